@@ -1,0 +1,1 @@
+"""Measurements: every speed claim of the project, as ratios within one run."""

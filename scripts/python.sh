@@ -1,0 +1,33 @@
+# Shared by ./run and ./check: find a Python, make an environment, install into it once.
+
+find_python() {
+    for name in "${PYTHON:-}" python3 python python3.14 python3.13 python3.12 python3.11; do
+        [ -n "$name" ] && command -v "$name" >/dev/null 2>&1 || continue
+        if "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then
+            echo "$name"
+            return
+        fi
+    done
+    found=$(python3 --version 2>/dev/null || echo "none")
+    echo "nullproof needs Python 3.11 or newer and found: $found; install one, or name it: PYTHON=/path/to/python $0" >&2
+    exit 2
+}
+
+# make_environment FOLDER PROJECT STAMP-SOURCE PIP-ARGUMENTS...: installs again when STAMP-SOURCE changed.
+make_environment() {
+    folder=$1 project=$2 source=$3
+    shift 3
+    [ -e "$folder/.ready" ] && cmp -s "$source" "$folder/.ready" && return
+    python=$(find_python) || exit 2
+    if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
+        echo "$python has no venv module; install it (on Debian and Ubuntu: apt install python3-venv), then try again" >&2
+        exit 2
+    fi
+    echo "setting up $folder (once) …" >&2
+    "$python" -m venv --clear "$folder"
+    if ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -c "$project/constraints.txt" "$@" >&2; then
+        echo "the installation into $folder failed; check the connection to the package registry, then try again" >&2
+        exit 2
+    fi
+    cp "$source" "$folder/.ready"
+}

@@ -1,0 +1,36 @@
+"""Which predictions of Naive Bayes hold whatever the missing training values really were."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from nullproof.decision import Certificates as Certificates
+    from nullproof.decision import certify as certify
+    from nullproof.errors import NullproofError as NullproofError
+    from nullproof.errors import NullproofWarning as NullproofWarning
+    from nullproof.index import CountIndex as CountIndex
+    from nullproof.worlds import witness as witness
+
+_HOMES = {
+    "Certificates": "decision",
+    "CountIndex": "index",
+    "NullproofError": "errors",
+    "NullproofWarning": "errors",
+    "certify": "decision",
+    "witness": "worlds",
+}
+__all__ = sorted(_HOMES)  # noqa: PLE0605
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'nullproof' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"nullproof.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    return [*globals(), *_HOMES]

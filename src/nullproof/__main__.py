@@ -1,0 +1,5 @@
+"""``python -m nullproof``."""
+
+from nullproof.cli import main
+
+main()

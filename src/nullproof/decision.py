@@ -1,0 +1,172 @@
+"""certify: is a prediction the same in every world of an incomplete training table?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, overload
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.index import CountIndex
+from nullproof.support import Floats, Model, Prior, verdicts
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What all worlds say of one point.
+
+    ``possible`` are the labels that win or tie in some world; the point is robust if there is only
+    one, its ``label``. For an incomplete point they are the labels that no label beats everywhere.
+    """
+
+    robust: bool
+    label: Any
+    possible: tuple[Any, ...]
+    min_log_support: dict[Any, float]
+    max_log_support: dict[Any, float]
+
+    def __repr__(self) -> str:
+        if self.robust:
+            return f"Certificate(robust: {self.label} in every world)"
+        return f"Certificate(not robust: {' or '.join(str(label) for label in self.possible)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Certificates:
+    """What all worlds say of many points; as a sequence, one `Certificate` per point.
+
+    Parameters
+    ----------
+    labels
+        The labels, in the order of the columns of the arrays below.
+    possible
+        Points × labels: which labels win or tie in some world.
+    min_log_support, max_log_support
+        Points × labels: the range of the natural logarithm of each support, for display.
+    """
+
+    labels: tuple[Any, ...]
+    possible: NDArray[np.bool_]
+    min_log_support: Floats
+    max_log_support: Floats
+    frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def robust(self) -> NDArray[np.bool_]:
+        """Whether every world predicts the same label."""
+        robust: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
+        return robust
+
+    @property
+    def label(self) -> NDArray[np.object_]:
+        """The certain label of each robust point, None for the others."""
+        names = np.empty(len(self.labels) + 1, dtype=object)
+        names[: len(self.labels)] = self.labels
+        found: NDArray[np.object_] = names[
+            np.where(self.robust, self.possible.argmax(axis=1), len(self.labels))
+        ]
+        return found
+
+    def __len__(self) -> int:
+        return len(self.possible)
+
+    def __getitem__(self, position: int) -> Certificate:
+        possible = self.possible[position]
+        names = tuple(label for label, is_so in zip(self.labels, possible, strict=True) if is_so)
+        return Certificate(
+            len(names) == 1,
+            names[0] if len(names) == 1 else None,
+            names,
+            dict(zip(self.labels, self.min_log_support[position].tolist(), strict=True)),
+            dict(zip(self.labels, self.max_log_support[position].tolist(), strict=True)),
+        )
+
+    def __iter__(self) -> Iterator[Certificate]:
+        return (self[position] for position in range(len(self)))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The verdicts as plain columns: robust, label, possible."""
+        names = [str(label) for label in self.labels]
+        return {
+            "robust": self.robust.tolist(),
+            "label": [None if label is None else str(label) for label in self.label],
+            "possible": [
+                " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
+                for row in self.possible.tolist()
+            ],
+        }
+
+    def to_frame(self) -> Any:
+        """One row per point: robust, label, possible; in the library that the points came in."""
+        return _frame(self.columns(), self.frame)
+
+    def __repr__(self) -> str:
+        n_robust = int(self.robust.sum())
+        head = f"Certificates: {n_robust:,} of {len(self):,} points robust"
+        return "\n".join([head, *(f"  {p}: {self[p]!r}" for p in range(min(len(self), 5)))]) + (
+            "\n  …" if len(self) > 5 else ""
+        )
+
+
+@overload
+def certify(
+    index: CountIndex,
+    points: tuple[Any, ...] | dict[str, Any],
+    *,
+    alpha: float = ...,
+    prior: Prior = ...,
+) -> Certificate: ...
+@overload
+def certify(
+    index: CountIndex, points: Any, *, alpha: float = ..., prior: Prior = ...
+) -> Certificates: ...
+def certify(
+    index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = None
+) -> Certificate | Certificates:
+    """Decide for each point whether every world predicts the same label; exact, whatever ``n`` is.
+
+    Parameters
+    ----------
+    points
+        A data frame, a file, an array or a list of rows; or one point, as a tuple with one value per
+        feature in the order of ``index.features``, or as a mapping. A cell may be None (any value
+        of the domain) or a set of candidates.
+    alpha
+        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> certify(index, ("a", "x")).robust
+    True
+    >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    Certificates: 2 of 3 points robust
+      0: Certificate(robust: yes in every world)
+      1: Certificate(not robust: no or yes)
+      2: Certificate(robust: no in every world)
+    """
+    encoded = index.encode(points)
+    found = verdicts(Model.of(index, alpha, prior), encoded)
+    certificates = Certificates(
+        index.labels, found.possible, found.min_log, found.max_log, encoded.frame
+    )
+    return certificates[0] if encoded.single else certificates
+
+
+def _frame(columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None) -> Any:
+    if like is None:
+        import polars as pl
+
+        return pl.DataFrame(columns, schema_overrides={"label": pl.String})
+    made = nw.from_dict(columns, backend=like.implementation)
+    if like.implementation.is_pandas_like():
+        native = made.to_native()
+        native.index = like.to_native().index
+        return native
+    return made.to_native()

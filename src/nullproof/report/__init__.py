@@ -1,0 +1,1 @@
+"""Results as people read them: on a terminal and in files."""

@@ -1,0 +1,76 @@
+"""Change cells of a table and keep everything else: its library, types, columns, rows and order."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+
+Changes = Mapping[str, Mapping[int, Any]]
+
+
+def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
+    """Return the native frame with new values at some rows of some columns; None blanks a cell."""
+    changes = {name: cells for name, cells in changes.items() if cells}
+    native = frame.to_native()
+    if frame.implementation.is_pandas_like():
+        return _set_pandas(native, changes)
+    for name, cells in changes.items():
+        values = frame[name].to_list()
+        for row, value in cells.items():
+            values[row] = value
+        native = (
+            _set_polars(native, name, values)
+            if frame.implementation.is_polars()
+            else _set_arrow(native, name, values)
+        )
+    return native
+
+
+def set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
+    """The same for plain rows."""
+    columns = [
+        [
+            changes.get(name, {}).get(position, _cell(row, j, name))
+            for position, row in enumerate(rows)
+        ]
+        for j, name in enumerate(names)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def _cell(row: Any, j: int, name: str) -> Any:
+    return row[name] if isinstance(row, Mapping) else row[j]
+
+
+def _set_pandas(native: Any, changes: Changes) -> Any:
+    native = native.copy()
+    for name, cells in changes.items():
+        column = native[name].copy()
+        rows, values = list(cells), list(cells.values())
+        if column.dtype.kind in "iub" and None in values:
+            # NumPy integers and booleans have no missing value; pandas' own nullable types do.
+            column = column.convert_dtypes(convert_string=False, convert_floating=False)
+        column.iloc[rows] = values
+        native[name] = column
+    return native
+
+
+def _set_polars(native: Any, name: str, values: list[Any]) -> Any:
+    import polars as pl
+
+    dtype = native[name].dtype
+    if isinstance(dtype, pl.List) and not any(isinstance(v, list | pl.Series) for v in values):
+        dtype = dtype.inner
+    return native.with_columns(pl.Series(name, values, dtype=dtype, strict=False))
+
+
+def _set_arrow(native: Any, name: str, values: list[Any]) -> Any:
+    import pyarrow as pa
+
+    position = native.schema.get_field_index(name)
+    dtype = native.schema.field(position).type
+    if pa.types.is_list(dtype) and not any(isinstance(v, list) for v in values):
+        dtype = dtype.value_type
+    return native.set_column(position, name, pa.array(values, type=dtype))

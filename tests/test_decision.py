@@ -1,0 +1,388 @@
+"""certify against the oracle on random tables, on named cases, and against its laws.
+
+``NULLPROOF_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+import strategies
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import EVEN, HARD_TABLES, ODD, Case, cases, holes, random_case, table, with_cell
+
+from nullproof import CountIndex, NullproofError, certify
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_TABLES = int(os.environ.get("NULLPROOF_TABLES", "20000"))
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_CHUNKS = 40
+
+
+def index_of(case: Case) -> CountIndex:
+    """Count a case's table."""
+    return CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+
+
+def verdicts(case: Case, points: Sequence[Any] | None = None) -> list[tuple[Any, frozenset[Any]]]:
+    """Return, per point, the certain label (or None) and the possible labels; all at once."""
+    index = index_of(case)
+    asked = list(case.points if points is None else points)
+    result = certify(index, asked, alpha=case.alpha, prior=case.prior_for(index.labels))
+    assert result.possible.shape == (len(asked), len(index.labels))
+    assert len(result.robust) == len(result.label) == len(asked)
+    found = []
+    for robust, label, row in zip(result.robust, result.label, result.possible, strict=True):
+        assert bool(robust) == (label is not None)
+        found.append((label, frozenset(np.array(index.labels, dtype=object)[row])))
+    return found
+
+
+def assert_equals_oracle(case: Case) -> None:
+    """Compare the verdict on every point of a case with the enumeration of all worlds."""
+    for point, (label, possible) in zip(case.points, verdicts(case), strict=True):
+        every = case.outcomes(point)
+        assert label == oracle.certain_label(every), (point, case)
+        assert possible == oracle.undominated(every), (point, case)
+        assert possible >= oracle.possible_labels(every), (point, case)
+        if len(list(oracle.completions(point, case.domains))) == 1:
+            assert possible == oracle.possible_labels(every), (point, case)
+
+
+# Random tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T2, T3, T4: robust, label and possible equal the enumeration of every world."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
+        assert_equals_oracle(random_case(rng))
+
+
+@pytest.mark.filterwarnings("ignore:column .* tells next to nothing:nullproof.NullproofWarning")
+@pytest.mark.parametrize("seed", range(20))
+def test_wide_domains(seed: int) -> None:
+    """The same law where a column declares more than ten thousand values."""
+    assert_equals_oracle(strategies.widened(random_case(random.Random(seed)), 10_001))
+
+
+@given(cases())
+@settings(max_examples=300, deadline=None)
+def test_shrinking_tables(case: Case) -> None:
+    """The same law with cases that shrink to the smallest disagreement."""
+    assert_equals_oracle(case)
+
+
+# Named cases --------------------------------------------------------------------------------------
+
+
+def test_paper_decision_example() -> None:
+    """The paper's example is robust: 1/6 is above 1/15 in the worst world."""
+    index = CountIndex.from_rows(strategies.PAPER_ROWS, strategies.PAPER_LABELS)
+    certificate = certify(index, ("a", "b"))
+    assert certificate.robust is True
+    assert certificate.label == "l*"
+    assert certificate.possible == ("l*",)
+
+
+def test_insurance_story() -> None:
+    """One unknown residence leaves one customer's prediction certain and another's open."""
+    rows = [
+        ("20s", "abroad", "low"),
+        ("40s", "US", "low"),
+        ("40s", "abroad", "low"),
+        ("40s", "US", "low"),
+        ("30s", None, "high"),  # customer 11013
+    ]
+    labels = ["stays", "stays", "churns", "churns", "churns"]
+    index = CountIndex.from_rows(rows, labels, features=["Age", "In-US", "Income"])
+    customer_11014, customer_11015 = ("30s", "abroad", "high"), ("40s", "abroad", "low")
+    result = certify(index, [customer_11014, customer_11015])
+    assert list(result.robust) == [True, False]
+    assert list(result.label) == ["churns", None]
+    assert result.possible.tolist() == [[label == "churns" for label in index.labels], [True, True]]
+    single = certify(index, customer_11015)
+    assert single.robust is False
+    assert single.label is None
+    assert set(single.possible) == {"churns", "stays"}
+
+
+def test_one_value_domain() -> None:
+    """Missing cells of a one-value column are forced; counting them as open finds a false tie."""
+    index = CountIndex.from_rows([(None,), (None,), ("a",), ("a",)], list("AAAB"))
+    assert certify(index, ("a",)).label == "A"
+
+
+def test_value_outside_the_domain() -> None:
+    """An unseen value fits no hole: smoothing may still decide, without it everything ties."""
+    index = CountIndex.from_rows([("a",), ("a",), ("b",), ("b",), (None,), (None,)], list("AAAABB"))
+    assert certify(index, ("z",), alpha=1).label == "A"
+    assert set(certify(index, ("z",)).possible) == {"A", "B"}
+
+
+def test_candidate_sets_may_be_plain_sets() -> None:
+    """A set in a row or in a point names the candidates of that cell."""
+    rows, labels = [("a",), ({"b", "c"},), ("c",), ("b",)], ["A", "A", "B", "B"]
+    index = CountIndex.from_rows(rows, labels)
+    assert certify(index, ("a",)).label == "A"
+    assert certify(index, ({"a"},)).label == "A"
+    assert certify(index, ({"a", "b"},)).label is None
+    assert certify(index, (None,)).label is None
+
+
+def test_one_label_is_always_robust() -> None:
+    """Without a rival nothing can change, not even for values never seen."""
+    index = CountIndex.from_rows([("a", None), (None, "x")], ["only", "only"])
+    for point in (("a", "x"), ("z", "z"), (None, {"x", "z"})):
+        assert certify(index, point).label == "only"
+        assert certify(index, point).possible == ("only",)
+
+
+def test_no_points() -> None:
+    """An empty list of points has an empty answer."""
+    index = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
+    result = certify(index, [])
+    assert result.possible.shape == (0, 2)
+    assert len(result.robust) == len(result.label) == 0
+
+
+@pytest.mark.parametrize("point", [("a",), ("a", "x", "y")])
+def test_wrong_number_of_values(point: tuple[str, ...]) -> None:
+    """A point needs one value per feature."""
+    index = CountIndex.from_rows([("a", "x"), ("b", "y")], ["A", "B"])
+    with pytest.raises(NullproofError):
+        certify(index, point)
+
+
+# Underflow and near ties --------------------------------------------------------------------------
+
+
+def top(first: float, second: float) -> set[str]:
+    """Name who wins two supports; equal ones tie."""
+    return {"A", "B"} if first == second else {"A"} if first > second else {"B"}
+
+
+def product_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]:
+    """Multiply probabilities in double precision."""
+    first, second = (math.prod(count / n_rows for count in own) for own in (a, b))
+    return top(first, second)
+
+
+def log_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]:
+    """Add up logarithms in double precision."""
+    first, second = (
+        sum(math.log(count / n_rows) if count else -math.inf for count in own) for own in (a, b)
+    )
+    return top(first, second)
+
+
+@pytest.mark.parametrize("name", HARD_TABLES)
+def test_hard_tables(name: str) -> None:
+    """Underflow, near ties and ties are decided as exact products decide them."""
+    n_rows, a, b, expected = HARD_TABLES[name]
+    assert top(math.prod(a), math.prod(b)) == expected
+    rows, labels = table(n_rows, A=a, B=b)
+    certificate = certify(CountIndex.from_rows(rows, labels), ("a",) * len(a))
+    assert set(certificate.possible) == expected
+    assert certificate.label == (min(expected) if len(expected) == 1 else None)
+
+
+@pytest.mark.parametrize(("arithmetic", "n_wrong"), [(product_winners, 6), (log_winners, 4)])
+def test_floats_get_hard_tables_wrong(
+    arithmetic: Callable[[int, Sequence[int], Sequence[int]], set[str]], n_wrong: int
+) -> None:
+    """Doubles fail on many of these tables and in both ways: a tie for a win, a win for a tie."""
+    said = {name: arithmetic(*hard[:3]) for name, hard in HARD_TABLES.items()}
+    wrong = {name for name, hard in HARD_TABLES.items() if said[name] != hard[3]}
+    assert len(wrong) >= n_wrong
+    assert any(len(said[name]) == 1 and len(HARD_TABLES[name][3]) == 2 for name in wrong)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 0.1])
+def test_hole_next_to_a_tie(alpha: float) -> None:
+    """One hole among 25,000 known cells is all it takes to lose a certificate."""
+    rows, labels = table(3, A=[2, *EVEN[1:]], B=ODD)
+    point = ("a",) * 5000
+    assert certify(CountIndex.from_rows(rows, labels), point, alpha=alpha).label == "A"
+    rows[1] = (None, *rows[1][1:])
+    holed = certify(CountIndex.from_rows(rows, labels), point, alpha=alpha)
+    assert set(holed.possible) == {"A", "B"}
+
+
+def test_priors_that_differ_in_the_last_digit() -> None:
+    """Whole numbers beyond double precision stay what they are."""
+    index = CountIndex.from_rows([("a",), ("a",)], ["A", "B"])
+    assert float(10**17 + 1) == float(10**17)
+    assert certify(index, ("a",), prior=[10**17 + 1, 10**17]).label == "A"
+    assert certify(index, ("a",), prior=[10**17, 10**17 + 1]).label == "B"
+    assert certify(index, ("a",), prior=[10**17, 1e17]).label is None
+    thirds: list[Any] = [Fraction(1, 3), 1 / 3]
+    assert certify(index, ("a",), prior=thirds).label == "A"
+
+
+def test_float_alpha_is_not_a_decimal() -> None:
+    """With a tenth 1.1 * 2.1 ties with 0.1 * 23.1; the float 0.1 is a little more than a tenth."""
+    rows, labels = table(23, A=[1, 2], B=[0, 23])
+    index = CountIndex.from_rows(rows, labels)
+    tenth: Any = Fraction(1, 10)
+    assert Fraction(0.1) > tenth
+    assert set(certify(index, ("a", "a"), alpha=tenth).possible) == {"A", "B"}
+    assert certify(index, ("a", "a"), alpha=0.1).label == "B"
+
+
+def test_extreme_alphas_and_priors() -> None:
+    """Numbers below, above and at the edge of double precision are as exact as any other."""
+    rng = random.Random(20240607)
+    for _ in range(600):
+        case = replace(random_case(rng), alpha=rng.choice(strategies.EXTREME_ALPHAS))
+        prior = {
+            label: rng.choice(strategies.EXTREME_WEIGHTS) for label in oracle.distinct(case.labels)
+        }
+        assert_equals_oracle(replace(case, prior=prior) if any(prior.values()) else case)
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-320, Fraction(1, 10**350)])
+def test_smoothing_too_small_for_doubles(alpha: Any) -> None:
+    """One smoothed zero outweighs four hundred tenths, though in doubles it may round to zero."""
+    rows, labels = table(10, A=[1] * 400, B=[0] + [10] * 399)
+    index = CountIndex.from_rows(rows, labels)
+    assert certify(index, ("a",) * 400, alpha=alpha).label == "B"
+    assert certify(index, ({"a", "b"}, *("a",) * 399), alpha=alpha).label == "B"
+
+
+# Laws ---------------------------------------------------------------------------------------------
+
+
+def assert_narrower(after: list[Any], before: list[Any]) -> None:
+    """Robust points keep their label and no label becomes possible."""
+    for (label, possible), (old_label, old_possible) in zip(after, before, strict=True):
+        assert possible <= old_possible
+        assert old_label is None or label == old_label
+
+
+@given(st.data())
+@settings(max_examples=150, deadline=None)
+def test_narrowing_a_cell_never_breaks_robustness(data: st.DataObject) -> None:
+    """Fewer candidates, or one, keep robust points robust and make no label possible."""
+    case = data.draw(cases().filter(holes))
+    i, j = position = data.draw(st.sampled_from(holes(case)))
+    options = oracle.candidates(case.rows[i][j], case.domains[j])
+    fewer = data.draw(st.frozensets(st.sampled_from(options), min_size=1))
+    narrowed, filled = (with_cell(case, position, cell) for cell in (fewer, min(fewer, key=repr)))
+    before, between, after = verdicts(case), verdicts(narrowed), verdicts(filled)
+    assert_narrower(between, before)
+    assert_narrower(after, between)
+
+
+@given(cases(), st.data())
+@settings(max_examples=150, deadline=None)
+def test_narrowing_a_point_never_breaks_robustness(case: Case, data: st.DataObject) -> None:
+    """A point robust for all values of a cell is robust for some of them and for each of them."""
+    (point, *_), domains = case.points, case.domains
+    j = data.draw(st.integers(0, len(point) - 1))
+    fewer = data.draw(st.frozensets(st.sampled_from(domains[j]), min_size=1))
+    chain = [
+        (*point[:j], cell, *point[j + 1 :])
+        for cell in (None, frozenset(domains[j]), fewer, min(fewer, key=repr))
+    ]
+    every, whole, some, one = verdicts(case, chain)
+    assert whole == every
+    assert_narrower([some], [whole])
+    assert_narrower([one], [some])
+
+
+@given(cases(), st.randoms(use_true_random=False))
+@settings(max_examples=150, deadline=None)
+def test_order_does_not_matter(case: Case, rng: random.Random) -> None:
+    """Rows, features and points in another order have the same verdicts."""
+    n_rows, n_features, n_points = len(case.rows), len(case.features), len(case.points)
+    by_row, by_feature, by_point = (rng.sample(range(n), n) for n in (n_rows, n_features, n_points))
+    moved = replace(
+        case,
+        rows=tuple(tuple(case.rows[i][j] for j in by_feature) for i in by_row),
+        labels=tuple(case.labels[i] for i in by_row),
+        features=tuple(case.features[j] for j in by_feature),
+        points=tuple(tuple(case.points[p][j] for j in by_feature) for p in by_point),
+    )
+    before = verdicts(case)
+    assert verdicts(moved) == [before[p] for p in by_point]
+
+
+@given(cases())
+@settings(max_examples=150, deadline=None)
+def test_many_points_equal_one_by_one(case: Case) -> None:
+    """A certificate does not depend on the company its point was asked in."""
+    index = index_of(case)
+    prior = case.prior_for(index.labels)
+    singles = [certify(index, point, alpha=case.alpha, prior=prior) for point in case.points]
+    assert all(isinstance(single.robust, bool) for single in singles)
+    assert [(single.label, frozenset(single.possible)) for single in singles] == verdicts(case)
+    assert [single.robust for single in singles] == [
+        len(single.possible) == 1 for single in singles
+    ]
+
+
+def test_many_points_of_both_kinds() -> None:
+    """Thousands of points, complete and not, equal their own certificates."""
+    rng = random.Random(20240605)
+    case = random_case(rng)
+    while len(case.features) < 3 or len(set(case.labels)) < 3 or not holes(case):
+        case = random_case(rng)
+    options = [(*domain, None, frozenset(domain[:2])) for domain in case.domains]
+    points = [tuple(rng.choice(own) for own in options) for _ in range(10_000)]
+    known = {point: verdicts(case, [point])[0] for point in set(points)}
+    assert verdicts(case, points) == [known[point] for point in points]
+
+
+@given(cases())
+@settings(max_examples=150, deadline=None)
+def test_bounds_are_attained_and_never_crossed(case: Case) -> None:
+    """The log supports of all worlds lie between the reported bounds and reach both."""
+    index = index_of(case)
+    result = certify(index, list(case.points), alpha=case.alpha, prior=case.prior_for(index.labels))
+    for p, point in enumerate(case.points):
+        every = case.outcomes(point)
+        for i, label in enumerate(index.labels):
+            values = [values[label] for values in every]
+            bounds = result.min_log_support[p, i], result.max_log_support[p, i]
+            assert bounds == pytest.approx((log(min(values)), log(max(values))), abs=1e-9)
+
+
+def log(value: Fraction) -> float:
+    """Take the logarithm of a fraction of any size."""
+    if not value:
+        return -math.inf
+    return math.log(value.numerator) - math.log(value.denominator)
+
+
+def test_labels_without_rows() -> None:
+    """Part of a table, counted like the whole, may lack a label: smoothing alone supports it."""
+    rng = random.Random(20240608)
+    for _ in range(300):
+        case = random_case(rng)
+        kept = [i for i in range(len(case.rows)) if rng.randrange(3)] or [0]
+        rows, labels = [case.rows[i] for i in kept], [case.labels[i] for i in kept]
+        whole = index_of(case)
+        part = CountIndex.from_rows(rows, labels, like=whole)
+        prior: Any = rng.choice([None, {label: 1 + rng.randrange(3) for label in whole.labels}])
+        options = {"alpha": case.alpha, "prior": prior, "all_labels": whole.labels}
+        for point in case.points:
+            every = oracle.outcomes(rows, labels, point, case.domains, **options)
+            found = certify(part, point, alpha=case.alpha, prior=prior and [*prior.values()])
+            assert frozenset(found.possible) == oracle.undominated(every), (point, options, case)

@@ -1,0 +1,189 @@
+"""Witness worlds: two tables anyone can check, one of which speaks against the other."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import oracle
+import pytest
+from hypothesis import given, settings
+from strategies import Case, cases, random_case
+
+from nullproof import CountIndex, NullproofError, certify, witness
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_CHUNKS = 8
+N_TABLES = 200  # in a chunk
+SEED = 20240606
+
+
+def assert_witnessed(case: Case) -> int:
+    """Check the witness of every point of a case with the oracle; count the non-robust points."""
+    index = CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+    options = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+    n_witnessed = 0
+    for point in case.points:
+        if oracle.robust(case.outcomes(point)):
+            with pytest.raises(NullproofError):
+                witness(index, point, **options)
+            continue
+        first, second = (
+            check_world(case, point, world) for world in witness(index, point, **options)
+        )
+        assert first != second or len(first) > 1, (point, case)
+        n_witnessed += 1
+    return n_witnessed
+
+
+def check_world(case: Case, point: tuple[Any, ...], world: Any) -> frozenset[Any]:
+    """Let the oracle confirm that a world is possible and who wins it; return the winners."""
+    completed = world.complete(case.rows, case.labels)
+    assert isinstance(completed, list)
+    assert all(isinstance(row, tuple) for row in completed)
+    assert oracle.is_world(completed, case.rows, case.domains), (point, case)
+    assert oracle.is_world([world.point], [point], case.domains), (point, case)
+    values = oracle.supports(
+        completed, case.labels, world.point, case.domains, alpha=case.alpha, prior=case.prior
+    )
+    assert len(set(world.winners)) == len(world.winners)
+    assert frozenset(world.winners) == oracle.winners(values), (point, case)
+    return frozenset(world.winners)
+
+
+# Plain rows ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_witnesses_of_random_tables(chunk: int) -> None:
+    """Each witness is a possible world with the winners it claims; the two disagree or one ties."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    assert sum(assert_witnessed(random_case(rng)) for _ in range(N_TABLES)) > N_TABLES / 4
+
+
+@given(cases())
+@settings(max_examples=150, deadline=None)
+def test_witnesses_of_shrinking_tables(case: Case) -> None:
+    """The same law with cases that shrink to the smallest false witness."""
+    assert_witnessed(case)
+
+
+def test_insurance_story() -> None:
+    """The customer's prediction hangs on where another customer lives."""
+    rows = [
+        ("20s", "abroad", "low"),
+        ("40s", "US", "low"),
+        ("40s", "abroad", "low"),
+        ("40s", "US", "low"),
+        ("30s", None, "high"),
+    ]
+    labels = ["stays", "stays", "churns", "churns", "churns"]
+    index = CountIndex.from_rows(rows, labels, features=["Age", "In-US", "Income"])
+    worlds = witness(index, ("40s", "abroad", "low"))
+    told = {world.winners: world.complete(rows, labels)[4] for world in worlds}
+    assert told == {("churns",): ("30s", "abroad", "high"), ("stays",): ("30s", "US", "high")}
+
+
+def test_witness_of_a_tie_without_holes() -> None:
+    """A tie in a complete table is its own witness: the table comes back as it was."""
+    rows, labels = [("a",), ("a",)], ["A", "B"]
+    for world in witness(CountIndex.from_rows(rows, labels), ("a",)):
+        assert world.complete(rows, labels) == rows
+        assert set(world.winners) == {"A", "B"}
+        assert world.point == ("a",)
+
+
+def test_witness_of_an_open_point() -> None:
+    """Where only the point is incomplete, the two worlds differ in how they complete the point."""
+    rows, labels = [("a", "x"), ("a", "x"), ("b", "x"), ("b", "x")], ["A", "A", "B", "B"]
+    first, second = witness(CountIndex.from_rows(rows, labels), (None, "x"))
+    assert {first.point: first.winners, second.point: second.winners} == {
+        ("a", "x"): ("A",),
+        ("b", "x"): ("B",),
+    }
+
+
+def test_robust_points_have_no_witness() -> None:
+    """No two worlds disagree on a robust point; asking for them is an error that says so."""
+    index = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
+    with pytest.raises(NullproofError, match="robust"):
+        witness(index, ("a",))
+
+
+# Data frames --------------------------------------------------------------------------------------
+
+MISSING_TEXT = "?"
+COLUMNS: dict[str, list[Any]] = {
+    "age": [23.5, None, 61.0, 35.25, 47.0, None, 52.5, 29.0],
+    "city": ["Oslo", "Rome", "?", "Rome", "Oslo", "Oslo", None, "Rome"],
+    "churn": ["yes", "no", "no", "yes", "no", "yes", "no", "yes"],
+    "visits": [3, 8, 1, None, 5, 2, None, 9],
+    "member": [True, False, None, True, True, False, False, None],
+    "note": ["kept", None, None, "as", "it", "is", "?", None],
+}
+
+
+def make_frame(library: str) -> Any:
+    """Build the table above with pandas or polars."""
+    module = pytest.importorskip(library)
+    if library == "polars":
+        return module.DataFrame(COLUMNS, strict=False)
+    frame = module.DataFrame(COLUMNS)
+    return frame.astype({"visits": "Int64", "member": "boolean"})
+
+
+def cells(frame: Any) -> dict[str, list[Any]]:
+    """Read a frame as plain lists, every kind of missing as None."""
+    columns = {name: list(frame[name]) for name in frame.columns}
+    return {name: [None if lacks(cell) else cell for cell in own] for name, own in columns.items()}
+
+
+def lacks(cell: Any) -> bool:
+    """Tell whether a cell of these frames is missing."""
+    return cell is None or type(cell).__name__ == "NAType" or cell != cell or cell == MISSING_TEXT
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_completed_frames(library: str) -> None:
+    """A completed frame keeps type, columns and known cells, lacks nothing, and wins as claimed."""
+    frame = make_frame(library)
+    index = CountIndex.from_table(
+        frame, label="churn", bins=3, missing=(MISSING_TEXT,), ignore=("note",)
+    )
+    before = cells(frame)
+    points = list(zip(*(before[name] for name in index.features), strict=True))
+    open_points = [
+        p for p, robust in zip(points, certify(index, points).robust, strict=True) if not robust
+    ]
+    assert len(open_points) >= 3
+    for point in open_points:
+        first, second = witness(index, point)
+        assert first.winners != second.winners or len(first.winners) > 1
+        for world in (first, second):
+            filled = world.complete(frame)
+            assert_filled(frame, filled, features=index.features)
+            counted = CountIndex.from_table(
+                filled, label="churn", like=index, missing=(MISSING_TEXT,), ignore=("note",)
+            )
+            assert counted.n_null.sum() == 0
+            assert set(certify(counted, world.point).possible) == set(world.winners)
+    assert cells(frame) == before
+
+
+def assert_filled(frame: Any, filled: Any, *, features: tuple[str, ...]) -> None:
+    """Compare a completed frame with the one it came from."""
+    assert type(filled) is type(frame)
+    assert list(filled.columns) == list(frame.columns)
+    assert len(filled) == len(frame)
+    before, after = cells(frame), cells(filled)
+    assert after["note"] == before["note"]
+    assert after["churn"] == before["churn"]
+    for name in features:
+        assert None not in after[name]
+        known = [i for i, cell in enumerate(before[name]) if cell is not None]
+        assert [after[name][i] for i in known] == [before[name][i] for i in known]
