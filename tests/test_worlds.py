@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import random
+from dataclasses import replace
 from typing import Any
 
 import oracle
 import pytest
 from hypothesis import given, settings
-from strategies import Case, cases, random_case
+from strategies import EXTREME_ALPHAS, Case, cases, random_case
 
 from nullproof import CountIndex, NullproofError, certify, witness
 
@@ -66,6 +68,13 @@ def test_witnesses_of_random_tables(chunk: int) -> None:
     assert sum(assert_witnessed(random_case(rng)) for _ in range(N_TABLES)) > N_TABLES / 4
 
 
+def test_witnesses_with_extreme_alphas() -> None:
+    """Smoothing beyond double precision has true witnesses too."""
+    rng = random.Random(SEED)
+    for _ in range(N_TABLES):
+        assert_witnessed(replace(random_case(rng), alpha=rng.choice(EXTREME_ALPHAS)))
+
+
 @given(cases())
 @settings(max_examples=150, deadline=None)
 def test_witnesses_of_shrinking_tables(case: Case) -> None:
@@ -115,6 +124,23 @@ def test_robust_points_have_no_witness() -> None:
         witness(index, ("a",))
 
 
+def test_spelled_missing_cells_of_the_point() -> None:
+    """A cell of the point that only spells missing is completed like any other hole."""
+    rows, labels = [("a", "?"), ("b", "x"), ("a", "y"), ("b", "x")], ["A", "B", "A", "B"]
+    index = CountIndex.from_rows(rows, labels, missing=("?",))
+    case = Case(
+        rows=(("a", None), *rows[1:]),
+        labels=tuple(labels),
+        features=index.features,
+        declared=None,
+        points=((None, "x"),),
+        alpha=0,
+        prior=None,
+    )
+    first, second = witness(index, ("?", "x"))
+    assert check_world(case, case.points[0], first) != check_world(case, case.points[0], second)
+
+
 # Data frames --------------------------------------------------------------------------------------
 
 MISSING_TEXT = "?"
@@ -124,17 +150,26 @@ COLUMNS: dict[str, list[Any]] = {
     "churn": ["yes", "no", "no", "yes", "no", "yes", "no", "yes"],
     "visits": [3, 8, 1, None, 5, 2, None, 9],
     "member": [True, False, None, True, True, False, False, None],
+    "plan": ["gold", "basic", None, "basic", None, "gold", "basic", "gold"],
+    "joined": [
+        year and dt.date(year, 7, 1) for year in (2020, None, 2021, 2020, 2023, 2022, None, 2020)
+    ],
     "note": ["kept", None, None, "as", "it", "is", "?", None],
 }
 
 
+PLANS = ["basic", "gold", "never taken"]
+
+
 def make_frame(library: str) -> Any:
-    """Build the table above with pandas or polars."""
+    """Build the table above with pandas or polars, each with types of its own."""
     module = pytest.importorskip(library)
     if library == "polars":
-        return module.DataFrame(COLUMNS, strict=False)
-    frame = module.DataFrame(COLUMNS)
-    return frame.astype({"visits": "Int64", "member": "boolean"})
+        return module.DataFrame(COLUMNS).cast({"plan": module.Enum(PLANS)})
+    frame = module.DataFrame(COLUMNS).astype({"visits": "Int64", "member": "boolean"})
+    frame["plan"] = module.Categorical(frame["plan"], categories=PLANS)
+    frame["joined"] = module.to_datetime(frame["joined"])
+    return frame
 
 
 def cells(frame: Any) -> dict[str, list[Any]]:
@@ -187,3 +222,15 @@ def assert_filled(frame: Any, filled: Any, *, features: tuple[str, ...]) -> None
         assert None not in after[name]
         known = [i for i, cell in enumerate(before[name]) if cell is not None]
         assert [after[name][i] for i in known] == [before[name][i] for i in known]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_candidates_of_binned_numbers(library: str) -> None:
+    """A number with candidates is filled with one of them, not with another of the same bin."""
+    module = pytest.importorskip(library)
+    options = [[1.0, 9.0], [2.0], [8.0], [1.5, 5.0], [7.0, 3.0], [9.5], [0.0], [10.0]]
+    frame = module.DataFrame({"x": options, "y": list("abababab"), "label": list("AABBABAB")})
+    index = CountIndex.from_table(frame, label="label", bins=3)
+    for world in witness(index, (5.0, "a")):
+        filled = list(world.complete(frame)["x"])
+        assert all(cell in own for cell, own in zip(filled, options, strict=True)), filled

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nullproof.decision import Certificates as Certificates
     from nullproof.decision import certify as certify
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
+    from nullproof.estimator import CertifiedNB as CertifiedNB
     from nullproof.index import CountIndex as CountIndex
     from nullproof.worlds import witness as witness
 
 _HOMES = {
-    "Certificates": "decision",
+    "CertifiedNB": "estimator",
     "CountIndex": "index",
     "NullproofError": "errors",
     "NullproofWarning": "errors",

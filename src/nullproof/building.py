@@ -104,8 +104,35 @@ def count_like(schema: Schema, table: Table, labels: Column) -> Tally:
 
 
 def tally(schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]) -> Tally:
-    pairs = list(_counts(columns, list(schema.features), row_labels, len(schema.labels)))
+    """Count columns that are codes of a schema's features already."""
+    checked = (
+        _checked(feature, column, len(row_labels))
+        for feature, column in zip(schema.features, columns, strict=True)
+    )
+    pairs = list(_counts(checked, list(schema.features), row_labels, len(schema.labels)))
     return _assembled(schema, pairs, row_labels)
+
+
+def _checked(feature: Feature, column: Encoded, n_rows: int) -> Encoded:
+    """Bring a user's own codes to the form that is counted: none below -1, room for one more."""
+    if feature.kind != "code":
+        return column
+    codes = np.ascontiguousarray(column.codes)
+    if len(codes) != n_rows:
+        raise NullproofError(
+            f"there are {len(codes)} rows but {n_rows} labels; give one label per row"
+        )
+    low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
+    if high >= feature.n_values:
+        raise NullproofError(
+            f"column {feature.name!r} holds the code {high} but its domain has "
+            f"{many(feature.n_values, 'value')}; give a larger n_values"
+        )
+    if low < -1:
+        codes = np.maximum(codes, -1)
+    if high >= np.iinfo(codes.dtype).max:
+        codes = codes.astype(np.int32)
+    return Encoded(codes, column.sets)
 
 
 _Pair = tuple[Counts | SparseCounts, Counts, CandidateSets]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -101,6 +101,31 @@ def fit_feature(
     return _fit_categories(column, domain)
 
 
+def widen_feature(feature: Feature, column: Column) -> Feature:
+    """The feature with those values of a further column added that its domain lacks; bins stay."""
+    encoded = encode(feature, column)
+    outside = encoded.codes == feature.n_values
+    column = _as_kind(feature, column)
+    if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
+        return feature
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if feature.edges:
+        assert column.numbers is not None
+        found = np.concatenate([column.numbers[outside], np.array(candidates, dtype=np.float64)])
+        bins = tuple(sorted({*feature.bins, *bin_codes(found, feature.edges).tolist()}))
+        texts = interval_texts(feature.edges, feature.kind)
+        return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
+    if column.numbers is not None:
+        new = {text(x) for x in [*column.numbers[outside].tolist(), *candidates]}
+    else:
+        assert column.codes is not None
+        new = {column.values[code] for code in np.unique(column.codes[outside])}
+        new.update(text(x) for x in candidates)
+    if feature.kind == "code":
+        return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
+    return replace(feature, values=tuple(sorted({*feature.values, *new}, key=sort_key)))
+
+
 def encode(feature: Feature, column: Column) -> Encoded:
     """Encode a column with a domain learned before; other values get the code ``n_values``."""
     column = _as_kind(feature, column)
@@ -125,7 +150,8 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
             codes = table[codes]
         return codes
     if feature.kind == "code":
-        inside = np.where(array < feature.n_values, array, feature.n_values)
+        outside = (array >= feature.n_values) | (array > np.floor(array))
+        inside = np.where(outside, feature.n_values, array)
         codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
         return np.asarray(codes, dtype=code_type(feature.n_values))
     numbers_, order = feature.sorted_numbers

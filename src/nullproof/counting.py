@@ -101,3 +101,28 @@ def _count_alone(
     n_missing = np.zeros(n_labels, dtype=np.int64)
     n_missing[keys[~known]] = found[~known]
     return SparseCounts(keys[known] - n_labels, found[known], (n_values, n_labels)), n_missing
+
+
+def from_cells(
+    values: NDArray[np.integer],
+    labels: NDArray[np.integer],
+    counts: Counts,
+    shape: tuple[int, int],
+) -> Counts | SparseCounts:
+    """Counts from the places that are not zero; sparse when the table would be very large."""
+    if (shape[0] + 1) * shape[1] > _DENSE:
+        keys = values.astype(np.int64) * shape[1] + labels
+        order = np.argsort(keys)
+        return SparseCounts(keys[order], counts[order].astype(np.int64), shape)
+    dense = np.zeros(shape, dtype=np.int64)
+    dense[values, labels] = counts
+    return dense
+
+
+def cells_of(counts: Counts | SparseCounts) -> tuple[Counts, Counts, Counts]:
+    """Value, label and count of every place that is not zero, by value and then label."""
+    if isinstance(counts, SparseCounts):
+        values, labels = np.divmod(counts.keys, counts.shape[1])
+        return values, labels, counts.counts
+    values, labels = np.nonzero(counts)
+    return values, labels, counts[values, labels]

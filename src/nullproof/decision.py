@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 import narwhals as nw
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.index import CountIndex
+from nullproof.markup import ROWS, shown_table
 from nullproof.support import Floats, Model, Prior, verdicts
 
 
@@ -103,9 +104,21 @@ class Certificates:
         """One row per point: robust, label, possible; in the library that the points came in."""
         return _frame(self.columns(), self.frame)
 
+    def _headline(self) -> str:
+        return f"Certificates: {int(self.robust.sum()):,} of {len(self):,} points robust"
+
+    def _repr_html_(self) -> str:
+        some = replace(
+            self,
+            possible=self.possible[:ROWS],
+            min_log_support=self.min_log_support[:ROWS],
+            max_log_support=self.max_log_support[:ROWS],
+        )
+        columns = {"point": list(range(len(some))), **some.columns()}
+        return shown_table(self._headline(), columns, len(self))
+
     def __repr__(self) -> str:
-        n_robust = int(self.robust.sum())
-        head = f"Certificates: {n_robust:,} of {len(self):,} points robust"
+        head = self._headline()
         return "\n".join([head, *(f"  {p}: {self[p]!r}" for p in range(min(len(self), 5)))]) + (
             "\n  …" if len(self) > 5 else ""
         )

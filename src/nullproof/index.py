@@ -19,6 +19,7 @@ from nullproof.bins import Binning
 from nullproof.building import (
     CandidateSets,
     Options,
+    Tally,
     count_like,
     count_table,
     feature_names,
@@ -28,10 +29,12 @@ from nullproof.building import (
     tally,
 )
 from nullproof.columns import Encoded
-from nullproof.counting import Counts, SparseCounts
+from nullproof.counting import Counts, SparseCounts, cells_of, from_cells
 from nullproof.errors import NullproofError
+from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points, encode_points
 from nullproof.readers import open_rows, open_table
+from nullproof.saving import load, save
 from nullproof.schema import Feature, Schema, text
 
 
@@ -237,6 +240,48 @@ class CountIndex:
             counts += np.where(np.isin(wanted, candidates)[:, None], cells, 0)
         return counts
 
+    def widened(self, schema: Schema) -> CountIndex:
+        """The same rows counted by a schema with more labels, values or features.
+
+        A feature that is new had no known value in these rows: all its cells are missing.
+        """
+        labels = np.array([schema.label_codes[text(label)] for label in self.labels])
+        n_labels = len(schema.labels)
+        label_counts = np.zeros(n_labels, dtype=np.int64)
+        label_counts[labels] = self.label_counts
+        known: list[Counts | SparseCounts] = []
+        n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
+        sets: list[CandidateSets] = []
+        for place, feature in enumerate(schema.features):
+            j, shape = self.schema.position.get(feature.name), (feature.n_values, n_labels)
+            if j is None:
+                nothing = np.empty(0, dtype=np.int64)
+                known.append(from_cells(nothing, nothing, nothing, shape))
+                sets.append({})
+                continue
+            codes = np.array([feature.codes[v] for v in self.schema.features[j].values])
+            values, whose, counts = cells_of(self.known[j])
+            known.append(from_cells(codes[values], labels[whose], counts, shape))
+            n_null[place, labels] = self.n_null[j]
+            sets.append(
+                {
+                    tuple(sorted(codes[list(candidates)].tolist())): _spread(
+                        counts, labels, n_labels
+                    )
+                    for candidates, counts in self.sets[j].items()
+                }
+            )
+        return CountIndex(schema, label_counts, tuple(known), n_null, tuple(sets))
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to a Parquet file (see `nullproof.saving` for what is in it)."""
+        save(Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets), path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> CountIndex:
+        """Read an index that `save` wrote; a damaged or altered file is refused."""
+        return cls(*load(path))
+
     def encode(self, points: Any) -> Points:
         """Turn points (a table, an array, rows or one row) into codes of this index."""
         return encode_points(self.schema, points)
@@ -270,6 +315,20 @@ class CountIndex:
         )
 
     __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        some = self.schema.features[:ROWS]
+        missing = [
+            int(self.n_null[j].sum()) + sum(int(c.sum()) for c in self.sets[j].values())
+            for j in range(len(some))
+        ]
+        columns = {
+            "feature": [feature.name for feature in some],
+            "kind": [feature.kind for feature in some],
+            "values": [feature.n_values for feature in some],
+            "missing": missing,
+        }
+        return shown_table(repr(self), columns, len(self.features))
 
     def __repr__(self) -> str:
         n_cells = self.n_rows * len(self.features)
@@ -319,6 +378,12 @@ def _same(a: Counts | SparseCounts, b: Counts | SparseCounts) -> bool:
 
 def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:
+    spread = np.zeros(n_labels, dtype=np.int64)
+    spread[labels] = counts
+    return spread
 
 
 def _numbered(size: int) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -53,6 +53,10 @@ class Points:
         largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
         return largest
 
+    def take(self, positions: NDArray[np.intp]) -> Points:
+        """Some of the points."""
+        return replace(self, codes=self.codes[:, positions], frame=None, single=False)
+
     def candidates(self, j: int, code: int) -> tuple[int, ...]:
         """The codes that feature ``j`` may have where the point has ``code``."""
         n_values = int(self.n_values[j])
@@ -64,12 +68,19 @@ class Points:
 
 
 def encode_points(schema: Schema, points: Any) -> Points:
+    """Encode a table, an array, rows, or one point, and tell of values outside their domain."""
+    encoded = encode_quietly(schema, points)
+    _warn_of_unseen(schema, encoded)
+    return encoded
+
+
+def encode_quietly(schema: Schema, points: Any) -> Points:
     """Encode a table, an array, rows, or one point (a tuple, a mapping or a series)."""
     if isinstance(points, Points):
         return points
     if hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1:
         points = points.to_dict()
-    if isinstance(points, np.ndarray) and all(f.kind == "code" for f in schema.features):
+    if isinstance(points, np.ndarray) and _are_codes(schema, points):
         return _from_codes(schema, points)
     single = _is_one(points)
     table = _table(schema, [points] if single else points)
@@ -80,29 +91,30 @@ def encode_points(schema: Schema, points: Any) -> Points:
         codes[j], sets = _coded(encoded, feature.n_values)
         all_sets.append(sets)
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
-    encoded_points = Points(codes, n_values, tuple(all_sets), single, table.frame)
-    _warn_of_unseen(schema, encoded_points)
-    return encoded_points
+    return Points(codes, n_values, tuple(all_sets), single, table.frame)
+
+
+def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "i" and all(feature.kind == "code" for feature in schema.features)
 
 
 def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
     """Take over codes block by block, which turns rows into columns within the cache."""
     if array.ndim != 2 or array.shape[1] != len(schema.features):
         raise _wrong_shape(array, schema)
-    if array.dtype.kind != "i":
-        array = np.nan_to_num(array, nan=-1.0).astype(np.int64)
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
     codes = np.empty(array.shape[::-1], dtype=np.int32)
     for start in range(0, len(array), _BLOCK):
-        codes[:, start : start + _BLOCK] = array[start : start + _BLOCK].T
+        block = array[start : start + _BLOCK]
+        if array.dtype.itemsize > codes.dtype.itemsize:
+            block = np.clip(block, -1, np.iinfo(codes.dtype).max)
+        codes[:, start : start + _BLOCK] = block.T
     if codes.size and int(codes.min()) < 0:
         codes = np.where(codes < 0, n_values[:, None] + 1, np.minimum(codes, n_values[:, None]))
         codes = codes.astype(np.int32)
     elif (codes.max(axis=1, initial=0) > n_values).any():
         codes = np.minimum(codes, n_values[:, None]).astype(np.int32)
-    points = Points(codes, n_values, ((),) * len(n_values))
-    _warn_of_unseen(schema, points)
-    return points
+    return Points(codes, n_values, ((),) * len(n_values))
 
 
 def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:

@@ -37,6 +37,11 @@ class Table:
     read: Callable[[str], Column]
     frame: nw.DataFrame[Any] | None = None
 
+    def renamed(self, names: tuple[str, ...]) -> Table:
+        """The same columns under other names."""
+        places = dict(zip(names, self.names, strict=True))
+        return Table(names, self.n_rows, lambda name: self.read(places[name]), self.frame)
+
     def column(self, name: str) -> Column:
         """Read one column, or say which names there are."""
         if name not in self.names:

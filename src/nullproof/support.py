@@ -46,7 +46,7 @@ class Model:
     def __init__(self, index: CountIndex, alpha: float = 0.0, prior: Prior = None) -> None:
         self.index = index
         self.alpha = _exact_alpha(alpha)
-        self.prior = _exact_prior(index, prior)
+        self.prior = exact_prior(index, prior)
         self.m, self.d = len(index.labels), len(index.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
         self.floats_hold = all(
@@ -56,7 +56,7 @@ class Model:
     @classmethod
     def of(cls, index: CountIndex, alpha: float = 0.0, prior: Prior = None) -> Model:
         """The model of an index, made once: its tables of logarithms serve every later call."""
-        key = ("model", _exact_alpha(alpha), _exact_prior(index, prior))
+        key = ("model", _exact_alpha(alpha), exact_prior(index, prior))
         found: Model = index.cache.setdefault(key, None) or cls(index, alpha, prior)
         index.cache[key] = found
         return found
@@ -354,11 +354,12 @@ def _float(number: Fraction) -> float:
 
 def _is_share(number: Any) -> bool:
     if isinstance(number, numbers.Rational):
-        return bool(number >= 0)
-    return isinstance(number, numbers.Real) and 0 <= float(number) < math.inf
+        return number.numerator >= 0
+    return isinstance(number, float | np.floating) and bool(0 <= number < math.inf)
 
 
-def _exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
+def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
+    """The prior as fractions that sum to one; None means the frequencies of the labels."""
     if prior is None:
         n_rows = max(index.n_rows, 1)
         return tuple(Fraction(int(n), n_rows) for n in index.label_counts)
