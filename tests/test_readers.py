@@ -111,7 +111,9 @@ SAME: dict[str, Callable[[], Any]] = {
         word=pa.array(DATA["word"]).cast(pa.dictionary(pa.uint8(), pa.string()))
     ),
     "pyarrow, large text": lambda: arrow_with(word=pa.array(DATA["word"], pa.large_string())),
-    "pyarrow, milliseconds": lambda: arrow_with(day=pa.array(DATA["day"], pa.timestamp("ms"))),
+    "pyarrow, milliseconds": lambda: arrow_with(
+        day=pa.array(DATA["day"]).cast(pa.timestamp("ms"))
+    ),
     "pyarrow, decimal": lambda: arrow_with(
         real=pa.array(DATA["real"]).cast(pa.decimal128(10, 3))
     ),

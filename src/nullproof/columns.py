@@ -151,7 +151,7 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
         return codes
     if feature.kind == "code":
         outside = (array >= feature.n_values) | (array > np.floor(array))
-        inside = np.where(outside, feature.n_values, array)
+        inside = np.where(outside, feature.n_values, array).astype(np.float64)
         codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
         return np.asarray(codes, dtype=code_type(feature.n_values))
     numbers_, order = feature.sorted_numbers

@@ -1,8 +1,8 @@
 """The completions of an incomplete point that an attacker of its label would choose from.
 
-An incomplete point falls as soon as one of its completions does, so its radius is the least one of all
-completions. Blanked cells are shared by all features, so unlike T4 this does not split by feature; but a
-value that is worse for the attacker in every respect than another can be left out.
+An incomplete point falls as soon as one of its completions does, so its radius is the least one of
+all completions. Which completion that is does not split by feature as T4 does, since all features
+share the blanked cells; but a value that serves the attacker no better than another can be left out.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ class Completions:
         n_completions = math.prod(len(choice) for choice in values)
         if n_completions > MAX_COMPLETIONS:
             raise NullproofError(
-                f"point {place} has {n_completions:,} completions that must be told apart, more than "
-                f"{MAX_COMPLETIONS:,}; fill in some of its missing cells or give them fewer candidates"
+                f"point {place} has {n_completions:,} completions that might be its weakest, more "
+                f"than {MAX_COMPLETIONS:,}; fill in some of its missing cells"
             )
         codes = np.empty((len(values), n_completions), dtype=np.int32)
         left, number = n_completions, np.arange(n_completions)
@@ -76,7 +76,7 @@ class Completions:
         index = self._model.index
         low, high = index.low(j, values)[:, winner], index.high(j, values)
         # An attack that works for a value also works for one with a lower count of the winner and a
-        # higher one of the rival. A value outside the domain cannot be moved, so it replaces nothing.
+        # higher one of the rival. A value outside the domain cannot rise, so it replaces nothing.
         seen = values < index.n_values[j]
         kept = np.zeros(len(values), dtype=bool)
         for rival in range(self._model.m):

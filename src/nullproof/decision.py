@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
-from nullproof.support import Floats, Model, Prior, verdicts
+from nullproof.support import Alpha, Floats, Model, Prior, verdicts
 
 
 @dataclass(frozen=True)
@@ -129,15 +129,15 @@ def certify(
     index: CountIndex,
     points: tuple[Any, ...] | dict[str, Any],
     *,
-    alpha: float = ...,
+    alpha: Alpha = ...,
     prior: Prior = ...,
 ) -> Certificate: ...
 @overload
 def certify(
-    index: CountIndex, points: Any, *, alpha: float = ..., prior: Prior = ...
+    index: CountIndex, points: Any, *, alpha: Alpha = ..., prior: Prior = ...
 ) -> Certificates: ...
 def certify(
-    index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = None
+    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
 ) -> Certificate | Certificates:
     """Decide for each point whether every world predicts the same label; exact, whatever ``n`` is.
 

@@ -29,11 +29,12 @@ from nullproof.building import (
     tally,
 )
 from nullproof.columns import Encoded
-from nullproof.counting import Counts, SparseCounts, cells_of, from_cells
+from nullproof.counting import Counts, SparseCounts
 from nullproof.errors import NullproofError
 from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points, encode_points
 from nullproof.readers import open_rows, open_table
+from nullproof.revising import Cells, blank, widen
 from nullproof.saving import load, save
 from nullproof.schema import Feature, Schema, text
 
@@ -241,41 +242,21 @@ class CountIndex:
         return counts
 
     def widened(self, schema: Schema) -> CountIndex:
-        """The same rows counted by a schema with more labels, values or features.
+        """The same rows counted by a schema with more labels, values or features."""
+        return CountIndex(*widen(self.tally, schema))
 
-        A feature that is new had no known value in these rows: all its cells are missing.
-        """
-        labels = np.array([schema.label_codes[text(label)] for label in self.labels])
-        n_labels = len(schema.labels)
-        label_counts = np.zeros(n_labels, dtype=np.int64)
-        label_counts[labels] = self.label_counts
-        known: list[Counts | SparseCounts] = []
-        n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
-        sets: list[CandidateSets] = []
-        for place, feature in enumerate(schema.features):
-            j, shape = self.schema.position.get(feature.name), (feature.n_values, n_labels)
-            if j is None:
-                nothing = np.empty(0, dtype=np.int64)
-                known.append(from_cells(nothing, nothing, nothing, shape))
-                sets.append({})
-                continue
-            codes = np.array([feature.codes[v] for v in self.schema.features[j].values])
-            values, whose, counts = cells_of(self.known[j])
-            known.append(from_cells(codes[values], labels[whose], counts, shape))
-            n_null[place, labels] = self.n_null[j]
-            sets.append(
-                {
-                    tuple(sorted(codes[list(candidates)].tolist())): _spread(
-                        counts, labels, n_labels
-                    )
-                    for candidates, counts in self.sets[j].items()
-                }
-            )
-        return CountIndex(schema, label_counts, tuple(known), n_null, tuple(sets))
+    def blanked(self, cells: Iterable[Cells]) -> CountIndex:
+        """The index after cells were blanked: label, feature, candidates and number of each sort."""
+        return CountIndex(*blank(self.tally, cells))
+
+    @property
+    def tally(self) -> Tally:
+        """The bare counts."""
+        return Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets)
 
     def save(self, path: str | Path) -> None:
         """Write the index to a Parquet file (see `nullproof.saving` for what is in it)."""
-        save(Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets), path)
+        save(self.tally, path)
 
     @classmethod
     def load(cls, path: str | Path) -> CountIndex:
@@ -322,7 +303,7 @@ class CountIndex:
             int(self.n_null[j].sum()) + sum(int(c.sum()) for c in self.sets[j].values())
             for j in range(len(some))
         ]
-        columns = {
+        columns: dict[str, list[Any]] = {
             "feature": [feature.name for feature in some],
             "kind": [feature.kind for feature in some],
             "values": [feature.n_values for feature in some],
@@ -378,12 +359,6 @@ def _same(a: Counts | SparseCounts, b: Counts | SparseCounts) -> bool:
 
 def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
-
-
-def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:
-    spread = np.zeros(n_labels, dtype=np.int64)
-    spread[labels] = counts
-    return spread
 
 
 def _numbered(size: int) -> list[str]:

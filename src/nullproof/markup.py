@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
 ROWS = 10
 
 
-def shown_table(headline: str, columns: dict[str, Sequence[Any]], n_rows: int) -> str:
+def shown_table(headline: str, columns: Mapping[str, Sequence[Any]], n_rows: int) -> str:
     """A headline and the first rows of a table; all text is escaped.
 
     ``columns`` need to hold no more than the first `ROWS` rows of ``n_rows``.

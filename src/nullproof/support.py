@@ -24,7 +24,8 @@ from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.points import Points
 
-Prior = Literal["uniform"] | Sequence[float] | None
+Alpha = float | Fraction
+Prior = Literal["uniform"] | Sequence[float | Fraction] | None
 Floats = NDArray[np.float64]
 _BLOCK = 4096
 _WIDE = 10_000
@@ -43,7 +44,7 @@ class Model:
         None for the frequencies of the labels, ``"uniform"``, or one number per label.
     """
 
-    def __init__(self, index: CountIndex, alpha: float = 0.0, prior: Prior = None) -> None:
+    def __init__(self, index: CountIndex, alpha: Alpha = 0.0, prior: Prior = None) -> None:
         self.index = index
         self.alpha = _exact_alpha(alpha)
         self.prior = exact_prior(index, prior)
@@ -54,7 +55,7 @@ class Model:
         )
 
     @classmethod
-    def of(cls, index: CountIndex, alpha: float = 0.0, prior: Prior = None) -> Model:
+    def of(cls, index: CountIndex, alpha: Alpha = 0.0, prior: Prior = None) -> Model:
         """The model of an index, made once: its tables of logarithms serve every later call."""
         key = ("model", _exact_alpha(alpha), exact_prior(index, prior))
         found: Model = index.cache.setdefault(key, None) or cls(index, alpha, prior)
@@ -134,9 +135,10 @@ class Model:
 
         A term comes from at most four roundings of relative size eps/2 and a logarithm good to four
         units in the last place, hence is off by at most ``2·eps + 4·eps·|term|``; each addition
-        adds half an eps of a partial sum, which is at most ``magnitude``.
+        adds half an eps of a partial sum, which is at most ``magnitude``. The constant is doubled
+        because two such sums are compared.
         """
-        return _EPS * (self.d + 8) * (2.0 + magnitude)
+        return _EPS * (self.d + 8) * (4.0 + magnitude)
 
 
 @dataclass(frozen=True)
@@ -354,7 +356,7 @@ def _float(number: Fraction) -> float:
 
 def _is_share(number: Any) -> bool:
     if isinstance(number, numbers.Rational):
-        return number.numerator >= 0
+        return Fraction(number) >= 0
     return isinstance(number, float | np.floating) and bool(0 <= number < math.inf)
 
 

@@ -18,8 +18,16 @@ from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.points import Points
 from nullproof.readers import Table, open_rows, open_table
-from nullproof.schema import Feature, is_missing, text
-from nullproof.support import Model, Prior, dominates, point_counts, verdicts, worst_completion
+from nullproof.schema import Feature, text
+from nullproof.support import (
+    Alpha,
+    Model,
+    Prior,
+    dominates,
+    point_counts,
+    verdicts,
+    worst_completion,
+)
 from nullproof.tables import set_cells, set_rows
 
 
@@ -82,14 +90,21 @@ class World:
 
     def _fillings(self, j: int, table: Table, is_raised: Any) -> Iterator[tuple[int, Any]]:
         feature, aim = self.index.schema.features[j], self.codes[j]
-        encoded = encode(feature, table.column(feature.name))
+        column = table.column(feature.name)
+        encoded = encode(feature, column)
         cells = _Cells(feature, encoded, table)
         everything = tuple(range(feature.n_values))
         for row in np.flatnonzero(encoded.codes < 0).tolist():
             candidates = encoded.sets.get(row, everything)
             other = next((code for code in candidates if code != aim), aim)
             agree = aim in candidates and (is_raised[row] or other == aim)
-            yield row, cells.value(aim if agree else other)
+            code = aim if agree else other
+            if feature.edges and row in column.sets:
+                # Of a bin only the cell's own candidates will do.
+                own = (x for x in column.sets[row] if encode_set(feature, (x,)) == (code,))
+                yield row, cells.written(next(own))
+            else:
+                yield row, cells.value(code)
 
     def __repr__(self) -> str:
         verb = "predicts" if len(self.winners) == 1 else "ties"
@@ -97,7 +112,7 @@ class World:
 
 
 def witness(
-    index: CountIndex, point: Any, *, alpha: float = 0.0, prior: Prior = None
+    index: CountIndex, point: Any, *, alpha: Alpha = 0.0, prior: Prior = None
 ) -> tuple[World, World]:
     """Show two worlds that prove a point not robust: they disagree, or one of them ties.
 
@@ -122,21 +137,30 @@ def witness(
             f"the point is robust: every world predicts {index.labels[possible[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    original = _original(index, point, points)
+    original = _known_cells(index, point, points)
     start = [points.candidates(j, int(code))[0] for j, code in enumerate(points.codes[:, 0])]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
-    one = _world(model, original, start, likely)
+    one = favouring(model, original, start, likely)
     if len(one.winners) > 1:
         others = [i for i in possible if i != likely]
-        return one, _world(model, original, start, int(others[0]))
+        return one, favouring(model, original, start, int(others[0]))
     winner = index.labels.index(one.winners[0])
     rivals = sorted((k for k in range(model.m) if k != winner), key=lambda k: -found.max_log[0, k])
     rival = next(k for k in rivals if not dominates(model, points, 0, winner, k))
     worst = worst_completion(model, points, 0, winner, rival)
-    return one, _world(model, original, worst, rival)
+    return one, favouring(model, original, worst, rival)
 
 
-def _world(model: Model, original: tuple[Any, ...], codes: list[int], raised: int) -> World:
+def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int) -> World:
+    """The world that does most for one label against all others, at one completion of a point.
+
+    Parameters
+    ----------
+    cells
+        The point as it was given: known cells, sets of candidates, or None.
+    codes
+        The completed point as codes.
+    """
     index = model.index
     points = Points(
         np.array(codes, dtype=np.int32)[:, None], index.n_values, ((),) * model.d, single=True
@@ -150,13 +174,13 @@ def _world(model: Model, original: tuple[Any, ...], codes: list[int], raised: in
     ]
     ranges = verdicts(model, points)
     logs = np.where(np.arange(model.m) == raised, ranges.max_log[0], ranges.min_log[0])
-    cells = tuple(
+    completed = (
         _completed(feature, code, cell)
-        for feature, code, cell in zip(index.schema.features, codes, original, strict=True)
+        for feature, code, cell in zip(index.schema.features, codes, cells, strict=True)
     )
     return World(
         index,
-        cells,
+        tuple(completed),
         tuple(codes),
         frozenset({raised}),
         tuple(index.labels[i] for i in winners),
@@ -164,8 +188,14 @@ def _world(model: Model, original: tuple[Any, ...], codes: list[int], raised: in
     )
 
 
-def _original(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
-    """The cells of the point as given."""
+def _known_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
+    """The cells of the point as given; None for every spelling of missing."""
+    cells = _given_cells(index, point, points)
+    unknown = points.codes[:, 0] == points.n_values + 1
+    return tuple(None if gone else cell for cell, gone in zip(cells, unknown, strict=True))
+
+
+def _given_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
     if hasattr(point, "to_dict") and getattr(point, "ndim", 2) == 1:
         point = point.to_dict()
     if points.frame is not None:
@@ -179,7 +209,7 @@ def _completed(feature: Feature, code: int, cell: Any) -> Any:
     """The cell itself if it is known, else a value with the code: one of its candidates or any."""
     if isinstance(cell, set | frozenset | list | tuple):
         return next(one for one in cell if encode_set(feature, (one,)) == (code,))
-    return decode(feature, code) if is_missing(cell) else cell
+    return decode(feature, code) if cell is None else cell
 
 
 def decode(feature: Feature, code: int) -> Any:
@@ -212,6 +242,10 @@ class _Cells:
             else:
                 self.values[code] = self._made_up(code, frame)
         return self.values[code]
+
+    def written(self, number: float) -> Any:
+        """A number as the column holds it: dates are numbers only here."""
+        return at_microseconds(number) if self.feature.kind == "date" else number
 
     def _made_up(self, code: int, frame: nw.DataFrame[Any] | None) -> Any:
         value = decode(self.feature, code)

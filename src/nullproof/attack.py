@@ -1,0 +1,204 @@
+"""poison: which training cells to blank until none of the given points is robust any more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.building import label_codes
+from nullproof.columns import encode
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+from nullproof.markup import ROWS, shown_table
+from nullproof.readers import Table, open_rows, open_table
+from nullproof.schema import text
+from nullproof.support import Model
+from nullproof.tables import Changes, set_cells, set_rows
+from nullproof.worlds import World, favouring
+
+
+@dataclass(frozen=True)
+class Blank:
+    """``n_cells`` cells to blank: of one label and feature, with the same candidates (codes).
+
+    One candidate means cells that are known to hold it.
+    """
+
+    label: int
+    feature: int
+    candidates: tuple[int, ...]
+    n_cells: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """One of the points and what becomes of it.
+
+    ``radius`` is the fewest cells for this point alone, 0 if it was not robust before; ``rival`` the
+    label that catches up with ``label``; ``codes`` the point, or its weakest completion.
+    """
+
+    point: int
+    label: Any
+    rival: Any
+    radius: float
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Attack:
+    """Cells to blank so that no target is robust, and how good that is.
+
+    Parameters
+    ----------
+    blanks
+        How many cells of which label, feature and value.
+    lower_bound
+        A number of cells that no attack on all targets can do without, proven.
+    targets
+        What the attack does to each point.
+    """
+
+    index: CountIndex
+    model: Model
+    blanks: tuple[Blank, ...]
+    lower_bound: int
+    targets: tuple[Target, ...]
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells are blanked."""
+        return sum(blank.n_cells for blank in self.blanks)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no attack can do with fewer cells, proven."""
+        return self.n_cells == self.lower_bound
+
+    @cached_property
+    def index_after(self) -> CountIndex:
+        """The index of the poisoned table, without counting again."""
+        return self.index.blanked(
+            (b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks
+        )
+
+    def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
+        """Find real cells for the attack: (row position, column name), exactly ``n_cells`` of them.
+
+        Parameters
+        ----------
+        table
+            The table that was counted, or its rows.
+        labels
+            The labels of plain rows.
+        """
+        opened, row_labels = self._opened(table, labels)
+        found = [(row, self.index.features[j]) for j, row in self._places(opened, row_labels)]
+        order = {name: j for j, name in enumerate(self.index.features)}
+        return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
+
+    def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
+        """The poisoned table, of the same type; count it with ``like=`` the index before."""
+        opened, row_labels = self._opened(table, labels)
+        changes: dict[str, dict[int, Any]] = {}
+        for j, row in self._places(opened, row_labels):
+            changes.setdefault(self.index.features[j], {})[row] = None
+        return _changed(table, opened, self.index, changes)
+
+    def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
+        """The table completed with those cells *changed* so that the rival is predicted.
+
+        For an attack on one point. `altered_world` tells whether the rival wins there or only ties.
+        """
+        poisoned = self.apply(table, labels)
+        filled = self.altered_world.complete(poisoned, labels)
+        if hasattr(table, "astype"):
+            whole = {name: table[name].dtype for name in self.index.features}
+            filled = filled.astype(whole)
+        return filled
+
+    @property
+    def altered_world(self) -> World:
+        """The world that `altered` makes; more than one winner means that only a tie is possible."""
+        broken = [target for target in self.targets if target.radius > 0]
+        if len({target.codes for target in broken}) != 1:
+            raise NullproofError(
+                f"the attack has {len(broken)} targets, but one table can alter one prediction at "
+                "a time; poison one robust point"
+            )
+        target = broken[0]
+        after = Model(self.index_after, self.model.alpha, self.model.prior)
+        rival = self.index.labels.index(target.rival)
+        return favouring(after, (None,) * self.model.d, list(target.codes), rival)
+
+    def _opened(self, table: Any, labels: Sequence[Any] | None) -> tuple[Table, NDArray[np.int32]]:
+        schema = self.index.schema
+        if labels is not None:
+            opened = open_rows(table, self.index.features, missing=schema.missing)
+            column = open_table({"label": labels}).column("label")
+        else:
+            opened = open_table(table, missing=schema.missing, as_text=[schema.label_name])
+            column = opened.column(schema.label_name)
+        codes, names = label_codes(column)
+        places = np.array([schema.label_codes.get(text(name), -1) for name in names], np.int32)
+        return opened, places[codes]
+
+    def _places(self, table: Table, row_labels: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+        """Feature and row of every cell to blank: the first rows that fit."""
+        for j in sorted({blank.feature for blank in self.blanks}):
+            feature = self.index.schema.features[j]
+            encoded = encode(feature, table.column(feature.name))
+            for blank in self.blanks:
+                if blank.feature != j:
+                    continue
+                if len(blank.candidates) == 1:
+                    fits = encoded.codes == blank.candidates[0]
+                    for row, codes in encoded.sets.items():
+                        fits[row] = codes == blank.candidates
+                    fits &= row_labels == blank.label
+                    rows = np.flatnonzero(fits)[: blank.n_cells].tolist()
+                else:
+                    rows = [
+                        row
+                        for row, codes in encoded.sets.items()
+                        if codes == blank.candidates and row_labels[row] == blank.label
+                    ][: blank.n_cells]
+                if len(rows) < blank.n_cells:
+                    raise NullproofError(
+                        f"the table has {len(rows)} cells with {feature.values[blank.candidates[0]]!r} "
+                        f"in column {feature.name!r} and label {self.index.labels[blank.label]!r}, but "
+                        f"the attack blanks {blank.n_cells}; give the table that was counted"
+                    )
+                yield from ((j, row) for row in rows)
+
+    def _repr_html_(self) -> str:
+        some = self.blanks[:ROWS]
+        features = self.index.schema.features
+        columns: dict[str, list[Any]] = {
+            "cells": [b.n_cells for b in some],
+            "column": [features[b.feature].name for b in some],
+            "value": [_value(self.index, b) for b in some],
+            "label": [str(self.index.labels[b.label]) for b in some],
+        }
+        return shown_table(repr(self), columns, len(self.blanks))
+
+    def __repr__(self) -> str:
+        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
+        n_broken = sum(target.radius > 0 for target in self.targets)
+        return f"Attack: {self.n_cells:,} cells break {n_broken:,} robust points ({bound})"
+
+
+def _value(index: CountIndex, blank: Blank) -> str:
+    values = index.schema.features[blank.feature].values
+    return " or ".join(values[code] for code in blank.candidates)
+
+
+def _changed(table: Any, opened: Table, index: CountIndex, changes: Changes) -> Any:
+    if opened.frame is not None:
+        return set_cells(opened.frame, changes)
+    return set_rows(table, index.features, changes)

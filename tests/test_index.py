@@ -1,0 +1,422 @@
+"""CountIndex: the same counts by every way of counting, however large a domain is."""
+
+from __future__ import annotations
+
+import random
+import tracemalloc
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify, counting
+from nullproof.counting import SparseCounts
+
+many_values = pytest.mark.filterwarnings("ignore:column .* has .* values:nullproof.NullproofWarning")
+
+
+def random_frame(rng: random.Random, n_rows: int) -> pl.DataFrame:
+    """Draw a table with every kind of column, holes and candidate sets."""
+
+    def cells(draw: Any) -> list[Any]:
+        return [None if rng.random() < 0.2 else draw() for _ in range(n_rows)]
+
+    def candidates() -> list[str]:
+        return rng.sample("uvwxyz", rng.choice([1, 1, 2, 3]))
+
+    return pl.DataFrame(
+        {
+            "whole": cells(lambda: rng.randrange(7)),
+            "real": cells(lambda: rng.gauss(0, 3)),
+            "word": cells(lambda: rng.choice("abcde")),
+            "flag": cells(lambda: rng.random() < 0.5),
+            "several": cells(candidates),
+            "y": [rng.choice(["p", "q", "r"]) for _ in range(n_rows)],
+        },
+        schema_overrides={"several": pl.List(pl.String)},
+    )
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_order_and_chunks_do_not_matter(seed: int) -> None:
+    """Rows, columns and parts in any order give the same index."""
+    rng = random.Random(seed)
+    frame = random_frame(rng, rng.randrange(30, 90))
+    index = CountIndex.from_table(frame, "y")
+    rows = list(range(frame.height))
+    rng.shuffle(rows)
+    names = frame.columns
+    rng.shuffle(names)
+    assert CountIndex.from_table(frame[rows].select(names), "y") == index
+    cuts = sorted(rng.sample(range(frame.height + 1), 2))
+    parts = [frame[: cuts[0]], frame[cuts[0] : cuts[1]], frame[cuts[1] :]]
+    rng.shuffle(parts)
+    counted = [CountIndex.from_table(part.select(names), "y", like=index) for part in parts]
+    assert counted[0] + counted[1] + counted[2] == index
+    if all(part.height for part in parts):
+        assert all(part != index for part in counted)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_counts_equal_plain_counting(seed: int) -> None:
+    """Low counts the cells that hold a value in every world, high those that may; as by hand."""
+    rng = random.Random(seed)
+    pool = "abc"[: rng.choice([1, 3])]
+    cells = [
+        rng.choice([None, frozenset(rng.sample(pool, rng.randrange(1, len(pool) + 1))), *pool])
+        for _ in range(40)
+    ]
+    cells[0] = pool[0]
+    labels = [rng.choice("pq") for _ in cells]
+    index = CountIndex.from_rows([(cell,) for cell in cells], labels)
+    domain = index.schema.features[0].values
+    sets = [{*domain} if c is None else {c} if isinstance(c, str) else {*c} for c in cells]
+    for place, value in enumerate([*domain, "unseen"]):
+        for k, label in enumerate(index.labels):
+            mine = [s for s, own in zip(sets, labels, strict=True) if own == label]
+            assert index.low(0)[place, k] == sum(s == {value} for s in mine)
+            assert index.high(0)[place, k] == sum(value in s for s in mine)
+    assert index.n_missing == sum(
+        c is None or (not isinstance(c, str) and len(c) > 1) for c in cells
+    )
+    some = np.array([len(domain), 0])
+    for counts in (index.low, index.high, index.exact):
+        assert counts(0, some).tolist() == counts(0)[some].tolist()
+
+
+@pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+@many_values
+@pytest.mark.parametrize("seed", range(4))
+def test_sparse_counts_equal_dense_ones(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A column counted sparsely gives every answer that it gives when counted densely."""
+    rng = random.Random(seed)
+    pool = [f"v{k}" for k in range(3000)]
+    rows = [(rng.choice(pool), rng.choice("ab")) for _ in range(1500)]
+    rows += [(None, "a"), (frozenset(rng.sample(pool, 3)), None), (frozenset([1, "1"]), "b")]
+    rows += [(rng.choice(pool), "a")]
+    labels = [rng.choice("pqrs") for _ in rows]
+    points = [*rows[::40], *rows[-4:], ("elsewhere", "a")]
+    dense = CountIndex.from_rows(rows, labels)
+    monkeypatch.setattr(counting, "_DENSE", 1000)
+    sparse = CountIndex.from_rows(rows, labels)
+    assert isinstance(sparse.known[0], SparseCounts)
+    assert isinstance(dense.known[0], np.ndarray)
+    for counts in ("low", "high", "exact"):
+        assert (getattr(dense, counts)(0) == getattr(sparse, counts)(0)).all()
+    for alpha in (0, 1):
+        found = [certify(index, points, alpha=alpha).possible for index in (dense, sparse)]
+        assert (found[0] == found[1]).all()
+    half = [
+        CountIndex.from_rows(rows[part], labels[part], like=sparse)
+        for part in (slice(0, 700), slice(700, None))
+    ]
+    assert half[0] + half[1] == sparse
+    assert half[0] != sparse
+
+
+def test_an_empty_part_of_a_sparse_column(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A part whose column is all missing has zero counts, sparse or not."""
+    monkeypatch.setattr(counting, "_DENSE", 1000)
+    rows = [(f"v{k % 5000}",) for k in range(20_000)]
+    index = CountIndex.from_rows(rows, [k % 2 for k in range(20_000)])
+    part = CountIndex.from_rows([(None,)], [1], like=index)
+    assert isinstance(part.known[0], SparseCounts)
+    assert not part.exact(0, np.array([0, 17, 5000])).any()
+    assert part.n_null.tolist() == [[0, 1]]
+
+
+def test_ten_thousand_categories() -> None:
+    """A large domain is counted value by value."""
+    cells = [f"c{k % 10_000}" for k in range(40_000)]
+    labels = [k // 10_000 % 2 for k in range(40_000)]
+    index = CountIndex.from_table(pl.DataFrame({"a": cells, "y": labels}), "y")
+    assert index.n_values.tolist() == [10_000]
+    assert (index.exact(0)[:-1] == 2).all()
+
+
+def test_many_labels_and_many_values() -> None:
+    """300 labels × 500 values: each pair has its own count."""
+    rng = np.random.default_rng(1)
+    cells, labels = rng.integers(0, 500, 20_000), rng.integers(0, 300, 20_000)
+    index = CountIndex.from_table({"a": cells, "y": labels}, "y", bins=None)
+    expected = Counter(zip(cells.tolist(), labels.tolist(), strict=True))
+    values = [int(value) for value in index.schema.features[0].values]
+    found = index.exact(0)
+    assert found.shape == (501, 300)
+    assert all(
+        found[place, k] == expected[value, label]
+        for place, value in enumerate(values)
+        for k, label in enumerate(index.labels)
+    )
+
+
+def test_an_id_column_is_told_of_and_stays_small() -> None:
+    """A column of ids is told of, and with many labels its counts stay in the size of the rows."""
+    n_rows = 60_000
+    ids = np.char.add("customer ", np.arange(n_rows).astype(str))
+    frame = pl.DataFrame({"id": ids, "y": np.arange(n_rows) % 1000})
+    tracemalloc.start()
+    with pytest.warns(NullproofWarning, match="'id' has 60,000 values in 60,000 rows.*--ignore"):
+        index = CountIndex.from_table(frame, "y")
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    known = index.known[0]
+    assert isinstance(known, SparseCounts)
+    assert len(known.keys) == n_rows
+    assert peak < 60e6  # densely it would be 480 MB
+    assert CountIndex.from_table(
+        frame.with_columns(a=pl.lit("u")), "y", ignore=["id"]
+    ).features == ("a",)
+
+
+# Labels -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (["b", "a", "10", "9"], ("9", "10", "a", "b")),
+        ([3, 1, 2, 1], (1, 2, 3)),
+        ([0.5, 1.5, 0.5, 1.5], (0.5, 1.5)),
+        ([True, False, True, True], (False, True)),
+        (np.array([2**40, 5, 5, 5]), (5, 2**40)),
+        (pd.Series(["u", "v", "u", "v"]), ("u", "v")),
+        (("p", "p", "p", "p"), ("p",)),
+    ],
+)
+def test_labels_are_sorted_and_keep_their_type(labels: Any, found: tuple[Any, ...]) -> None:
+    """Labels keep their type, sorted by size or by name."""
+    index = CountIndex.from_rows([("x",)] * 4, labels)
+    assert index.labels == found
+    assert [type(label) for label in index.labels] == [type(label) for label in found]
+    assert index.label_counts.sum() == 4
+
+
+def test_unused_categories_are_no_labels() -> None:
+    """A label that no row has is none."""
+    frame = pd.DataFrame({"a": [1, 2], "y": pd.Categorical(["p", "q"], categories=["z", "q", "p"])})
+    assert CountIndex.from_table(frame, "y").labels == ("p", "q")
+
+
+def test_labels_of_a_file_are_its_texts(tmp_path: Path) -> None:
+    """Labels of a text file are what it says: 01 is not 1."""
+    (tmp_path / "t.csv").write_text("a,y\n1,01\n2,1\n3,True\n")
+    assert CountIndex.from_table(tmp_path / "t.csv", "y").labels == ("01", "1", "True")
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA, "?"])
+def test_holes_among_the_labels_are_refused(hole: Any) -> None:
+    """Labels are never missing; the message says how many are, and where."""
+    labels = ["p", hole, "q", hole, *["p"] * 4, *[hole] * 5]
+    with pytest.raises(NullproofError, match=r"'y' has 7 holes \(rows 1, 3, 8, 9, 10, …, counted"):
+        CountIndex.from_table({"a": list(range(13)), "y": labels}, "y", missing=("?",))
+
+
+def test_a_label_with_candidates_is_refused() -> None:
+    """A label has no candidates."""
+    with pytest.raises(NullproofError, match="a label has several candidates"):
+        CountIndex.from_rows([("x",), ("x",)], ["p", {"p", "q"}])
+
+
+# Ways to build ------------------------------------------------------------------------------------
+
+
+def test_rows_in_every_form() -> None:
+    """Tuples, lists and mappings of the same rows give the same index; None and sets are holes."""
+    rows = [("u", 1), (None, 2), (frozenset("uv"), 1)]
+    index = CountIndex.from_rows(rows, "ppq", features=["a", "b"])
+    assert CountIndex.from_rows([list(row) for row in rows], list("ppq"), features=["a", "b"]) == index
+    assert CountIndex.from_rows([{"b": b, "a": a} for a, b in rows], tuple("ppq")) == index
+    assert index.features == ("a", "b")
+    assert index.schema.features[1].values == ("1", "2")
+    assert CountIndex.from_rows(rows, "ppq").features == ("x0", "x1")
+    assert CountIndex.from_rows(rows, "ppq", features=["a", "b"], domains={"a": "w"[:0] or ["w"]}) != index
+    assert CountIndex.from_rows([("u",), ("?",)], "pq", missing=("?",)).n_missing == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "reason"),
+    [
+        ([], [], "there are no rows"),
+        ([("u",)], ["p", "q"], "there are 1 rows but 2 labels"),
+        ([("u", "v"), ("u",)], ["p", "q"], "row 1 has 1 values but there are 2 features"),
+        ([{"a": 1}, {"b": 1}], ["p", "q"], "row 1 has no value for 'a'"),
+        ([("u",), (set(),)], ["p", "q"], "column 'x0', row 1: the set of candidates is empty"),
+    ],
+)
+def test_bad_rows(rows: list[Any], labels: list[Any], reason: str) -> None:
+    """Rows and labels that do not fit are refused."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_rows(rows, labels)
+
+
+def test_domains_of_unknown_columns_are_refused() -> None:
+    """A declared domain names a feature."""
+    with pytest.raises(NullproofError, match="domains names the column 'z'"):
+        CountIndex.from_rows([("u",)], ["p"], domains={"z": ["u"]})
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_codes_are_counted_as_they_are(dtype: str, order: Any) -> None:
+    """Integers are codes in every type and memory order; the largest a type holds too."""
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 100, (500, 3)).astype(dtype)
+    codes[0] = min(np.iinfo(dtype).max, 300)
+    labels = rng.integers(0, 2, 500)
+    index = CountIndex.from_codes(np.array(codes, order=order), labels)
+    for j in range(3):
+        expected = Counter(zip(codes[:, j].tolist(), labels.tolist(), strict=True))
+        found = index.exact(j)
+        assert found.sum() == 500
+        assert all(found[code, label] == count for (code, label), count in expected.items())
+
+
+def test_negative_codes_are_missing() -> None:
+    """Every negative code is a hole, and n_values may declare more than is seen."""
+    codes = np.array([[0, -1], [1, -100], [-5, 0], [-1, 1]], dtype=np.int8)
+    index = CountIndex.from_codes(codes, list("ppqq"), n_values=[4, 2])
+    assert index.n_null.tolist() == [[0, 2], [2, 0]]
+    assert index.n_values.tolist() == [4, 2]
+    assert CountIndex.from_codes(np.array([[-1], [-1]]), "pq").n_values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("codes", "labels", "options", "reason"),
+    [
+        (np.zeros((2, 1)), "pq", {}, "2-dimensional array of float64; give integers"),
+        (np.zeros(2, dtype=int), "pq", {}, "1-dimensional array of int64"),
+        (np.zeros((0, 2), dtype=int), "", {}, "give integers, rows × features"),
+        (np.zeros((2, 1), dtype=int), "pqr", {}, "there are 2 rows but 3 labels"),
+        (np.array([[0], [3]]), "pq", {"n_values": [3]}, "code 3 but its domain has 3 values"),
+    ],
+)
+def test_bad_codes(codes: Any, labels: Any, options: Any, reason: str) -> None:
+    """Codes are a matrix of integers within their domains, one label per row."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_codes(codes, list(labels), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"bins": 0}, "bins is 0; give at least 1, or None for no bins"),
+        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform' or 'quantile'"),
+        ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
+        ({"ignore": ["a", "b"]}, "no column besides the label"),
+    ],
+)
+def test_bad_options(options: Any, reason: str) -> None:
+    """Options that mean nothing are refused."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_table({"a": [1, 2], "b": [3, 4], "y": [0, 1]}, "y", **options)
+
+
+def test_one_column_to_ignore_may_be_named_plainly() -> None:
+    """One name need not stand in a list."""
+    table = {"first": [1, 2], "b": [3, 4], "y": [0, 1]}
+    assert CountIndex.from_table(table, "y", ignore="first").features == ("b",)
+
+
+# Adding and comparing -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        ({"a": ["u", "w"], "y": ["p", "q"]}, "'a' holds a value in row 1 that is not in its domain"),
+        ({"a": ["u", ["u", "w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
+        ({"a": ["u", "v"], "y": ["p", "r"]}, "label column holds 'r', which the given index does"),
+        ({"b": ["u", "v"], "y": ["p", "q"]}, "there is no column 'a' in the table"),
+        ({"a": ["u", None], "y": ["p", None]}, "has 1 hole"),
+    ],
+)
+def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None:
+    """A part has the columns, values and labels of the index it is counted like."""
+    index = CountIndex.from_table({"a": ["u", "v"], "y": ["p", "q"]}, "y")
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_table(table, "y", like=index)
+
+
+def test_parts_take_over_bins_and_spellings(tmp_path: Path) -> None:
+    """A part from a file is read with the kinds and spellings of missing of the index."""
+    index = CountIndex.from_table(
+        {"a": ["01", "1", "?"], "b": [0, 10, 5], "y": [0, 1, 1]}, "y", missing=("?",), bins=None
+    )
+    texts = CountIndex.from_table(
+        {"a": ["01", "1", "x"], "b": [0, 10, 5], "y": [0, 1, 1]}, "y", bins=2
+    )
+    part = tmp_path / "part.csv"
+    part.write_text("b,y,a\n3,0,?\n")
+    with pytest.raises(NullproofError, match="'b' holds a value in row 0"):
+        CountIndex.from_table(part, "y", like=index)
+    part.write_text("b,y,a\n3,0,01\n")
+    counted = CountIndex.from_table(part, "y", like=texts)
+    assert counted.exact(0).tolist() == [[1, 0], [0, 0], [0, 0], [0, 0]]
+    assert counted.exact(1).tolist() == [[1, 0], [0, 0], [0, 0]]
+
+
+def test_only_like_indexes_add_up() -> None:
+    """Indexes of different domains, labels or features do not add up and are not equal."""
+    index = CountIndex.from_rows([("u",), ("v",)], "pq")
+    others = [
+        CountIndex.from_rows([("u",), ("w",)], "pq"),
+        CountIndex.from_rows([("u",), ("v",)], "pr"),
+        CountIndex.from_rows([("u",), ("v",)], "pq", features=["other"]),
+        CountIndex.from_rows([("u", 1), ("v", 1)], "pq"),
+    ]
+    for other in others:
+        assert other != index
+        with pytest.raises(NullproofError, match="differ in labels, features or domains"):
+            index + other
+    with pytest.raises(TypeError):
+        index + 1  # type: ignore[operator]
+    assert index != "index"
+    assert (index + index).n_rows == 4
+
+
+def test_indexes_that_differ_in_one_count_are_not_equal() -> None:
+    """Equality looks at every count: labels, values, holes and candidate sets."""
+    domains = {"x0": ["u", "v", "w"]}
+    tables: list[tuple[list[Any], str]] = [
+        (["u", "v", "w"], "ppq"),
+        (["u", "v", "w"], "pqq"),
+        (["u", "u", "w"], "ppq"),
+        (["u", None, "w"], "ppq"),
+        (["u", {"u", "v"}, "w"], "ppq"),
+        (["u", {"u", "w"}, "w"], "ppq"),
+        (["u", {"u", "w"}, {"u", "w"}], "ppq"),
+    ]
+    made = [
+        CountIndex.from_rows([(cell,) for cell in cells], labels, domains=domains)
+        for cells, labels in tables
+    ]
+    for a, one in enumerate(made):
+        assert [b for b, other in enumerate(made) if one == other] == [a]
+
+
+def test_the_order_of_features_does_not_matter_when_adding() -> None:
+    """Features are added by name."""
+    ab = CountIndex.from_rows([{"a": "u", "b": 1}, {"a": {"u", "v"}, "b": None}], "pq")
+    ba = CountIndex.from_rows([{"b": 1, "a": "u"}, {"b": None, "a": {"u", "v"}}], "pq")
+    assert ab == ba
+    assert ab + ba == ba + ab
+    assert (ab + ba).features == ("a", "b")
+
+
+def test_an_index_shows_what_it_holds() -> None:
+    """The repr tells rows, features, labels and holes."""
+    index = CountIndex.from_rows([("u", None), ("v", {1, 2})], ["p", "q"])
+    assert repr(index) == (
+        "CountIndex: 2 rows, 2 features, 2 labels (p, q), 2 missing cells (50.0 %)"
+    )
+    labels = list("abcdef")
+    assert "6 labels (a, b, c, d, e, …), 0" in repr(CountIndex.from_rows([("u",)] * 6, labels))
+    empty = CountIndex.from_table(pl.DataFrame({"x0": ["u"], "x1": [1], "y": ["p"]})[:0], "y", like=index)
+    assert repr(empty) == "CountIndex: 0 rows, 2 features, 2 labels (p, q), 0 missing cells"
+    with pytest.raises(TypeError):
+        hash(index)

@@ -1,0 +1,174 @@
+"""Points: one or many, in any form, become the same codes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from nullproof import CountIndex, NullproofError, NullproofWarning
+from nullproof.points import Points
+
+INDEX = CountIndex.from_rows(
+    [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]
+)
+ROWS: list[tuple[Any, Any]] = [("u", 3), (None, 1), ("w", None), ("v", 2)]
+CODES = [[0, 4, 2, 1], [2, 0, 4, 1]]
+
+
+def test_many_points_in_every_form(tmp_path: Path) -> None:
+    """Rows, mappings, arrays, frames and files of the same points have the same codes."""
+    frame = pl.DataFrame(ROWS, schema=["word", "whole"], orient="row")
+    frame.write_csv(tmp_path / "points.csv")
+    frame.write_parquet(tmp_path / "points.parquet")
+    forms: list[Any] = [
+        ROWS,
+        tuple(ROWS),
+        [list(row) for row in ROWS],
+        [dict(zip(("word", "whole"), row, strict=True)) for row in ROWS],
+        np.array(ROWS, dtype=object),
+        frame,
+        frame.select("whole", "word").with_columns(other=1),
+        frame.to_pandas(),
+        frame.to_arrow(),
+        frame.lazy(),
+        tmp_path / "points.csv",
+        str(tmp_path / "points.parquet"),
+    ]
+    for form in forms:
+        points = INDEX.encode(form)
+        assert points.codes.tolist() == CODES, form
+        assert not points.single
+        assert len(points) == 4
+        assert INDEX.encode(points) is points
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        ("u", None),
+        ["u", None],
+        {"whole": None, "word": "u"},
+        pd.Series({"word": "u", "whole": np.nan}),
+        {"word": {"u"}, "whole": {1, 2, 3, None}},
+        (["u"], None),
+        ("u", pd.NA),
+    ],
+)
+def test_one_point_in_every_form(form: Any) -> None:
+    """A tuple, a list, a mapping or a series is one point; its cells may be candidates."""
+    points = INDEX.encode(form)
+    assert points.single
+    assert points.codes.tolist() == [[0], [4]]
+
+
+def test_candidates_of_points() -> None:
+    """A code tells its candidates: itself, the domain, or a set, which may hold an unseen value."""
+    points = INDEX.encode([({"v", "w"}, None), ("u", {1, 9}), ({"w", "v"}, 9)][:2])
+    assert points.codes.tolist() == [[5, 0], [4, 5]]
+    assert [points.candidates(0, code) for code in (5, 0, 3, 4)] == [(1, 2), (0,), (3,), (0, 1, 2)]
+    assert points.candidates(1, 5) == (0, 3)
+    assert points.complete.tolist() == [False, False]
+    assert INDEX.encode([("u", 1), (None, 1)]).complete.tolist() == [True, False]
+    assert INDEX.encode([("u", 1), ("v", 1)]).complete.all()
+
+
+def test_equal_candidate_sets_share_a_number() -> None:
+    """The same candidates in another order are the same set."""
+    points = INDEX.encode([({"v", "w"}, 1), ({"w", "v"}, 1), ({"u", "v"}, 1)])
+    assert points.codes[0].tolist() == [5, 5, 6]
+    assert points.sets == (((1, 2), (0, 1)), ())
+
+
+@pytest.mark.parametrize("form", [pl.DataFrame, pd.DataFrame, pa.table])
+def test_no_points_at_all(form: Any) -> None:
+    """No points are no error."""
+    assert len(INDEX.encode(form({"word": [], "whole": []}))) == 0
+    assert len(INDEX.encode([])) == 0
+
+
+def test_unseen_values_are_told() -> None:
+    """Values that training never shows give one notice with their columns and numbers."""
+    with pytest.warns(NullproofWarning) as caught:
+        points = INDEX.encode([("z", 1), ("y", 9), ("u", 1)])
+    assert points.codes.tolist() == [[3, 3, 0], [0, 3, 0]]
+    (notice,) = caught
+    assert "never shows in 'word' (2), 'whole' (1); no world gives" in str(notice.message)
+    wide = CountIndex.from_rows([("u",) * 7], ["p"])
+    with pytest.warns(NullproofWarning, match=r"'x4' \(1\), …; no world"):
+        wide.encode(("z",) * 7)
+
+
+@pytest.mark.parametrize(
+    ("points", "reason"),
+    [
+        (("u",), "row 0 has 1 values but there are 2 features"),
+        ([("u", 1), ("u", 1, 2)], "row 1 has 3 values but there are 2 features"),
+        ({"word": "u"}, "row 0 has no value for 'whole'"),
+        (pl.DataFrame({"word": ["u"]}), "the points lack 1 of the 2 features: 'whole'; add the"),
+        (pd.DataFrame({"x": [1]}), "the points lack 2 of the 2 features: 'word', 'whole'"),
+        (np.zeros((2, 3)), r"the points have shape \(2, 3\) but the index has 2 features"),
+        (np.zeros(2), r"the points have shape \(2,\)"),
+        (("u", "many"), "'whole' holds text such as 'many', but the training table holds numbers"),
+        ("nowhere.csv", "no such file: nowhere.csv"),
+        (5, "int is not a table"),
+    ],
+)
+def test_points_that_do_not_fit(points: Any, reason: str) -> None:
+    """Points have one value of the right kind for every feature."""
+    with pytest.raises(NullproofError, match=reason):
+        INDEX.encode(points)
+
+
+def test_many_lacking_features_are_not_all_listed() -> None:
+    """Three lacking features are enough to see what is wrong."""
+    wide = CountIndex.from_rows([("u",) * 7], ["p"])
+    with pytest.raises(NullproofError, match="lack 6 of the 7 features: 'x1', 'x2', 'x3'…; add"):
+        wide.encode(pl.DataFrame({"x0": ["u"]}))
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "float64", "object"])
+def test_codes_as_points(dtype: str) -> None:
+    """An array of codes is taken as it is: negative is missing, too large is unseen."""
+    index = CountIndex.from_codes(np.array([[0, 0], [2, 1], [1, 1]]), [0, 1, 1])
+    array = np.array([[2, 0], [0, 1], [1, 1]], dtype=dtype)
+    assert index.encode(array).codes.tolist() == [[2, 0, 1], [0, 1, 1]]
+    if dtype != "uint8":
+        assert index.encode(array - 1).codes.tolist() == [[1, 4, 0], [3, 0, 0]]
+    with pytest.warns(NullproofWarning, match=r"'x0' \(1\), 'x1' \(2\)"):
+        assert index.encode(array + 1).codes.tolist() == [[3, 1, 2], [1, 2, 2]]
+    with pytest.raises(NullproofError, match="have shape"):
+        index.encode(array[:, :1])
+
+
+def test_huge_codes_are_unseen() -> None:
+    """A code beyond 32 bits is outside the domain, not another value."""
+    index = CountIndex.from_codes(np.array([[0], [1]]), [0, 1])
+    with pytest.warns(NullproofWarning, match="never shows"):
+        points = index.encode(np.array([[2**32], [2**40 + 1], [-(2**40)], [1]]))
+    assert points.codes.tolist() == [[2, 2, 3, 1]]
+
+
+def test_spellings_of_missing_hold_for_points(tmp_path: Path) -> None:
+    """What means missing in TRAIN means missing in TEST, in files, frames and rows."""
+    index = CountIndex.from_table(
+        {"a": ["1", "?", "2", "x"], "b": [1, 2, -9, 3], "y": [0, 0, 1, 1]}, "y", missing=("?", "-9")
+    )
+    path = tmp_path / "t.csv"
+    path.write_text("a,b\n ? ,1\n1,-9\n")
+    for points in (path, pl.read_csv(path), [(" ? ", 1), ("1", -9)]):
+        assert index.encode(points).codes.tolist() == [[4, 0], [0, 4]]
+
+
+def test_an_index_with_points_of_a_frame_remembers_it() -> None:
+    """Points keep the frame they came in, so that results can be given in its library."""
+    frame = pd.DataFrame(ROWS, columns=["word", "whole"])
+    points = INDEX.encode(frame)
+    assert isinstance(points, Points)
+    assert points.frame is not None
+    assert INDEX.encode(ROWS).frame is None
