@@ -25,7 +25,7 @@ make_environment() {
     fi
     echo "setting up $folder (once) …" >&2
     "$python" -m venv --clear "$folder"
-    if ! "$folder/bin/python" -m pip install --quiet --disable-pip-version-check -c "$project/constraints.txt" "$@" >&2; then
+    if ! "$folder/bin/python" -m pip install -qq --disable-pip-version-check -c "$project/constraints.txt" "$@" >&2; then
         echo "the installation into $folder failed; check the connection to the package registry, then try again" >&2
         exit 2
     fi

@@ -11,11 +11,10 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from sklearn.preprocessing import KBinsDiscretizer
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.bins import at_microseconds, bin_codes, bin_edges, interval_texts, microseconds
-from nullproof.columns import Column, encode, fit_feature
+from nullproof.columns import Column, encode, fit_feature, widen_feature
+from nullproof.readers import column_of_cells
 from nullproof.schema import Feature, is_missing, sort_key, text
 
 
@@ -25,150 +24,8 @@ def feature_of(cells: Any, **options: Any) -> Feature:
 
 
 def codes_of(index: CountIndex, cells: Any) -> list[int]:
-    return index.encode(pl.DataFrame({"a": cells}, strict=False)).codes[0].tolist()
-
-
-# Bins ---------------------------------------------------------------------------------------------
-
-
-def random_columns(seed: int, count: int) -> list[np.ndarray[Any, Any]]:
-    """Draw columns of every shape that bins must stand: whole, tied, constant, huge, tiny."""
-    rng = np.random.default_rng(seed)
-    columns = []
-    for _ in range(count):
-        n = int(rng.integers(1, 60))
-        scale = 10.0 ** rng.integers(-8, 9)
-        columns.append(
-            rng.choice(
-                np.array(
-                    [
-                        rng.normal(size=n) * scale,
-                        rng.integers(-5, 6, n).astype(float),
-                        rng.integers(0, 2, n) * scale,
-                        np.full(n, rng.normal() * scale),
-                        np.round(rng.normal(size=n), 1),
-                        rng.integers(0, 100, n) / 10,
-                    ]
-                )
-            )
-        )
-    return columns
-
-
-@pytest.mark.parametrize("bins", [2, 3, 5, 10, 50])
-def test_uniform_bins_equal_scikit_learn(bins: int) -> None:
-    """Uniform bins are exactly those of KBinsDiscretizer, for new numbers too."""
-    seed = 11 + bins
-    rng = np.random.default_rng(seed)
-    for column in random_columns(seed, 60):
-        peer = KBinsDiscretizer(n_bins=bins, strategy="uniform", encode="ordinal")
-        with np.errstate(all="ignore"):
-            constant = column.min() == column.max()
-        if constant:
-            with pytest.warns(UserWarning, match="constant"):
-                peer.fit(column[:, None])
-        else:
-            peer.fit(column[:, None])
-        new = np.concatenate(
-            [column, np.nextafter(column, -np.inf), rng.normal(size=20) * column.std() * 3]
-        )
-        edges = bin_edges(column, bins, "uniform")
-        expected = peer.transform(new[:, None])[:, 0].astype(int)
-        assert bin_codes(new, edges).tolist() == expected.tolist(), (seed, column)
-
-
-@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32"])
-def test_bins_do_not_depend_on_the_width_of_numbers(dtype: str) -> None:
-    """Narrow and wide types of the same numbers fall into the same bins."""
-    rng = np.random.default_rng(5)
-    column = (rng.random(4000) * 100).astype(dtype)
-    wide = column.astype(np.float64)
-    edges = bin_edges(column, 7, "uniform")
-    assert edges == bin_edges(wide, 7, "uniform")
-    on_edge = np.array(edges).astype(dtype)
-    for cells in (column, on_edge):
-        assert (bin_codes(cells, edges) == bin_codes(cells.astype(np.float64), edges)).all()
-
-
-def test_points_outside_fall_into_the_end_bins() -> None:
-    """Numbers beyond the training range, infinite ones too, belong to the first or the last bin."""
-    index = CountIndex.from_table({"a": list(range(11)), "y": [0, 1] * 5 + [0]}, "y")
-    assert codes_of(index, [-5.0, -math.inf, 0.0, 10.0, 11.0, math.inf, None]) == [0, 0, 0, 4, 4, 4, 6]
-
-
-def test_infinite_training_numbers_fall_into_the_end_bins() -> None:
-    """The edges come from finite numbers; infinite ones are counted at the ends."""
-    plain = feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    assert feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, math.inf, -math.inf]) == plain
-    assert feature_of([math.inf, -math.inf, math.inf]).edges == (-math.inf, math.inf)
-
-
-def test_empty_bins_are_not_in_the_domain() -> None:
-    """A domain is closed: a bin that no training cell falls into is outside, with a notice."""
-    index = CountIndex.from_table({"a": [0, 1, 10], "y": [0, 1, 1]}, "y")
-    assert index.schema.features[0].values == ("[0, 2)", "[8, 10]")
-    with pytest.warns(NullproofWarning, match="never shows in 'a'"):
-        assert codes_of(index, [5, 0, 10, None]) == [2, 0, 1, 3]
-
-
-def test_a_constant_column_is_one_bin() -> None:
-    """A constant column has a domain of one value, which every number is."""
-    index = CountIndex.from_table({"a": [3, 3, 3], "y": [0, 1, 1]}, "y")
-    assert index.n_values.tolist() == [1]
-    assert codes_of(index, [-100, 3, 100]) == [0, 0, 0]
-
-
-def test_quantile_bins_hold_equally_many_rows() -> None:
-    """Quantile bins split distinct numbers evenly, and tied numbers stay together."""
-    cells = [2.0**k for k in range(20)]
-    index = CountIndex.from_table({"a": cells, "y": [0] * 20}, "y", binning="quantile")
-    assert index.exact(0)[:, 0].tolist() == [4, 4, 4, 4, 4, 0]
-    tied = CountIndex.from_table({"a": [1] * 18 + [2, None], "y": [0] * 20}, "y", binning="quantile")
-    assert tied.exact(0)[:, 0].tolist() == [19, 0]
-
-
-def test_without_bins_every_number_is_a_category() -> None:
-    """bins=None keeps every number, in the order of size; 1 and 1.0 are the same."""
-    index = CountIndex.from_table({"a": [10, 2, 2.0, 1.5, None], "y": [0] * 5}, "y", bins=None)
-    assert index.schema.features[0].values == ("1.5", "2", "10")
-    with pytest.warns(NullproofWarning, match="never shows"):
-        assert codes_of(index, [2.0, 10.0, 1.5, 3.0, None]) == [1, 2, 0, 3, 4]
-
-
-def test_many_bins_are_counted_right() -> None:
-    """More bins than are compared one by one give the same codes."""
-    cells = np.arange(1000) / 7
-    edges = bin_edges(cells, 300, "uniform")
-    with_gap = np.append(cells, np.nan)
-    expected = [sum(x >= edge for edge in edges[1:-1]) for x in cells.tolist()]
-    assert bin_codes(with_gap, edges).tolist() == [*expected, -1]
-
-
-def test_bins_are_written_apart() -> None:
-    """Edges that agree in six digits, or in the second, are written with more."""
-    close = interval_texts((1.0, 1.0 + 1e-9, 1.0 + 2e-9), "number")
-    assert len({*close}) == 2
-    start = microseconds(dt.datetime(2020, 1, 1))
-    moments = interval_texts((start, start + 10.0, start + 20.0), "date")
-    assert moments[1] == "[2020-01-01 00:00:00.000010, 2020-01-01 00:00:00.000020]"
-
-
-def test_places_of_dates() -> None:
-    """A date has one place on the number line, whatever zone it is written in."""
-    moment = dt.datetime(2020, 5, 17, 23, 30, 1, 250)
-    assert at_microseconds(microseconds(moment)) == moment
-    zone = dt.timezone(dt.timedelta(hours=-7))
-    assert microseconds(moment.replace(tzinfo=dt.UTC).astimezone(zone)) == microseconds(moment)
-    assert microseconds(dt.date(1970, 1, 2)) == 86_400e6
-
-
-def test_dates_without_bins_are_categories_by_the_day() -> None:
-    """Unbinned dates are written as dates and met again as dates or text."""
-    days = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, 12), None]
-    index = CountIndex.from_table({"a": days, "y": [0, 1, 1]}, "y", bins=None)
-    assert index.schema.features[0].values == ("2020-01-01", "2020-01-02 12:00:00")
-    assert codes_of(index, [days[1], days[0], None]) == [1, 0, 3]
-    assert codes_of(index, ["2020-01-01", "2020-01-02 12:00:00"]) == [0, 1]
+    found: list[int] = index.encode(pl.DataFrame({"a": cells}, strict=False)).codes[0].tolist()
+    return found
 
 
 # Domains ------------------------------------------------------------------------------------------
@@ -230,6 +87,7 @@ def test_a_declared_column_without_values_stays() -> None:
     )
     assert index.features == ("a", "b")
     assert index.n_null.tolist() == [[1, 1], [0, 0]]
+    assert feature_of([None, None], domains={"a": [2, 1]}).kind == "number"
     with pytest.warns(NullproofWarning, match="left out"):
         CountIndex.from_table({"a": [None], "b": [1], "y": [0]}, "y", domains={"a": []})
 
@@ -248,6 +106,18 @@ def test_bad_domains(domains: Any, reason: str) -> None:
         feature_of([1, 2], domains=domains)
 
 
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int64", "uint8", "uint64", "float32"])
+def test_whole_numbers_of_every_width(dtype: str) -> None:
+    """The ends of a type's range are values like others, as cells and as labels."""
+    ends = np.iinfo(dtype) if dtype != "float32" else np.iinfo("int16")
+    cells = np.array([ends.min, ends.max, ends.max, ends.max - 1], dtype=dtype)
+    index = CountIndex.from_table({"a": cells, "y": cells}, "y", bins=None)
+    assert index.label_counts.tolist() == [1, 1, 2]
+    assert index.exact(0).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 0]]
+    top = np.array([ends.max, ends.max - 1], dtype=dtype)
+    assert CountIndex.from_table({"a": top, "y": [0, 1]}, "y", bins=None).n_values[0] == 2
+
+
 def test_large_whole_numbers_stay_apart() -> None:
     """Neighbouring integers beyond the precision of floats are different values."""
     large = 2**53
@@ -257,7 +127,9 @@ def test_large_whole_numbers_stay_apart() -> None:
         points = [(cell,) for cell in cells if cell is not None]
         found = index.encode(points).codes[0]
         assert sorted(found.tolist()) == list(range(len(points)))
-    huge = pl.DataFrame({"a": [10**30, 1, 10**31], "y": [0, 1, 1]}, schema_overrides={"a": pl.Int128})
+    huge = pl.DataFrame(
+        {"a": [10**30, 1, 10**31], "y": [0, 1, 1]}, schema_overrides={"a": pl.Int128}
+    )
     assert CountIndex.from_table(huge, "y").schema.features[0].kind == "number"
     assert CountIndex.from_rows([(10**30,), (1,)], "ab").n_values[0] == 2
 
@@ -300,16 +172,18 @@ def test_columns_met_in_another_form(kind: str) -> None:
         if codes:
             assert codes_of(index, met) == codes, met
         else:
-            with pytest.raises(NullproofError, match="column 'a' holds .*; give the column in the"):
+            with pytest.raises(
+                NullproofError, match=r"column 'a' holds .*; give the column in the"
+            ):
                 codes_of(index, met)
 
 
 def test_the_refusal_names_the_cell_that_does_not_fit() -> None:
     """Among many good cells the message shows the one that is not."""
     index = CountIndex.from_table({"a": [1, 2, 3], "y": [0, 1, 1]}, "y")
-    with pytest.raises(NullproofError, match="holds text such as 'oops', but .* holds numbers"):
+    with pytest.raises(NullproofError, match=r"holds text such as 'oops', but .* holds numbers"):
         codes_of(index, ["1", "2", "oops", "3"])
-    with pytest.raises(NullproofError, match="holds dates, but .* holds numbers"):
+    with pytest.raises(NullproofError, match=r"holds dates, but .* holds numbers"):
         codes_of(index, [dt.date(2020, 1, 1)])
 
 
@@ -346,6 +220,40 @@ def test_codes_are_whole_numbers() -> None:
     assert floats.codes[0].tolist() == [0, 4, 3, 2]
     texts = CountIndex.from_codes(np.array([[0], [1]]), [0, 1]).encode(np.array([["1"], ["0"]]))
     assert texts.codes[0].tolist() == [1, 0]
+
+
+WIDER: list[tuple[list[Any], list[Any], tuple[str, ...]]] = [
+    (["u", "v"], ["v", "z", None], ("u", "v", "z")),
+    (["u", "v"], ["u", None], ("u", "v")),
+    (["u", "v"], [{"p", "q"}, {"u", "r"}, None], ("p", "q", "r", "u", "v")),
+    ([1, 2], [3, {4, 5}, 2.0], ("1", "2", "3", "4", "5")),
+    ([True], [False, None], ("false", "true")),
+]
+
+
+@pytest.mark.parametrize(("cells", "more", "values"), WIDER)
+def test_domains_are_widened_by_what_they_lack(
+    cells: list[Any], more: list[Any], values: tuple[str, ...]
+) -> None:
+    """A wider domain has the old values and the new ones, those of candidates too, and no others."""
+    feature, _ = fit_feature(column_of_cells("a", cells), bins=None, binning="uniform")
+    assert widen_feature(feature, column_of_cells("a", more)).values == values
+
+
+def test_bins_are_widened_without_moving() -> None:
+    """Of a binned column empty bins may come into use; the edges stay."""
+    feature, _ = fit_feature(column_of_cells("a", [0, 1, 10]), bins=5, binning="uniform")
+    wider = widen_feature(feature, column_of_cells("a", [5, {2.5, 3.5}, None, 99]))
+    assert wider.edges == feature.edges
+    assert wider.bins == (0, 1, 2, 4)
+    assert wider.values == ("[0, 2)", "[2, 4)", "[4, 6)", "[8, 10]")
+
+
+def test_codes_are_widened_to_the_largest() -> None:
+    """A domain of codes has all codes up to the largest."""
+    feature = Feature("a", "code", ("0", "1"))
+    column = Column("a", "number", numbers=np.array([4, -1, 0]))
+    assert widen_feature(feature, column).values == ("0", "1", "2", "3", "4")
 
 
 # The parts ----------------------------------------------------------------------------------------

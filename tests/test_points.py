@@ -141,7 +141,11 @@ def test_codes_as_points(dtype: str) -> None:
     if dtype != "uint8":
         assert index.encode(array - 1).codes.tolist() == [[1, 4, 0], [3, 0, 0]]
     with pytest.warns(NullproofWarning, match=r"'x0' \(1\), 'x1' \(2\)"):
-        assert index.encode(array + 1).codes.tolist() == [[3, 1, 2], [1, 2, 2]]
+        near = index.encode(array + 1)
+    assert near.codes.tolist() == [[3, 1, 2], [1, 2, 2]]
+    with pytest.warns(NullproofWarning, match=r"'x0' \(3\), 'x1' \(3\)"):
+        far = index.encode(array + 5)
+    assert far.codes.tolist() == [[3, 3, 3], [2, 2, 2]]
     with pytest.raises(NullproofError, match="have shape"):
         index.encode(array[:, :1])
 
@@ -163,6 +167,14 @@ def test_spellings_of_missing_hold_for_points(tmp_path: Path) -> None:
     path.write_text("a,b\n ? ,1\n1,-9\n")
     for points in (path, pl.read_csv(path), [(" ? ", 1), ("1", -9)]):
         assert index.encode(points).codes.tolist() == [[4, 0], [0, 4]]
+
+
+def test_some_of_the_points() -> None:
+    """Points can be taken by position, candidates included."""
+    points = INDEX.encode([("u", 1), ({"v", "w"}, None), ("w", 2)])
+    some = points.take(np.array([1, 0]))
+    assert some.codes.tolist() == [[5, 0], [4, 0]]
+    assert some.candidates(0, 5) == (1, 2)
 
 
 def test_an_index_with_points_of_a_frame_remembers_it() -> None:

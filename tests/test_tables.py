@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 from typing import Any
 
 import narwhals as nw
@@ -17,12 +18,15 @@ CELLS: dict[str, list[Any]] = {
     "real": [0.5, 1.5, 2.5],
     "word": ["u", "v", "w"],
     "flag": [True, False, True],
+    "day": [dt.datetime(2020, 1, day) for day in (1, 2, 3)],
     "left": ["s", "t", None],
 }
-BLANK = {name: {1: None} for name in ("whole", "real", "word", "flag")}
+BLANK = {name: {1: None} for name in ("whole", "real", "word", "flag", "day")}
 FRAMES = {
     "polars": pl.DataFrame(CELLS),
-    "polars, categories": pl.DataFrame(CELLS).cast({"word": pl.Enum("uvw"), "left": pl.Categorical}),
+    "polars, categories": pl.DataFrame(CELLS).cast(
+        {"word": pl.Enum("uvw"), "left": pl.Categorical}
+    ),
     "pyarrow": pa.table(CELLS),
     "pandas": pd.DataFrame(CELLS),
     "pandas, nullable": pd.DataFrame(CELLS).convert_dtypes(),
@@ -56,7 +60,12 @@ def test_blanked_cells_are_missing_and_all_others_stay(library: str) -> None:
 def test_new_values_keep_the_types(library: str) -> None:
     """Values of a column's own kind leave its type alone."""
     table = FRAMES[library]
-    changes = {"whole": {0: 9}, "real": {2: 9.0}, "word": {0: "w", 1: "w"}, "flag": {0: False}}
+    changes: dict[str, dict[int, Any]] = {
+        "whole": {0: 9},
+        "real": {2: 9.0},
+        "word": {0: "w", 1: "w"},
+        "flag": {0: False},
+    }
     changed = set_cells(nw.from_native(table, eager_only=True), {**changes, "left": {}})
     found = cells_of(changed)
     assert found["whole"] == [9, 2, 3]

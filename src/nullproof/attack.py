@@ -1,4 +1,4 @@
-"""poison: which training cells to blank until none of the given points is robust any more."""
+"""An attack: how many cells of which sort to blank, where they are, and what the table is then."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.building import label_codes
+from nullproof.building import label_codes, many
 from nullproof.columns import encode
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
@@ -190,7 +190,12 @@ class Attack:
     def __repr__(self) -> str:
         bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
         n_broken = sum(target.radius > 0 for target in self.targets)
-        return f"Attack: {self.n_cells:,} cells break {n_broken:,} robust points ({bound})"
+        cells = (
+            f"{self.n_cells:,} cell breaks"
+            if self.n_cells == 1
+            else f"{self.n_cells:,} cells break"
+        )
+        return f"Attack: {cells} {many(n_broken, 'robust point')} ({bound})"
 
 
 def _value(index: CountIndex, blank: Blank) -> str:

@@ -73,8 +73,8 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted distinct numbers and the place of each cell among them; integers without sorting."""
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
-        if high - low < 2**16:
-            shifted = array - low if low else array
+        if high - low < 2**16 and high < 2**63:
+            shifted = array.astype(np.int64) - low
             seen = np.bincount(shifted, minlength=high - low + 1) > 0
             places = np.cumsum(seen, dtype=np.int32) - 1
             return np.flatnonzero(seen) + low, places[shifted]
@@ -108,6 +108,8 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     column = _as_kind(feature, column)
     if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
         return feature
+    # Candidates that are all outside have one code too, but no value of their own.
+    outside &= column.known
     candidates = [x for cells in column.sets.values() for x in cells]
     if feature.edges:
         assert column.numbers is not None

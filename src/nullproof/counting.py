@@ -29,7 +29,7 @@ class SparseCounts:
 
     def rows(self, codes: NDArray[np.intp]) -> Counts:
         """The counts of some values, dense."""
-        wanted = codes[:, None] * self.shape[1] + np.arange(self.shape[1])
+        wanted = codes[:, None].astype(np.int64) * self.shape[1] + np.arange(self.shape[1])
         if not len(self.keys):
             return np.zeros(wanted.shape, dtype=np.int64)
         found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)

@@ -10,23 +10,23 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.building import Options, count_like, count_table, feature_names
-from nullproof.columns import Column, fit_feature, widen_feature
+from nullproof.building import Options, count_like, count_table, feature_names, many
+from nullproof.columns import Column, distinct, fit_feature, widen_feature
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.index import CountIndex
 from nullproof.points import encode_quietly
 from nullproof.prediction import log_supports, probabilities, winners
-from nullproof.readers import Table, open_table
-from nullproof.schema import Schema
+from nullproof.readers import Table, open_table, spellings
+from nullproof.schema import Schema, is_missing, text
 from nullproof.support import Model, Prior
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import (
-        _check_feature_names,
-        _check_n_features,
+        assert_all_finite,
+        check_array,
         check_consistent_length,
         check_is_fitted,
         column_or_1d,
@@ -95,8 +95,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         _refuse_weights(unsupported)
         table = self._read(X, reset=True)
         classes, codes = _classes(y, table.n_rows)
-        self.index_ = self._counted(table, classes, codes)
-        self.classes_ = classes
+        self._keep(self._counted(table, classes, codes), classes)
         return self
 
     def partial_fit(
@@ -123,23 +122,25 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "give the same, or leave them out"
             )
         table = self._read(X, reset=first)
-        _, codes = _classes(y, table.n_rows, known)
+        codes = _known_classes(y, table.n_rows, known)
         if first:
-            self.index_, self.classes_ = self._counted(table, known, codes), known
+            self._keep(self._counted(table, known, codes), known)
         else:
             schema = _widened_schema(self.index_.schema, table, self._options())
-            chunk = CountIndex(*count_like(schema, table, _named(known, codes)))
-            self.index_ = self.index_.widened(schema) + chunk
+            names = [text(label) for label in known.tolist()]
+            labels = Column("label", "category", codes=codes, values=names)
+            chunk = CountIndex(*count_like(schema, table, labels))
+            self._keep(self.index_.widened(schema) + chunk, known)
         return self
 
     @classmethod
     def from_index(cls, index: CountIndex, **parameters: Any) -> Self:
         """Make a fitted estimator of an index, e.g. one that was saved."""
         estimator = cls(**parameters)
-        estimator.index_ = index
-        estimator.classes_ = np.array(index.labels)
+        estimator._keep(index, np.array(index.labels))
         estimator.n_features_in_ = len(index.features)
-        estimator.feature_names_in_ = np.array(index.features, dtype=object)
+        if index.features != _numbered(len(index.features)):
+            estimator.feature_names_in_ = np.array(index.features, dtype=object)
         return estimator
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
@@ -179,10 +180,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _options(self) -> Options:
         return Options(self.bins, self.binning, dict(self.domains or {}))
 
-    def _counted(self, table: Table, classes: Any, codes: NDArray[np.int64]) -> CountIndex:
+    def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
         names = feature_names(table, "", (), self._options())
         labels = Column("label", "number", numbers=codes)
-        found = CountIndex(*count_table(table, names, labels, self._options(), tuple(self.missing)))
+        found = CountIndex(
+            *count_table(table, names, labels, self._options(), spellings(self.missing))
+        )
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
@@ -194,22 +197,22 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return model, encode_quietly(self.index_.schema, table)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
-        frame = nw.from_native(X, eager_only=True, pass_through=True)
-        if isinstance(frame, nw.DataFrame):
-            if not len(frame) or not len(frame.columns):
-                validate_data(self, np.empty(frame.shape), reset=reset, skip_check_array=False)
-            _check_feature_names(self, X, reset=reset)
-            _check_n_features(self, X, reset=reset)
-            if not all(isinstance(name, str) for name in frame.columns):
-                frame = frame.rename({name: f"x{j}" for j, name in enumerate(frame.columns)})
-            return open_table(frame.to_native(), missing=self.missing)
-        if isinstance(X, list | tuple):
-            X = _object_array(X)  # noqa: N806
-        X = validate_data(self, X, reset=reset, dtype=None, ensure_all_finite=False)  # noqa: N806
-        table = open_table(X, missing=self.missing)
-        if not reset and hasattr(self, "feature_names_in_"):
-            return table.renamed(tuple(self.feature_names_in_))
-        return table
+        missing = self.missing if reset else self.index_.schema.missing
+        if nw.dependencies.is_into_dataframe(X):
+            table = open_table(X, missing=missing)
+            if not table.n_rows or not table.names:
+                check_array(np.empty((table.n_rows, len(table.names))))
+            validate_data(self, _header(X, table), reset=reset, skip_check_array=True)
+        else:
+            # Lists keep the type of each cell: NumPy alone would turn mixed rows into text.
+            cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
+            cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
+            table = open_table(cells, missing=missing)
+        return _renamed(table, getattr(self, "feature_names_in_", _numbered(len(table.names))))
+
+    def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
+        Model.of(index, self.alpha, self.prior)  # refuses a bad alpha or prior at once
+        self.index_, self.classes_ = index, classes
 
 
 def certified_accuracy(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
@@ -217,8 +220,13 @@ def certified_accuracy(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
 
     Use it as ``scoring=certified_accuracy``; a pipeline that ends in a CertifiedNB will do too.
     """
-    labels = _certificates(estimator, X).label
-    return float(np.mean([label == truth for label, truth in zip(labels, y, strict=True)]))
+    found = _certificates(estimator, X)
+    check_consistent_length(found.robust, y)
+    hits = [
+        robust and text(label) == text(truth)
+        for robust, label, truth in zip(found.robust, found.label, np.asarray(y), strict=True)
+    ]
+    return float(np.mean(hits))
 
 
 def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N803, ARG001
@@ -227,6 +235,7 @@ def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N80
 
 
 def _certificates(estimator: Any, X: Any) -> Certificates:  # noqa: N803
+    estimator = getattr(estimator, "best_estimator_", estimator)
     if hasattr(estimator, "steps"):
         for _, step in estimator.steps[:-1]:
             if step is not None and step != "passthrough":
@@ -252,46 +261,64 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
         raise TypeError(f"fit got an unexpected keyword argument {unknown[0]!r}")
 
 
-def _classes(
-    y: Any, n_rows: int, classes: NDArray[Any] | None = None
-) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def _classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted classes and the class of every row."""
     if y is None:
         raise NullproofError("requires y to be passed, but the target y is None")
-    if isinstance(y, nw.Series) or hasattr(y, "to_numpy"):
-        y = y.to_numpy() if hasattr(y, "to_numpy") else y
-    holes = np.flatnonzero([_is_hole(label) for label in np.asarray(y, dtype=object).ravel()])
+    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
+    labels = column_or_1d(labels, warn=True)
+    if len(labels) != n_rows:
+        check_consistent_length(np.empty(n_rows), labels)
+    try:
+        classes, codes = _distinct_labels(labels)
+    except TypeError:
+        raise NullproofError(
+            "y mixes labels that cannot be sorted together; give labels of one type, one per row"
+        ) from None
+    _refuse_holes(classes, codes)
+    if classes.dtype == object and (isinstance(y, list | tuple) or not isinstance(classes[0], str)):
+        classes = np.array(classes.tolist())
+    assert_all_finite(classes, input_name="y")
+    # The distinct labels tell as much as all rows; repeated, since few rows per label bring a warning.
+    check_classification_targets(np.repeat(classes, 3))
+    return classes, codes
+
+
+def _distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    if labels.dtype.kind not in "OU":
+        return distinct(labels)
+    cells = labels.tolist()
+    held = {*cells}
+    holes = [label for label in held if is_missing(label)]
+    names = np.empty(len(held), dtype=object)
+    names[:] = [*holes, *sorted(held.difference(holes))]
+    place = {name: code for code, name in enumerate(names)}
+    codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
+    return names if labels.dtype == object else names.astype(labels.dtype), codes
+
+
+def _refuse_holes(classes: NDArray[Any], codes: NDArray[np.int32]) -> None:
+    missing = [code for code, label in enumerate(classes.tolist()) if is_missing(label)]
+    holes = np.flatnonzero(np.isin(codes, missing)) if missing else ()
     if len(holes):
-        rows = ", ".join(str(row) for row in holes[:5])
+        rows = ", ".join(str(row) for row in holes[:5]) + (", …" if len(holes) > 5 else "")
         raise NullproofError(
-            f"y has {len(holes)} missing labels (rows {rows}{', …' if len(holes) > 5 else ''}); "
-            "fill them in or leave those rows out: labels are never missing"
+            f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
+            "or leave those rows out: labels are never missing"
         )
-    y = column_or_1d(y, warn=True)
-    check_classification_targets(y)
-    if len(y) != n_rows:
-        check_consistent_length(np.empty(n_rows), y)
-    if classes is None:
-        found, codes = np.unique(y, return_inverse=True)
-        return found, codes.astype(np.int64)
-    codes = np.searchsorted(classes, y).clip(max=len(classes) - 1)
-    strange = np.flatnonzero(classes[codes] != y)
-    if len(strange):
+
+
+def _known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int32]:
+    """The class of every row among classes named before."""
+    found, codes = _classes(y, n_rows)
+    place = {text(label): code for code, label in enumerate(classes.tolist())}
+    strange = [label for label in found.tolist() if text(label) not in place]
+    if strange:
         raise NullproofError(
-            f"y holds {y[strange[0]]!r}, which is not among the classes {classes.tolist()}; "
+            f"y holds {strange[0]!r}, which is not among the classes {classes.tolist()}; "
             "name all labels in the first call of partial_fit"
         )
-    return classes, codes.astype(np.int64)
-
-
-def _is_hole(label: Any) -> bool:
-    return label is None or label != label or type(label).__name__ in ("NAType", "NaTType")
-
-
-def _named(classes: NDArray[Any], codes: NDArray[np.int64]) -> Column:
-    from nullproof.schema import text
-
-    return Column("label", "category", codes=codes, values=[text(x) for x in classes.tolist()])
+    return np.array([place[text(label)] for label in found.tolist()], dtype=np.int32)[codes]
 
 
 def _widened_schema(schema: Schema, table: Table, options: Options) -> Schema:
@@ -307,7 +334,36 @@ def _widened_schema(schema: Schema, table: Table, options: Options) -> Schema:
     return replace(schema, features=tuple(features))
 
 
-def _object_array(rows: Any) -> NDArray[Any]:
-    """Lists keep the type of each cell: NumPy alone would turn mixed rows into text."""
-    array = np.asarray(rows, dtype=object) if len(rows) else np.asarray(rows)
-    return array
+class _Header:
+    """Shape and names of a frame, in the one form that old releases of scikit-learn read."""
+
+    def __init__(self, table: Table) -> None:
+        self.shape, self.names = (table.n_rows, len(table.names)), table.names
+
+    def __dataframe__(self) -> Self:
+        return self
+
+    def column_names(self) -> tuple[str, ...]:
+        return self.names
+
+
+def _header(X: Any, table: Table) -> Any:  # noqa: N803
+    """What scikit-learn is to check the names of; by itself 1.6 finds none in new polars frames."""
+    probe = BaseEstimator()
+    validate_data(probe, X, skip_check_array=True)
+    has_texts = all(isinstance(name, str) for name in X.columns) if hasattr(X, "columns") else False
+    return X if hasattr(probe, "feature_names_in_") or not has_texts else _Header(table)
+
+
+def _renamed(table: Table, names: Iterable[str]) -> Table:
+    places = dict(zip(names, table.names, strict=True))
+
+    def read(name: str) -> Column:
+        return replace(table.column(places[name]), name=name)
+
+    return Table(tuple(places), table.n_rows, read, table.frame)
+
+
+def _numbered(size: int) -> tuple[str, ...]:
+    """The names of columns that have none."""
+    return tuple(f"x{j}" for j in range(size))

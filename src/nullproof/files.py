@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import difflib
 import gzip
+import importlib
 import io
 import itertools
 import re
@@ -129,14 +130,11 @@ class _Content:
 
 
 def _zstd() -> Any:
+    home = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
     try:
-        if sys.version_info >= (3, 14):
-            from compression import zstd
-        else:
-            from backports import zstd
+        return importlib.import_module(home)
     except ImportError:
         raise missing_extra("reading a zstd file", "zstd") from None
-    return zstd
 
 
 def _refuse_unreadable(path: Path) -> None:
@@ -280,14 +278,18 @@ def _explained(content: _Content, problem: Exception) -> NullproofError:
 
 
 def _not_utf8(content: _Content) -> NullproofError:
-    at, line = 0, 0
     with content.open() as stream:
-        for line, raw in enumerate(stream, start=1):  # noqa: B007
-            try:
-                raw.decode("utf-8")
-            except UnicodeDecodeError as problem:
-                at = problem.start + 1
-                break
+        places = ((line, _undecodable(raw)) for line, raw in enumerate(stream, start=1))
+        line, at = next(((line, at) for line, at in places if at), (1, 1))
     return NullproofError(
         f"{content.name} is not UTF-8 text (line {line}, byte {at}); save it as UTF-8"
     )
+
+
+def _undecodable(raw: bytes) -> int:
+    """Which byte, counted from 1, is not UTF-8; 0 if there is none."""
+    try:
+        raw.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        return problem.start + 1
+    return 0

@@ -33,7 +33,7 @@ from nullproof.counting import Counts, SparseCounts
 from nullproof.errors import NullproofError
 from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points, encode_points
-from nullproof.readers import open_rows, open_table
+from nullproof.readers import open_rows, open_table, spellings
 from nullproof.revising import Cells, blank, widen
 from nullproof.saving import load, save
 from nullproof.schema import Feature, Schema, text
@@ -115,7 +115,7 @@ class CountIndex:
         if like is not None:
             return cls(*count_like(like.schema, opened, labels))
         names = feature_names(opened, label, ignore, options)
-        return cls(*count_table(opened, names, labels, options, tuple(missing)))
+        return cls(*count_table(opened, names, labels, options, spellings(missing)))
 
     @classmethod
     def from_rows(
@@ -140,6 +140,10 @@ class CountIndex:
             features, missing = like.features, like.schema.missing
         elif features is None:
             first = rows[0]
+            if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
+                raise NullproofError(
+                    f"the first row is {first!r}; give each row as a tuple with one cell per feature"
+                )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
         table = open_rows(rows, features, missing=missing)
         label_column = open_table({"label": labels}).column("label")
@@ -147,7 +151,7 @@ class CountIndex:
             return cls(*count_like(like.schema, table, label_column))
         options = Options(None, "uniform", dict(domains or {}))
         refuse_unknown(options.domains, features, "domains")
-        return cls(*count_table(table, features, label_column, options, tuple(missing)))
+        return cls(*count_table(table, features, label_column, options, spellings(missing)))
 
     @classmethod
     def from_codes(
@@ -166,6 +170,11 @@ class CountIndex:
             raise NullproofError(
                 f"the codes are a {codes.ndim}-dimensional array of {codes.dtype}; "
                 "give integers, rows × features"
+            )
+        if n_values is not None and len(n_values) != codes.shape[1]:
+            raise NullproofError(
+                f"n_values has {len(n_values)} sizes but there are {codes.shape[1]} features; "
+                "give one size per feature"
             )
         if n_values is None:
             n_values = [max(int(column.max()) + 1, 1) for column in codes.T]

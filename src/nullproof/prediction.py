@@ -6,11 +6,20 @@ greatest value over all worlds; so a robust point is always predicted its certai
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counting import SparseCounts
+from nullproof.index import CountIndex
 from nullproof.points import Points
 from nullproof.support import Floats, Model, exact_prior, verdicts
+
+# Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
+_LARGEST_LOG = 350.0
+# Beyond these alphas doubles cannot tell what changes: counts are lost in its rounding, or it is.
+_ALPHAS = (Fraction(1, 10**300), Fraction(10**100))
 
 
 def log_supports(model: Model, points: Points) -> Floats:
@@ -23,7 +32,10 @@ def log_supports(model: Model, points: Points) -> Floats:
     for j in range(model.d):
         used, places = np.unique(points.codes[j], return_inverse=True)
         total += _log_shares(model, points, j, used)[places]
-    return total + _log_prior(model)
+    total += _log_prior(model)
+    if model.alpha == 0:
+        total[:, model.index.label_counts == 0] = -np.inf
+    return total
 
 
 def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
@@ -32,14 +44,15 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
     Where no label has any support at all, the prior decides.
     """
     supports = np.where((supports == -np.inf).all(axis=1)[:, None], _log_prior(model), supports)
-    best = supports.argmax(axis=1)
+    best: NDArray[np.intp] = supports.argmax(axis=1)
     if model.m == 1:
         return best
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
-    with np.errstate(invalid="ignore"):
-        # Here a term is a difference of two logarithms, each of them below 60.
-        doubt = 2 * model.slack(60.0 * model.d - first - second)
-        close = np.flatnonzero(~(first - second > doubt))
+    # A support of zero comes of a count of zero, without any rounding.
+    doubt = 2 * model.slack(2 * _LARGEST_LOG * (model.d + 1))
+    close = np.flatnonzero((second > -np.inf) & (first - second <= doubt))
+    if not model.floats_hold:
+        close = np.arange(len(points))
     if len(close):
         found = verdicts(model, points.take(close))
         robust = found.possible.sum(axis=1) == 1
@@ -75,14 +88,29 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
     A cell with several candidates counts a fraction for each, which keeps the estimate within the
     range of all worlds; without any known cell every value is as likely as any other.
     """
-    index, alpha = model.index, float(model.alpha)
+    index = model.index
+    alpha = float(min(max(model.alpha, _ALPHAS[0]), _ALPHAS[1])) if model.alpha else 0.0
     counts = index.exact(j, codes).astype(np.float64)
     for candidates, cells in index.sets[j].items():
         counts += np.isin(codes, candidates)[:, None] * (cells / len(candidates))
-    size = index.label_counts - index.n_null[j] + alpha * float(index.n_values[j])
+    n_values = float(index.n_values[j])
+    inside = (codes < n_values)[:, None]
+    # No world fills a hole with a value outside the domain: its share is of all rows.
+    sizes = np.where(inside, _sizes(index, j, alpha), index.label_counts + alpha * n_values)
     with np.errstate(divide="ignore", invalid="ignore"):
-        estimates = np.log(counts + alpha) - np.log(size)
-    return np.where(size > 0, estimates, -np.log(float(index.n_values[j])))
+        estimates = np.log(counts + alpha) - np.log(sizes)
+    without_cells = np.where(inside, -np.log(n_values), -np.inf)
+    return np.where(sizes == 0, without_cells, estimates)
+
+
+def _sizes(index: CountIndex, j: int, alpha: float) -> Floats:
+    """The known cells of each label, smoothed; summed as CategoricalNB does, to the last digit."""
+    counts = index.known[j]
+    if isinstance(counts, SparseCounts) or index.sets[j]:
+        known: Floats = index.label_counts - index.n_null[j] + alpha * float(index.n_values[j])
+        return known
+    summed: Floats = np.ascontiguousarray(counts.T + alpha).sum(axis=1)
+    return summed
 
 
 def _log_prior(model: Model) -> Floats:

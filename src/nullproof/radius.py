@@ -19,7 +19,7 @@ from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
 from nullproof.points import Points
 from nullproof.radius_bounds import Bounds, bound_radii
-from nullproof.support import Floats, Model, Prior, verdicts
+from nullproof.support import Alpha, Floats, Model, Prior, verdicts
 
 Kind = Literal["lower", "raise"]
 _KINDS: tuple[Kind, Kind] = ("lower", "raise")
@@ -123,7 +123,7 @@ class PointAttack:
         return sum(move.n_cells for move in self.moves)
 
 
-def radius(index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = None) -> Floats:
+def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Floats:
     """Count the fewest training cells to blank until a point is no longer robust.
 
     Parameters
@@ -151,7 +151,7 @@ def radius(index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior =
     return radii(index, points, alpha=alpha, prior=prior).radius
 
 
-def radii(index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = None) -> Radii:
+def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Radii:
     """Find the radius of every point, its rival, and how many cells of each label are blanked.
 
     The options are those of `radius`.
@@ -183,7 +183,7 @@ def radii(index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = 
 
 
 def point_attacks(
-    index: CountIndex, points: Any, *, alpha: float = 0.0, prior: Prior = None
+    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
 ) -> tuple[PointAttack, ...]:
     """Plan a cheapest attack on each point by itself; the options are those of `radius`.
 

@@ -251,7 +251,7 @@ def _slack(model: Model) -> float:
     if alpha > 0:
         largest = max(largest, -math.log(alpha))
     shares = model.log_prior[np.isfinite(model.log_prior)]
-    magnitude = float(np.abs(shares).max()) + 4 * (model.d + 1) * largest
+    magnitude = float(np.abs(shares).max(initial=0)) + 4 * (model.d + 1) * largest
     return 2 * float(model.slack(magnitude))
 
 

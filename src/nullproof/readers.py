@@ -66,7 +66,7 @@ def open_table(
     """
     if isinstance(source, Table):
         return source
-    missing = _spellings(missing)
+    missing = spellings(missing)
     if isinstance(source, np.ndarray):
         return _from_array(source, missing)
     if isinstance(source, Mapping):
@@ -107,7 +107,7 @@ def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[
             )
         for name, cell in zip(names, row, strict=True):
             columns[name].append(cell)
-    table = _from_mapping(columns, _spellings(missing))
+    table = _from_mapping(columns, spellings(missing))
     return Table(table.names, len(rows), table.read)
 
 
@@ -185,7 +185,8 @@ def column_of_cells(name: str, cells: Sequence[Any], missing: Collection[str] = 
     return column
 
 
-def _spellings(missing: Collection[str]) -> tuple[str, ...]:
+def spellings(missing: Collection[str]) -> tuple[str, ...]:
+    """The spellings of missing as they are compared: trimmed; one text is one spelling."""
     if isinstance(missing, str):
         missing = (missing,)
     return tuple(text(spelling).strip() for spelling in missing)

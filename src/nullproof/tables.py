@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 
 Changes = Mapping[str, Mapping[int, Any]]
 
@@ -48,11 +49,16 @@ def _set_pandas(native: Any, changes: Changes) -> Any:
     native = native.copy()
     for name, cells in changes.items():
         column = native[name].copy()
-        rows, values = list(cells), list(cells.values())
-        if column.dtype.kind in "iub" and None in values:
-            # NumPy integers and booleans have no missing value; pandas' own nullable types do.
-            column = column.convert_dtypes(convert_string=False, convert_floating=False)
-        column.iloc[rows] = values
+        blanks = [row for row, value in cells.items() if value is None]
+        filled = {row: value for row, value in cells.items() if value is not None}
+        if blanks:
+            if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+                # NumPy integers and booleans have no missing value; pandas' own types do.
+                column = column.convert_dtypes()
+            # Numbers and dates take None alone for a missing value, but not in a list.
+            column.iloc[blanks] = None
+        if filled:
+            column.iloc[list(filled)] = list(filled.values())
         native[name] = column
     return native
 

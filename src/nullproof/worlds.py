@@ -213,7 +213,9 @@ def _completed(feature: Feature, code: int, cell: Any) -> Any:
 
 
 def decode(feature: Feature, code: int) -> Any:
-    """A value with this code; for a bin, the middle of its interval."""
+    """A value with this code; for a bin, the middle of its interval; None outside the domain."""
+    if code >= feature.n_values:
+        return None
     if feature.edges:
         low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
         middle = (low + high) / 2 if math.isfinite(low + high) else 0.0

@@ -30,7 +30,9 @@ def document(result: Radii) -> dict[str, Any]:
 
 def as_columns(result: Radii) -> dict[str, list[Any]]:
     """One column per field, one entry per point, in the order of the points."""
-    return {"point": list(range(len(result))), **result.columns()}
+    columns = result.columns()
+    columns["radius"] = [None if math.isinf(r) else int(r) for r in columns["radius"]]
+    return {"point": list(range(len(result))), **columns}
 
 
 def show(console: Console, index: CountIndex, result: Radii) -> None:

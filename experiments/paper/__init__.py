@@ -1,0 +1,1 @@
+"""The paper's experiments again, with its baselines and with nullproof."""

@@ -1,0 +1,27 @@
+"""The algorithms that the paper compares, plain and as its text has them, for comparisons.
+
+Everything works on a `CodedTable` and NumPy does the passes over it, so that a comparison is not one
+with slow loops. They share no code with the algorithms that they are compared with; supports are
+compared with whole numbers here too.
+
+=====================  ==============================================================================
+`approximate_decision`  AD: 100 random worlds, robust if they all predict the same
+`iterate`               Iterate: Algorithm 1, one pass over the table per point
+`iterate_with_index`    Iterate+Index: one pass counts all values, then each point looks up
+`random_poisoning`      RP: blank random cells one by one until Iterate says not robust
+`smarter_random`        SR: A1 or A2 by the toss of a coin, against one random rival
+`greedy_search`         GS: only A1 or only A2, whichever is shorter
+`union`                 any of these for many points: the union of the cells for each
+=====================  ==============================================================================
+"""
+
+from nullproof.baselines.decisions import approximate_decision as approximate_decision
+from nullproof.baselines.decisions import iterate as iterate
+from nullproof.baselines.decisions import iterate_with_index as iterate_with_index
+from nullproof.baselines.poisonings import Greedy as Greedy
+from nullproof.baselines.poisonings import Poisoning as Poisoning
+from nullproof.baselines.poisonings import greedy_search as greedy_search
+from nullproof.baselines.poisonings import random_poisoning as random_poisoning
+from nullproof.baselines.poisonings import smarter_random as smarter_random
+from nullproof.baselines.poisonings import union as union
+from nullproof.baselines.tables import CodedTable as CodedTable

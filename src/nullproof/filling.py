@@ -1,0 +1,162 @@
+"""How chance fills the missing cells: each on its own, evenly or as the known cells of its label.
+
+For a point, cells of one label and feature matter only by how many of them take the point's value:
+``low`` of them surely, and of each group of open cells a binomial number (THEORY 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+
+Cells = Literal["uniform", "observed"]
+Integers = NDArray[np.int64]
+Floats = NDArray[np.float64]
+_EPS = float(np.finfo(np.float64).eps)
+
+
+class Open(NamedTuple):
+    """Cells that each take the point's value with probability ``share / whole``, independently."""
+
+    n_cells: int
+    share: int
+    whole: int
+
+
+@dataclass(frozen=True)
+class Count:
+    """The distribution of a count: ``first``, ``first + 1``, … with ``probs``.
+
+    ``error`` bounds its total variation distance from the true distribution.
+    """
+
+    first: int
+    probs: Floats
+    error: float
+
+
+class Filling:
+    """The chances of one index under one rule.
+
+    Parameters
+    ----------
+    cells
+        ``"uniform"``: every candidate of a cell is as likely as any other, which is counting worlds.
+        ``"observed"``: candidates are as likely as they are frequent among the known cells of the
+        same column and label; where none of them occurs there, they are all equally likely.
+    """
+
+    def __init__(self, index: CountIndex, cells: Cells = "uniform") -> None:
+        if cells not in ("uniform", "observed"):
+            raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
+        self.index, self.cells = index, cells
+        self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
+        self._n_known: dict[int, Integers] = {}
+
+    def low(self, j: int, code: int) -> Integers:
+        """Per label: the cells of feature ``j`` that hold the value in every world."""
+        return self.index.low(j, np.array([code]))[0]
+
+    def open(self, j: int, code: int) -> tuple[tuple[Open, ...], ...]:
+        """Per label: the cells that may or may not hold the value, grouped by their chance."""
+        key = (j, code)
+        if key not in self._groups:
+            gathered: list[dict[tuple[int, int], int]] = [{} for _ in self.index.labels]
+            for n_cells, share, whole in self._sorts(j, code):
+                for own, n, a, b in zip(gathered, n_cells, share, whole, strict=True):
+                    if n:
+                        common = math.gcd(int(a), int(b))
+                        chance = (int(a) // common, int(b) // common)
+                        own[chance] = own.get(chance, 0) + int(n)
+            self._groups[key] = tuple(
+                tuple(Open(n, a, b) for (a, b), n in own.items()) for own in gathered
+            )
+        return self._groups[key]
+
+    def weights(self, j: int, candidates: tuple[int, ...]) -> Integers:
+        """How likely each candidate of a cell is, candidates × labels, up to a factor per label."""
+        if self.cells == "uniform":
+            return np.ones((len(candidates), len(self.index.labels)), dtype=np.int64)
+        known = self.index.exact(j, np.array(candidates))
+        return np.where(known.sum(axis=0) > 0, known, 1)
+
+    def _sorts(self, j: int, code: int) -> Iterator[tuple[Integers, Integers, Integers]]:
+        """Number of cells, share and whole per label, for each sort of open cells."""
+        index, size = self.index, int(self.index.n_values[j])
+        if code >= size or size == 1:
+            return
+        ones = np.ones(len(index.labels), dtype=np.int64)
+        if self.cells == "uniform":
+            yield index.n_null[j], ones, ones * size
+        else:
+            known, here = self._known(j), index.exact(j, np.array([code]))[0]
+            seen = known > 0
+            yield index.n_null[j], np.where(seen, here, 1), np.where(seen, known, size)
+        for candidates, n_cells in index.sets[j].items():
+            if code in candidates:
+                weights = self.weights(j, candidates)
+                yield n_cells, weights[candidates.index(code)], weights.sum(axis=0)
+
+    def _known(self, j: int) -> Integers:
+        if j not in self._n_known:
+            n_open = self.index.n_null[j] + sum(self.index.sets[j].values())
+            self._n_known[j] = self.index.label_counts - n_open
+        return self._n_known[j]
+
+
+def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
+    """The distribution of ``low`` and a binomial number of each group.
+
+    Parameters
+    ----------
+    cut
+        The greatest probability that may be cut off at the tails.
+    """
+    found = Count(low, np.ones(1), 0.0)
+    for group in groups:
+        one = _binomial(group, cut / len(groups))
+        # All terms are positive, so a sum of k products is off by k + 1 roundings at most.
+        rounding = _EPS * (min(len(found.probs), len(one.probs)) + 1)
+        found = Count(
+            found.first + one.first,
+            np.convolve(found.probs, one.probs),
+            found.error + one.error + rounding,
+        )
+    return found
+
+
+def _binomial(group: Open, cut: float) -> Count:
+    """The numbers around the most likely one, from which neighbours follow by simple ratios.
+
+    Hoeffding: beyond ``reach`` of the mean lies less than half of ``cut``. Every weight comes from
+    at most ``len`` ratios of five roundings each; dividing by their sum adds as much again.
+    """
+    n, a, b = group
+    if a == 0 or a == b:
+        return Count(n if a else 0, np.ones(1), 0.0)
+    reach = math.ceil(math.sqrt(n * math.log(4 / cut) / 2)) + 1
+    mode = (n + 1) * a // b
+    low, high = max(0, mode - reach), min(n, mode + reach)
+    up = np.arange(mode, high, dtype=np.float64)
+    down = np.arange(mode, low, -1, dtype=np.float64)
+    odds = a / (b - a)
+    with np.errstate(under="ignore"):
+        rising = np.cumprod((n - up) / (up + 1) * odds)
+        falling = np.cumprod(down / (n - down + 1) / odds)
+    weights = np.concatenate([falling[::-1], [1.0], rising])
+    probs = weights / weights.sum()
+    below, above = np.cumsum(probs), np.cumsum(probs[::-1])
+    start = int(np.searchsorted(below, cut / 4))
+    stop = len(probs) - int(np.searchsorted(above, cut / 4))
+    kept = probs[start:stop]
+    complete = low == 0 and high == n and len(kept) == len(probs)
+    error = (0.0 if complete else 1.01 * cut) + 12 * _EPS * len(probs)
+    return Count(low + start, kept / kept.sum(), error)

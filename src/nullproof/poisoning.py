@@ -1,0 +1,172 @@
+"""poison: which training cells to blank until none of the given points is robust any more.
+
+One point: the frontier of radius.py, a proven optimum. Several points: the union of single attacks
+is where the search for a joint attack starts (THEORY 5).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from nullproof.attack import Attack, Blank, Target
+from nullproof.errors import NullproofError
+from nullproof.frontier import Frontier
+from nullproof.index import CountIndex
+from nullproof.radius import Radii, radii
+from nullproof.support import Alpha, Model, Prior
+
+
+def poison(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    skip_unbreakable: bool = False,
+) -> Attack:
+    """Choose training cells to blank so that no given point is robust any more.
+
+    Parameters
+    ----------
+    points
+        As for `certify`. Points that are not robust already cost nothing.
+    skip_unbreakable
+        Leave out points that no attack can break (possible with smoothing) instead of refusing.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> labels = ["yes", "yes", "yes", "no"]
+    >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")])
+    >>> attack
+    Attack: 1 cell breaks 1 robust point (optimal)
+    >>> attack.apply(rows, labels)
+    [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
+    """
+    model = Model.of(index, alpha, prior)
+    found = radii(index, points, alpha=alpha, prior=prior)
+    unbreakable = np.flatnonzero(np.isinf(found.radius))
+    if len(unbreakable) and not skip_unbreakable:
+        raise _no_attack(unbreakable.tolist())
+    plans = {}
+    for place in np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist():
+        codes = tuple(found.codes[:, place].tolist())
+        if codes not in plans:
+            plans[codes] = _cheapest(model, found, place)
+    targets = tuple(_targets(index, found, plans))
+    blanks = _union([blanks for _, blanks in plans.values()])
+    bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
+    return Attack(index, model, blanks, bound, targets)
+
+
+def _no_attack(points: list[int]) -> NullproofError:
+    named = ", ".join(str(point) for point in points[:10]) + (", …" if len(points) > 10 else "")
+    return NullproofError(
+        f"no attack can break point {named}: its label wins even with every cell blanked; leave "
+        "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
+    )
+
+
+def _targets(
+    index: CountIndex, found: Radii, plans: dict[tuple[int, ...], tuple[int, tuple[Blank, ...]]]
+) -> Iterator[Target]:
+    labels, rivals = found.label, found.rival
+    for place in range(len(found)):
+        codes = tuple(found.codes[:, place].tolist())
+        rival = index.labels[plans[codes][0]] if codes in plans else rivals[place]
+        yield Target(place, labels[place], rival, float(found.radius[place]), codes)
+
+
+def _cheapest(model: Model, found: Radii, place: int) -> tuple[int, tuple[Blank, ...]]:
+    """A rival and the cells of an attack on one point with as many cells as its radius.
+
+    Prefer an attack after which the rival wins outright over one after which it ties.
+    """
+    index, codes = model.index, found.codes[:, place].tolist()
+    winner, n_cells = int(found.winner[place]), int(found.radius[place])
+    one = [np.array([code]) for code in codes]
+    low = [index.low(j, code)[0].tolist() for j, code in enumerate(one)]
+    high = [index.high(j, code)[0].tolist() for j, code in enumerate(one)]
+    sizes = index.n_values.tolist()
+    movable = [j for j, code in enumerate(codes) if sizes[j] >= 2 and code < sizes[j]]
+
+    def frontier(rival: int, *, strict: bool) -> Frontier:
+        def overtaken(lows: list[int], highs: list[int]) -> bool:
+            if strict:
+                return model.exceeds(rival, highs, winner, lows)
+            return not model.exceeds(winner, lows, rival, highs)
+
+        return Frontier(
+            [counts[winner] for counts in low],
+            [counts[rival] for counts in high],
+            int(index.label_counts[rival]),
+            movable=movable,
+            overtaken=overtaken,
+        )
+
+    expected = int(found.overtaker[place])
+    rivals = [expected, *(k for k in range(model.m) if k not in (winner, expected))]
+    for rival in rivals:
+        outright = frontier(rival, strict=True)
+        steps = outright.within(n_cells)
+        if steps is not None:
+            return rival, _blanks(index, codes, (winner, rival), outright, steps)
+    level = frontier(expected, strict=False)
+    steps = int(found.n_raise[place]), int(found.n_lower[place])
+    return expected, _blanks(index, codes, (winner, expected), level, steps)
+
+
+def _blanks(
+    index: CountIndex,
+    codes: list[int],
+    labels: tuple[int, int],
+    frontier: Frontier,
+    steps: tuple[int, int],
+) -> tuple[Blank, ...]:
+    """The cells behind numbers of steps: the winner's that hold the value, the rival's that cannot."""
+    winner, rival = labels
+    n_raise, n_lower = steps
+    before_low, before_high = frontier.lowered(0), frontier.raised(0)
+    blanks = []
+    for j, (lowered, raised) in enumerate(
+        zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
+    ):
+        if before_low[j] > lowered:
+            blanks.append(Blank(winner, j, (codes[j],), before_low[j] - lowered))
+        blanks += _others(index, j, rival, codes[j], raised - before_high[j])
+    return tuple(blanks)
+
+
+def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> Iterator[Blank]:
+    """Cells of a label that cannot hold a value: known ones first, the most frequent values first."""
+    if n_cells <= 0:
+        return
+    known = index.exact(j)[:, label]
+    known[code] = 0
+    sources: list[tuple[tuple[int, ...], int]] = [
+        ((value,), int(known[value])) for value in np.argsort(-known, kind="stable").tolist()
+    ]
+    sources += [
+        (candidates, int(counts[label]))
+        for candidates, counts in index.sets[j].items()
+        if code not in candidates
+    ]
+    for candidates, available in sources:
+        taken = min(n_cells, available)
+        if taken:
+            yield Blank(label, j, candidates, taken)
+            n_cells -= taken
+
+
+def _union(plans: list[tuple[Blank, ...]]) -> tuple[Blank, ...]:
+    """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
+    needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    for plan in plans:
+        for blank in plan:
+            key = (blank.label, blank.feature, blank.candidates)
+            needed[key] = max(needed.get(key, 0), blank.n_cells)
+    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))

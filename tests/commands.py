@@ -1,0 +1,55 @@
+"""Two small tables and a way to run the command line on them in this process."""
+
+from __future__ import annotations
+
+import io
+import sys
+import warnings
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import pytest
+
+from nullproof import cli
+
+TRAIN = "age,town,churn\n31,Ulm,no\n,Bonn,no\n50,,yes\n64,Bonn,yes\n33,Ulm,no\n61,Ulm,yes\n"
+TEST = "town,age,churn,other\nUlm,30,?,1\nBonn,62,,2\n,33,yes,3\n"
+
+
+CERTIFY = ("certify", "train.csv", "test.csv", "--label", "churn")
+
+
+class Done(NamedTuple):
+    """What a run left behind."""
+
+    code: int
+    out: str
+    err: str
+
+
+class Runner:
+    """Runs the command line in this process."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+        self.monkeypatch, self.capsys = monkeypatch, capsys
+
+    def __call__(self, *arguments: str, stdin: bytes = b"") -> Done:
+        self.monkeypatch.setattr(sys, "argv", ["nullproof", *arguments])
+        self.monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
+        with warnings.catch_warnings():
+            warnings.simplefilter("default")
+            with pytest.raises(SystemExit) as left:
+                cli.main()
+        shown = self.capsys.readouterr()
+        assert isinstance(left.value.code, int)
+        return Done(left.value.code, shown.out, shown.err)
+
+
+def one_line(done: Done, reason: str) -> None:
+    """Check that a run failed with one line on stderr, exit code 2, and nothing on stdout."""
+    assert done.code == 2, done
+    assert done.out == ""
+    assert done.err.startswith("nullproof: ")
+    assert done.err.count("\n") == 1
+    assert done.err.endswith("\n")
+    assert reason in done.err

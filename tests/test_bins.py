@@ -1,0 +1,177 @@
+"""Bins: numbers and dates fall where scikit-learn puts them, whatever type they have."""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sklearn.preprocessing import KBinsDiscretizer
+
+from nullproof import CountIndex, NullproofWarning
+from nullproof.bins import at_microseconds, bin_codes, bin_edges, interval_texts, microseconds
+from nullproof.schema import Feature
+
+
+def feature_of(cells: Any, **options: Any) -> Feature:
+    table = {"a": cells, "y": [k % 2 for k in range(len(cells))]}
+    return CountIndex.from_table(table, "y", **options).schema.features[0]
+
+
+def codes_of(index: CountIndex, cells: Any) -> list[int]:
+    found: list[int] = index.encode(pl.DataFrame({"a": cells}, strict=False)).codes[0].tolist()
+    return found
+
+
+def random_columns(seed: int, count: int) -> list[np.ndarray[Any, Any]]:
+    """Draw columns of every shape that bins must stand: whole, tied, constant, huge, tiny."""
+    rng = np.random.default_rng(seed)
+    columns = []
+    for _ in range(count):
+        n = int(rng.integers(1, 60))
+        scale = 10.0 ** rng.integers(-8, 9)
+        columns.append(
+            rng.choice(
+                np.array(
+                    [
+                        rng.normal(size=n) * scale,
+                        rng.integers(-5, 6, n).astype(float),
+                        rng.integers(0, 2, n) * scale,
+                        np.full(n, rng.normal() * scale),
+                        np.round(rng.normal(size=n), 1),
+                        rng.integers(0, 100, n) / 10,
+                    ]
+                )
+            )
+        )
+    return columns
+
+
+@pytest.mark.parametrize("bins", [2, 3, 5, 10, 50])
+def test_uniform_bins_equal_scikit_learn(bins: int) -> None:
+    """Uniform bins are exactly those of KBinsDiscretizer, for new numbers too."""
+    seed = 11 + bins
+    rng = np.random.default_rng(seed)
+    for column in random_columns(seed, 60):
+        peer = KBinsDiscretizer(n_bins=bins, strategy="uniform", encode="ordinal")
+        with np.errstate(all="ignore"):
+            constant = column.min() == column.max()
+        if constant:
+            with pytest.warns(UserWarning, match="constant"):
+                peer.fit(column[:, None])
+        else:
+            peer.fit(column[:, None])
+        new = np.concatenate(
+            [column, np.nextafter(column, -np.inf), rng.normal(size=20) * column.std() * 3]
+        )
+        edges = bin_edges(column, bins, "uniform")
+        expected = peer.transform(new[:, None])[:, 0].astype(int)
+        assert bin_codes(new, edges).tolist() == expected.tolist(), (seed, column)
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32"])
+def test_bins_do_not_depend_on_the_width_of_numbers(dtype: str) -> None:
+    """Narrow and wide types of the same numbers fall into the same bins."""
+    rng = np.random.default_rng(5)
+    column = (rng.random(4000) * 100).astype(dtype)
+    wide = column.astype(np.float64)
+    edges = bin_edges(column, 7, "uniform")
+    assert edges == bin_edges(wide, 7, "uniform")
+    on_edge = np.array(edges).astype(dtype)
+    for cells in (column, on_edge):
+        assert (bin_codes(cells, edges) == bin_codes(cells.astype(np.float64), edges)).all()
+
+
+def test_points_outside_fall_into_the_end_bins() -> None:
+    """Numbers beyond the training range, infinite ones too, belong to the first or the last bin."""
+    index = CountIndex.from_table({"a": list(range(11)), "y": [0, 1] * 5 + [0]}, "y")
+    assert codes_of(index, [-5.0, -math.inf, 0.0, 10.0, 11.0, math.inf, None]) == [
+        0,
+        0,
+        0,
+        4,
+        4,
+        4,
+        6,
+    ]
+
+
+def test_infinite_training_numbers_fall_into_the_end_bins() -> None:
+    """The edges come from finite numbers; infinite ones are counted at the ends."""
+    plain = feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
+    assert feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, math.inf, -math.inf]) == plain
+    assert feature_of([math.inf, -math.inf, math.inf]).edges == (-math.inf, math.inf)
+
+
+def test_empty_bins_are_not_in_the_domain() -> None:
+    """A domain is closed: a bin that no training cell falls into is outside, with a notice."""
+    index = CountIndex.from_table({"a": [0, 1, 10], "y": [0, 1, 1]}, "y")
+    assert index.schema.features[0].values == ("[0, 2)", "[8, 10]")
+    with pytest.warns(NullproofWarning, match="never shows in 'a'"):
+        assert codes_of(index, [5, 0, 10, None]) == [2, 0, 1, 3]
+
+
+def test_a_constant_column_is_one_bin() -> None:
+    """A constant column has a domain of one value, which every number is."""
+    index = CountIndex.from_table({"a": [3, 3, 3], "y": [0, 1, 1]}, "y")
+    assert index.n_values.tolist() == [1]
+    assert codes_of(index, [-100, 3, 100]) == [0, 0, 0]
+
+
+def test_quantile_bins_hold_equally_many_rows() -> None:
+    """Quantile bins split distinct numbers evenly, and tied numbers stay together."""
+    cells = [2.0**k for k in range(20)]
+    index = CountIndex.from_table({"a": cells, "y": [0] * 20}, "y", binning="quantile")
+    assert index.exact(0)[:, 0].tolist() == [4, 4, 4, 4, 4, 0]
+    tied = CountIndex.from_table(
+        {"a": [1] * 18 + [2, None], "y": [0] * 20}, "y", binning="quantile"
+    )
+    assert tied.exact(0)[:, 0].tolist() == [19, 0]
+
+
+def test_without_bins_every_number_is_a_category() -> None:
+    """bins=None keeps every number, in the order of size; 1 and 1.0 are the same."""
+    index = CountIndex.from_table({"a": [10, 2, 2.0, 1.5, None], "y": [0] * 5}, "y", bins=None)
+    assert index.schema.features[0].values == ("1.5", "2", "10")
+    with pytest.warns(NullproofWarning, match="never shows"):
+        assert codes_of(index, [2.0, 10.0, 1.5, 3.0, None]) == [1, 2, 0, 3, 4]
+
+
+def test_many_bins_are_counted_right() -> None:
+    """More bins than are compared one by one give the same codes."""
+    cells = np.arange(1000) / 7
+    edges = bin_edges(cells, 300, "uniform")
+    with_gap = np.append(cells, np.nan)
+    expected = [sum(x >= edge for edge in edges[1:-1]) for x in cells.tolist()]
+    assert bin_codes(with_gap, edges).tolist() == [*expected, -1]
+
+
+def test_bins_are_written_apart() -> None:
+    """Edges that agree in six digits, or in the second, are written with more."""
+    close = interval_texts((1.0, 1.0 + 1e-9, 1.0 + 2e-9), "number")
+    assert len({*close}) == 2
+    start = microseconds(dt.datetime(2020, 1, 1))
+    moments = interval_texts((start, start + 10.0, start + 20.0), "date")
+    assert moments[1] == "[2020-01-01 00:00:00.000010, 2020-01-01 00:00:00.000020]"
+    assert len(interval_texts((start, start + 0.2, start + 0.4), "date")) == 2
+
+
+def test_places_of_dates() -> None:
+    """A date has one place on the number line, whatever zone it is written in."""
+    moment = dt.datetime(2020, 5, 17, 23, 30, 1, 250)
+    assert at_microseconds(microseconds(moment)) == moment
+    zone = dt.timezone(dt.timedelta(hours=-7))
+    assert microseconds(moment.replace(tzinfo=dt.UTC).astimezone(zone)) == microseconds(moment)
+    assert microseconds(dt.date(1970, 1, 2)) == 86_400e6
+
+
+def test_dates_without_bins_are_categories_by_the_day() -> None:
+    """Unbinned dates are written as dates and met again as dates or text."""
+    days = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, 12), None]
+    index = CountIndex.from_table({"a": days, "y": [0, 1, 1]}, "y", bins=None)
+    assert index.schema.features[0].values == ("2020-01-01", "2020-01-02 12:00:00")
+    assert codes_of(index, [days[1], days[0], None]) == [1, 0, 3]
+    assert codes_of(index, ["2020-01-01", "2020-01-02 12:00:00"]) == [0, 1]

@@ -1,0 +1,163 @@
+"""Building an index: from tables, rows and codes, with their labels and options."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from nullproof import CountIndex, NullproofError
+
+# Labels -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "found"),
+    [
+        (["b", "a", "10", "9"], ("9", "10", "a", "b")),
+        ([3, 1, 2, 1], (1, 2, 3)),
+        ([0.5, 1.5, 0.5, 1.5], (0.5, 1.5)),
+        ([True, False, True, True], (False, True)),
+        (np.array([2**40, 5, 5, 5]), (5, 2**40)),
+        (pd.Series(["u", "v", "u", "v"]), ("u", "v")),
+        (("p", "p", "p", "p"), ("p",)),
+    ],
+)
+def test_labels_are_sorted_and_keep_their_type(labels: Any, found: tuple[Any, ...]) -> None:
+    """Labels keep their type, sorted by size or by name."""
+    index = CountIndex.from_rows([("x",)] * 4, labels)
+    assert index.labels == found
+    assert [type(label) for label in index.labels] == [type(label) for label in found]
+    assert index.label_counts.sum() == 4
+
+
+def test_unused_categories_are_no_labels() -> None:
+    """A label that no row has is none."""
+    frame = pd.DataFrame({"a": [1, 2], "y": pd.Categorical(["p", "q"], categories=["z", "q", "p"])})
+    assert CountIndex.from_table(frame, "y").labels == ("p", "q")
+
+
+def test_labels_of_a_file_are_its_texts(tmp_path: Path) -> None:
+    """Labels of a text file are what it says: 01 is not 1."""
+    (tmp_path / "t.csv").write_text("a,y\n1,01\n2,1\n3,True\n")
+    assert CountIndex.from_table(tmp_path / "t.csv", "y").labels == ("01", "1", "True")
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA, "?"])
+def test_holes_among_the_labels_are_refused(hole: Any) -> None:
+    """Labels are never missing; the message says how many are, and where."""
+    labels = ["p", hole, "q", hole, *["p"] * 4, *[hole] * 5]
+    with pytest.raises(NullproofError, match=r"'y' has 7 holes \(rows 1, 3, 8, 9, 10, …, counted"):
+        CountIndex.from_table({"a": list(range(13)), "y": labels}, "y", missing=("?",))
+
+
+def test_a_label_with_candidates_is_refused() -> None:
+    """A label has no candidates."""
+    with pytest.raises(NullproofError, match="a label has several candidates"):
+        CountIndex.from_rows([("x",), ("x",)], ["p", {"p", "q"}])
+
+
+# Ways to build ------------------------------------------------------------------------------------
+
+
+def test_rows_in_every_form() -> None:
+    """Tuples, lists and mappings of the same rows give the same index; None and sets are holes."""
+    rows = [("u", 1), (None, 2), (frozenset("uv"), 1)]
+    index = CountIndex.from_rows(rows, "ppq", features=["a", "b"])
+    assert (
+        CountIndex.from_rows([list(row) for row in rows], list("ppq"), features=["a", "b"]) == index
+    )
+    assert CountIndex.from_rows([{"b": b, "a": a} for a, b in rows], tuple("ppq")) == index
+    assert index.features == ("a", "b")
+    assert index.schema.features[1].values == ("1", "2")
+    assert CountIndex.from_rows(rows, "ppq").features == ("x0", "x1")
+    assert CountIndex.from_rows(rows, "ppq", features=["a", "b"], domains={"a": ["w"]}) != index
+    assert CountIndex.from_rows([("u",), ("?",)], "pq", missing=("?",)).n_missing == 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "labels", "reason"),
+    [
+        ([], [], "there are no rows"),
+        ([("u",)], ["p", "q"], "there are 1 rows but 2 labels"),
+        ([("u", "v"), ("u",)], ["p", "q"], "row 1 has 1 values but there are 2 features"),
+        ([{"a": 1}, {"b": 1}], ["p", "q"], "row 1 has no value for 'a'"),
+        ([("u",), (set(),)], ["p", "q"], "column 'x0', row 1: the set of candidates is empty"),
+    ],
+)
+def test_bad_rows(rows: list[Any], labels: list[Any], reason: str) -> None:
+    """Rows and labels that do not fit are refused."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_rows(rows, labels)
+
+
+def test_domains_of_unknown_columns_are_refused() -> None:
+    """A declared domain names a feature."""
+    with pytest.raises(NullproofError, match="domains names the column 'z'"):
+        CountIndex.from_rows([("u",)], ["p"], domains={"z": ["u"]})
+
+
+@pytest.mark.parametrize("dtype", ["int8", "int16", "int32", "int64", "uint8", "uint64"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_codes_are_counted_as_they_are(dtype: str, order: Any) -> None:
+    """Integers are codes in every type and memory order; the largest a type holds too."""
+    rng = np.random.default_rng(2)
+    codes = rng.integers(0, 100, (500, 3)).astype(dtype)
+    codes[0] = min(np.iinfo(dtype).max, 300)
+    labels = rng.integers(0, 2, 500)
+    index = CountIndex.from_codes(np.array(codes, order=order), labels)
+    for j in range(3):
+        expected = Counter(zip(codes[:, j].tolist(), labels.tolist(), strict=True))
+        found = index.exact(j)
+        assert found.sum() == 500
+        assert all(found[code, label] == count for (code, label), count in expected.items())
+
+
+def test_negative_codes_are_missing() -> None:
+    """Every negative code is a hole, and n_values may declare more than is seen."""
+    codes = np.array([[0, -1], [1, -100], [-5, 0], [-1, 1]], dtype=np.int8)
+    index = CountIndex.from_codes(codes, list("ppqq"), n_values=[4, 2])
+    assert index.n_null.tolist() == [[0, 2], [2, 0]]
+    assert index.n_values.tolist() == [4, 2]
+    assert CountIndex.from_codes(np.array([[-1], [-1]]), "pq").n_values.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    ("codes", "labels", "options", "reason"),
+    [
+        (np.zeros((2, 1)), "pq", {}, "2-dimensional array of float64; give integers"),
+        (np.zeros(2, dtype=int), "pq", {}, "1-dimensional array of int64"),
+        (np.zeros((0, 2), dtype=int), "", {}, "give integers, rows × features"),
+        (np.zeros((2, 1), dtype=int), "pqr", {}, "there are 2 rows but 3 labels"),
+        (np.array([[0], [3]]), "pq", {"n_values": [3]}, "code 3 but its domain has 3 values"),
+    ],
+)
+def test_bad_codes(codes: Any, labels: Any, options: Any, reason: str) -> None:
+    """Codes are a matrix of integers within their domains, one label per row."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_codes(codes, list(labels), **options)
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"bins": 0}, "bins is 0; give at least 1, or None for no bins"),
+        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform' or 'quantile'"),
+        ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
+        ({"ignore": ["a", "b"]}, "no column besides the label"),
+    ],
+)
+def test_bad_options(options: Any, reason: str) -> None:
+    """Options that mean nothing are refused."""
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_table({"a": [1, 2], "b": [3, 4], "y": [0, 1]}, "y", **options)
+
+
+def test_one_column_to_ignore_may_be_named_plainly() -> None:
+    """One name need not stand in a list."""
+    table = {"first": [1, 2], "b": [3, 4], "y": [0, 1]}
+    assert CountIndex.from_table(table, "y", ignore="first").features == ("b",)

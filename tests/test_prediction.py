@@ -1,0 +1,317 @@
+"""Plain predictions: scikit-learn's own on complete data, the certain label where there is one."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn import config_context
+from sklearn.naive_bayes import CategoricalNB
+from strategies import EXTREME_ALPHAS, Case, cases, random_case
+
+from nullproof import CertifiedNB, CountIndex, NullproofError, witness
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+SEED = 20240607
+N_TABLES = 150  # in a chunk
+ALPHAS = (1.0, 0.5, 0.1, 1e-3, 3.0, 0.7)
+
+
+# Complete data ------------------------------------------------------------------------------------
+
+
+@st.composite
+def complete_tables(draw: st.DrawFn) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]]:
+    """Codes, labels, points and domain sizes; few rows, so that ties are frequent."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    row = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+    rows = draw(st.lists(row, min_size=1, max_size=12))
+    labels = draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    points = draw(st.lists(row, min_size=1, max_size=6))
+    return np.array(rows), np.array(labels), np.array(points), sizes
+
+
+def both(
+    rows: NDArray[Any], labels: Any, sizes: Sequence[int], alpha: float
+) -> tuple[CertifiedNB, CategoricalNB]:
+    """Fit CertifiedNB and CategoricalNB to the same complete codes with the same domains."""
+    domains = {f"x{j}": range(size) for j, size in enumerate(sizes)}
+    theirs = CategoricalNB(alpha=alpha, force_alpha=True, min_categories=list(sizes))
+    with np.errstate(divide="ignore"):
+        theirs.fit(rows, labels)
+    return CertifiedNB(alpha, bins=None, domains=domains).fit(rows, labels), theirs
+
+
+@given(complete_tables(), st.sampled_from(ALPHAS))
+@settings(max_examples=300, deadline=None)
+def test_complete_data_as_categorical_nb(
+    table: tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]], alpha: float
+) -> None:
+    """On complete data labels equal those of CategoricalNB, ties included, and probabilities too."""
+    rows, labels, points, sizes = table
+    ours, theirs = both(rows, labels, sizes, alpha)
+    np.testing.assert_array_equal(ours.predict(points), theirs.predict(points))
+    expected = theirs.predict_proba(points)
+    np.testing.assert_allclose(ours.predict_proba(points), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        ours.predict_log_proba(points), theirs.predict_log_proba(points), rtol=1e-9, atol=1e-9
+    )
+
+
+@given(complete_tables())
+@settings(max_examples=100, deadline=None)
+def test_complete_data_without_smoothing(
+    table: tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]],
+) -> None:
+    """So they do without smoothing wherever some label has any support."""
+    rows, labels, points, sizes = table
+    ours, theirs = both(rows, labels, sizes, 0.0)
+    supported = np.isfinite(theirs.predict_joint_log_proba(points)).any(axis=1)
+    np.testing.assert_array_equal(
+        ours.predict(points)[supported], theirs.predict(points)[supported]
+    )
+    assert np.isfinite(ours.predict_proba(points)).all()
+
+
+def test_a_large_complete_table() -> None:
+    """The same holds for many rows, features and labels."""
+    rng = np.random.default_rng(SEED)
+    labels = rng.integers(0, 5, 20_000)
+    rows = (rng.integers(0, 8, (20_000, 25)) + labels[:, None] * (rng.random(25) < 0.5)) % 8
+    for alpha in ALPHAS:
+        ours, theirs = both(rows, labels, [8] * 25, alpha)
+        np.testing.assert_array_equal(ours.predict(rows), theirs.predict(rows))
+        np.testing.assert_allclose(
+            ours.predict_proba(rows), theirs.predict_proba(rows), rtol=0, atol=1e-12
+        )
+
+
+# Robust points ------------------------------------------------------------------------------------
+
+
+def fitted(case: Case) -> CertifiedNB:
+    """Fit a CertifiedNB to the plain rows of a case."""
+    declared = {f"x{case.features.index(name)}": own for name, own in (case.declared or {}).items()}
+    prior = case.prior_for(sorted(set(case.labels)))
+    model = CertifiedNB(case.alpha, prior=prior, bins=None, domains=declared)
+    return model.fit(list(case.rows), list(case.labels))
+
+
+def assert_certain_labels_predicted(case: Case) -> int:
+    """Check the predictions for every point of a case; count the robust points."""
+    model = fitted(case)
+    points = list(case.points)
+    certificates = model.certify(points)
+    predicted, shares = model.predict(points), model.predict_proba(points)
+    for certificate, label in zip(certificates, predicted.tolist(), strict=True):
+        assert label == certificate.label or not certificate.robust, case
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    second, first = np.partition(shares, -2, axis=1)[:, -2:].T if shares.shape[1] > 1 else (0, 1)
+    clear = first - second > 1e-9
+    likeliest = model.classes_[shares.argmax(axis=1)]
+    assert ((predicted == likeliest) | ~np.asarray(clear)).all(), case
+    return int(certificates.robust.sum())
+
+
+@given(cases())
+@settings(max_examples=300, deadline=None)
+# No hole can hide an unseen value, so the many holes of A must not make it likelier there.
+@example(
+    Case(
+        rows=(*[("s", None)] * 9, ("s", "x"), *[("s", "x")] * 9, ("t", "x")),
+        labels=("B",) * 10 + ("A",) * 10,
+        features=("f0", "f1"),
+        declared=None,
+        points=(("s", "never seen"),),
+        alpha=1,
+        prior={"A": 3, "B": 1},
+    )
+)
+def test_robust_points_are_predicted_their_certain_label(case: Case) -> None:
+    """Whatever the holes, candidates, alpha and prior: a robust point gets its certain label."""
+    assert_certain_labels_predicted(case)
+
+
+@pytest.mark.parametrize("alphas", [None, EXTREME_ALPHAS], ids=["usual", "extreme"])
+def test_robust_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
+    """The same for many seeded tables, and for smoothing beyond double precision."""
+    rng = random.Random(SEED)
+    n_robust = 0
+    for _ in range(3 * N_TABLES):
+        case = random_case(rng)
+        if alphas is not None:
+            case = replace(case, alpha=rng.choice(alphas))
+        n_robust += assert_certain_labels_predicted(case)
+    assert n_robust > N_TABLES
+
+
+@pytest.mark.parametrize("point", [("a",), (None,), ("unseen",)])
+def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
+    """Without smoothing a class that no row has is never predicted, whatever its prior."""
+    model = CertifiedNB(prior=[0.1, 0.9]).partial_fit(
+        [["a"], ["b"]], ["A", "A"], classes=["A", "B"]
+    )
+    assert model.certify([point]).robust.tolist() == [point != ("unseen",)]
+    if point != ("unseen",):
+        assert model.predict([point]).tolist() == ["A"]
+        assert model.predict_proba([point]).tolist() == [[1.0, 0.0]]
+
+
+def test_without_any_support_the_prior_decides() -> None:
+    """An unseen value without smoothing leaves only the prior to go by."""
+    model = CertifiedNB().fit([["a"], ["b"], ["b"]], ["A", "B", "B"])
+    assert model.predict([["c"]]).tolist() == ["B"]
+    np.testing.assert_allclose(model.predict_proba([["c"]]), [[1 / 3, 2 / 3]])
+
+
+def test_missing_cells_are_skipped() -> None:
+    """A label's shares are of its known cells, and a hole of the point says nothing."""
+    rows = [["a", "x"], ["a", None], ["b", "x"], ["b", "y"]]
+    model = CertifiedNB().fit(rows, ["A", "A", "B", "B"])
+    np.testing.assert_allclose(model.predict_proba([[None, "x"]]), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(model.predict_proba([[None, None]]), [[1 / 2, 1 / 2]])
+
+
+# Proof by scikit-learn ----------------------------------------------------------------------------
+
+
+class Judge:
+    """CategoricalNB trained on completions of a case: knows nothing of nullproof."""
+
+    def __init__(self, case: Case) -> None:
+        self.case = case
+        self.places = [{v: code for code, v in enumerate(own)} for own in case.domains]
+        self.names = sorted(set(case.labels))
+        # Without smoothing scikit-learn takes logarithms of zero; far less than any gap will do.
+        self.alpha = float(case.alpha) or 1e-100
+
+    def codes(self, rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
+        """The rows as places in the domains, which is all that CategoricalNB takes."""
+        found = [[place[x] for place, x in zip(self.places, row, strict=True)] for row in rows]
+        return np.array(found)
+
+    def knows(self, point: Sequence[Any]) -> bool:
+        """Whether every value of a point is in its domain: CategoricalNB fails at others."""
+        return all(x in place for place, x in zip(self.places, point, strict=True))
+
+    def predict(self, world: Sequence[Any], point: Sequence[Any]) -> Any:
+        """The label that CategoricalNB predicts in a world, None for a tie (or all but)."""
+        prior = self.case.prior_for(self.names)
+        values = oracle.supports(
+            world, self.case.labels, point, self.case.domains,
+            alpha=self.case.alpha, prior=self.case.prior,
+        )  # fmt: skip
+        best, *others = sorted(values.values(), reverse=True)
+        if any(best <= other * Fraction(1_000_001, 1_000_000) for other in others):
+            return None
+        model = CategoricalNB(
+            alpha=self.alpha,
+            force_alpha=True,
+            fit_prior=prior is None,
+            class_prior=[float(share) for share in prior] if isinstance(prior, list) else None,
+            min_categories=[len(place) for place in self.places],
+        )
+        model.fit(self.codes(world), list(self.case.labels))
+        return model.predict(self.codes([point]))[0]
+
+
+def extreme_worlds(case: Case, point: Sequence[Any]) -> Iterator[tuple[tuple[Any, ...], ...]]:
+    """For every choice of labels: their rows agree with the point where they can, others nowhere."""
+    names = sorted(set(case.labels))
+    for choice in itertools.product((False, True), repeat=len(names)):
+        raised = dict(zip(names, choice, strict=True))
+
+        def filled(cell: Any, domain: Any, value: Any, agree: bool) -> Any:
+            options = oracle.candidates(cell, domain)
+            others = [option for option in options if option != value]
+            return value if value in options and (agree or not others) else others[0]
+
+        yield tuple(
+            tuple(
+                filled(cell, domain, value, raised[label])
+                for cell, domain, value in zip(row, case.domains, point, strict=True)
+            )
+            for row, label in zip(case.rows, case.labels, strict=True)
+        )
+
+
+def random_world(case: Case, rng: random.Random) -> list[tuple[Any, ...]]:
+    """Draw one world."""
+    return [
+        tuple(
+            rng.choice(oracle.candidates(cell, domain))
+            for cell, domain in zip(row, case.domains, strict=True)
+        )
+        for row in case.rows
+    ]
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_categorical_nb_disagrees_on_witness_worlds(chunk: int) -> None:
+    """Trained on the two witness worlds of a non-robust point, CategoricalNB contradicts itself."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    n_disagree = 0
+    with config_context(skip_parameter_validation=True):
+        for _ in range(2 * N_TABLES):
+            case = random_case(rng)
+            index = CountIndex.from_rows(
+                case.rows, case.labels, features=case.features, domains=case.declared
+            )
+            options = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+            judge = Judge(case)
+            for point in case.points:
+                try:
+                    worlds = witness(index, point, **options)
+                except NullproofError:
+                    continue
+                if not all(judge.knows(world.point) for world in worlds):
+                    continue
+                told = [
+                    judge.predict(world.complete(case.rows, case.labels), world.point)
+                    for world in worlds
+                ]
+                for world, label in zip(worlds, told, strict=True):
+                    assert label is None or world.winners == (label,), case
+                assert None in told or told[0] != told[1], case
+                n_disagree += None not in told
+    assert n_disagree > N_TABLES / 10
+
+
+@pytest.mark.parametrize("chunk", range(4))
+def test_categorical_nb_agrees_on_robust_points(chunk: int) -> None:
+    """Trained on any world, extreme or random, CategoricalNB predicts the certain label."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    n_agreed = 0
+    with config_context(skip_parameter_validation=True):
+        for _ in range(N_TABLES // 2):
+            case = random_case(rng)
+            judge = Judge(case)
+            certificates = fitted(case).certify(list(case.points))
+            for certificate, point in zip(certificates, case.points, strict=True):
+                if not certificate.robust:
+                    continue
+                for completed in oracle.completions(point, case.domains):
+                    if not judge.knows(completed):
+                        continue
+                    worlds = {*extreme_worlds(case, completed)}
+                    worlds |= {tuple(random_world(case, rng)) for _ in range(3)}
+                    told = [judge.predict(world, completed) for world in worlds]
+                    assert {*told} <= {certificate.label, None}, case
+                    n_agreed += sum(label is not None for label in told)
+    assert n_agreed > N_TABLES
