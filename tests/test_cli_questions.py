@@ -1,0 +1,159 @@
+"""radius, poison, index and --like on the command line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from commands import Runner
+
+from nullproof import CountIndex, certify
+
+LABEL = ("--label", "kind")
+TRAIN = (
+    "colour,size,code,kind\n"
+    + "red,1,007,a\n" * 6
+    + "blue,9,008,a\n"
+    + "blue,9,008,b\n" * 5
+    + "red,,007,b\n" * 4
+)
+TEST = "colour,size,code\nred,1,007\nblue,9,008\nblue,1,007\n"
+
+
+@pytest.fixture(autouse=True)
+def tables(folder: Path) -> None:
+    (folder / "train.csv").write_text(TRAIN)
+    (folder / "test.csv").write_text(TEST)
+
+
+def test_radius_json(run: Runner) -> None:
+    """The JSON has the keys of the interface, whole radii, and null where no attack exists."""
+    done = run("radius", "train.csv", "test.csv", *LABEL, "--json")
+    document = json.loads(done.out)
+    assert done.code == 0
+    assert document["n_points"] == 3
+    assert [set(point) >= {"point", "radius", "label", "rival"} for point in document["points"]]
+    assert [point["point"] for point in document["points"]] == [0, 1, 2]
+    first = document["points"][0]
+    assert isinstance(first["radius"], int)
+    assert (first["label"], first["rival"]) == ("a", "b")
+    smooth = run("radius", "train.csv", "test.csv", *LABEL, "--json", "--alpha", "1000")
+    assert {point["radius"] for point in json.loads(smooth.out)["points"]} == {None}
+
+
+def test_radius_shows_the_weakest_first(run: Runner) -> None:
+    """On a terminal: a histogram, then the points by radius."""
+    done = run("radius", "train.csv", "test.csv", *LABEL)
+    assert "█" in done.out
+    shown = [line.split() for line in done.out.splitlines() if line.strip()[:1].isdigit()]
+    radii = [int(row[1]) for row in shown if row[0] in "012" and row[1].isdigit()]
+    assert radii[-3:] == sorted(radii[-3:])
+
+
+@pytest.mark.parametrize("name", ["radii.csv", "radii.parquet", "radii.json"])
+def test_radius_files(run: Runner, folder: Path, name: str) -> None:
+    """-o writes the points in their order."""
+    assert run("radius", "train.csv", "test.csv", *LABEL, "-o", name).code == 0
+    if name.endswith("json"):
+        points = json.loads((folder / name).read_text())["points"]
+    else:
+        read = pl.read_csv if name.endswith("csv") else pl.read_parquet
+        points = read(folder / name).to_dicts()
+    assert [point["point"] for point in points] == [0, 1, 2]
+    assert all(point["radius"] is not None for point in points)
+
+
+def test_radius_check(run: Runner) -> None:
+    """--check exits 1 when a point is not robust."""
+    assert run("radius", "train.csv", "test.csv", *LABEL, "--check").code == 1
+
+
+def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
+    """Blanking exactly the named cells by hand makes every point uncertain."""
+    done = run("poison", "train.csv", "test.csv", *LABEL, "--json")
+    document = json.loads(done.out)
+    assert document["n_points"] == 3
+    assert document["n_cells"] == len(document["cells"]) >= document["lower_bound"] > 0
+    assert document["optimal"] == (document["n_cells"] == document["lower_bound"])
+    lines = [line.split(",") for line in TRAIN.splitlines()]
+    for cell in document["cells"]:
+        lines[cell["row"] + 1][lines[0].index(cell["column"])] = ""
+    (folder / "by_hand.csv").write_text("\n".join(",".join(line) for line in lines))
+    index = CountIndex.from_table(folder / "train.csv", "kind")
+    after = CountIndex.from_table(folder / "by_hand.csv", "kind", like=index)
+    assert not certify(after, folder / "test.csv").robust.any()
+
+
+def test_poison_writes_the_table_as_it_was_written(run: Runner, folder: Path) -> None:
+    """The poisoned CSV differs from TRAIN only in blank cells; TRAIN itself is untouched."""
+    assert run("poison", "train.csv", "test.csv", *LABEL, "-o", "poisoned.csv").code == 0
+    assert (folder / "train.csv").read_text() == TRAIN
+    before = [line.split(",") for line in TRAIN.splitlines()]
+    after = [line.split(",") for line in (folder / "poisoned.csv").read_text().splitlines()]
+    assert len(before) == len(after)
+    changed = [
+        (a, b)
+        for old, new in zip(before, after, strict=True)
+        for a, b in zip(old, new, strict=True)
+        if a != b
+    ]
+    assert changed
+    assert all(b == "" for _, b in changed)
+
+
+def test_poison_shows_the_attack(run: Runner) -> None:
+    """People see the number of cells, the bound, which cells, and which label falls to which."""
+    out = run("poison", "train.csv", "test.csv", *LABEL).out
+    assert "Attack:" in out
+    assert "colour" in out or "size" in out or "code" in out
+    assert "→" in out
+    assert "1 of the points were not robust before" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("poison", "train.csv", *LABEL), "give TEST after TRAIN"),
+        (("poison", "train.csv", "test.csv", *LABEL, "-o", "train.csv"), "a file that is read"),
+        (("poison", "train.csv", "test.csv", *LABEL, "-o", "x.json"), "end it in .csv or .parquet"),
+        (("poison", "train.csv", "test.csv", *LABEL, "--alpha", "1000"), "--skip-unbreakable"),
+        (("index", "train.csv", *LABEL), "add -o FILE"),
+        (("certify", "train.csv", "--like", "nothing.index"), "no such index file"),
+        (("certify", "train.csv", "--like", "test.csv"), "is not an index"),
+    ],
+)
+def test_mistakes(run: Runner, arguments: tuple[str, ...], said: str) -> None:
+    """One line on stderr, exit 2, nothing on stdout."""
+    done = run(*arguments)
+    assert done.code == 2
+    assert done.out == ""
+    assert said in done.err
+    assert len(done.err.splitlines()) == 1
+
+
+def test_unbreakable_points_can_be_left_out(run: Runner) -> None:
+    """--skip-unbreakable attacks the others."""
+    arguments = ("poison", "train.csv", "test.csv", *LABEL, "--alpha", "1000", "--json")
+    done = run(*arguments, "--skip-unbreakable")
+    assert done.code == 0
+    assert json.loads(done.out)["n_cells"] == 0
+
+
+def test_a_saved_index_is_a_training_table(run: Runner) -> None:
+    """certify and radius say the same of a table and of its saved index."""
+    assert run("index", "train.csv", *LABEL, "-o", "counts.index").code == 0
+    for question in ("certify", "radius"):
+        from_table = run(question, "train.csv", "test.csv", *LABEL, "--json").out
+        assert run(question, "counts.index", "test.csv", "--json").out == from_table
+    assert "name TEST too" in run("certify", "counts.index").err
+    assert "give the table that has the cells" in run("poison", "counts.index", "test.csv").err
+
+
+def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
+    """A poisoned file is judged by the bins and domains from before the attack."""
+    run("index", "train.csv", *LABEL, "-o", "counts.index")
+    run("poison", "train.csv", "test.csv", *LABEL, "-o", "poisoned.csv")
+    done = run("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--json")
+    assert json.loads(done.out)["n_robust"] == 0
