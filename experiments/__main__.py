@@ -10,7 +10,7 @@ from pathlib import Path
 from experiments.measuring import machine
 from nullproof.errors import NullproofWarning
 
-NAMES = ("decision",)
+NAMES = ("decision", "radius",)
 
 
 def main() -> None:

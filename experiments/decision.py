@@ -29,7 +29,7 @@ def run(*, quick: bool) -> list[str]:
     ]
 
 
-def _codes(rows: int, seed: int = 0) -> tuple[Any, Any, Any]:
+def random_codes(rows: int, seed: int = 0) -> tuple[Any, Any, Any]:
     """Complete codes, the same with missing cells, and labels that depend on the codes."""
     rng = np.random.default_rng(seed)
     labels = rng.integers(0, 2, rows)
@@ -44,11 +44,11 @@ def _codes(rows: int, seed: int = 0) -> tuple[Any, Any, Any]:
 
 
 def _counting(rows: int) -> list[str]:
-    complete, incomplete, labels = _codes(rows)
+    complete, incomplete, labels = random_codes(rows)
     wide = np.ascontiguousarray(complete.astype(np.int64))
     seconds = times(
         7,
-        ours=lambda: CountIndex.from_codes(incomplete, labels),
+        ours=lambda: CountIndex.fromrandom_codes(incomplete, labels),
         int64=lambda: CategoricalNB().fit(wide, labels),
         same=lambda: CategoricalNB().fit(complete, labels),
     )
@@ -67,13 +67,13 @@ def _counting(rows: int) -> list[str]:
 
 
 def _certifying(rows: int) -> list[str]:
-    complete, incomplete, labels = _codes(rows)
-    index = CountIndex.from_codes(incomplete, labels)
+    complete, incomplete, labels = random_codes(rows)
+    index = CountIndex.fromrandom_codes(incomplete, labels)
     model = CategoricalNB().fit(complete, labels)
     lines = ["## Certifying", "", "| points | certify | CategoricalNB.predict | ratio |"]
     lines.append("|---|---|---|---|")
     for n_points in (16, 1_000, 100_000):
-        points = np.ascontiguousarray(_codes(n_points, seed=1)[0].astype(np.int64))
+        points = np.ascontiguousarray(random_codes(n_points, seed=1)[0].astype(np.int64))
         seconds = times(
             9,
             ours=lambda points=points: certify(index, points),
@@ -87,9 +87,9 @@ def _certifying(rows: int) -> list[str]:
 
 
 def _growth(rows: int) -> list[str]:
-    _, incomplete, labels = _codes(rows * 4)
-    index = CountIndex.from_codes(incomplete, labels)
-    points = _codes(100_000, seed=1)[0].astype(np.int64)
+    _, incomplete, labels = random_codes(rows * 4)
+    index = CountIndex.fromrandom_codes(incomplete, labels)
+    points = random_codes(100_000, seed=1)[0].astype(np.int64)
     lines = ["## Growth", "", "| rows counted | time | | points certified | time |"]
     lines.append("|---|---|---|---|---|")
     for factor in (1, 2, 4):
@@ -97,7 +97,7 @@ def _growth(rows: int) -> list[str]:
         some = np.ascontiguousarray(points[: 25_000 * factor])
         seconds = times(
             9,
-            count=lambda part=part: CountIndex.from_codes(part, labels[: len(part)]),
+            count=lambda part=part: CountIndex.fromrandom_codes(part, labels[: len(part)]),
             decide=lambda some=some: certify(index, some),
         )
         lines.append(

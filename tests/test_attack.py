@@ -21,7 +21,7 @@ from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.poisoning import poison
-from nullproof.radius import radius
+from nullproof.radii import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

@@ -10,7 +10,7 @@ import pytest
 from count_tables import index_from_counts, random_index, two_labels
 
 from nullproof.errors import NullproofError
-from nullproof.radius import point_attacks, radii, radius
+from nullproof.radii import radii, radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -50,8 +50,6 @@ def test_weakest_completion_is_reported() -> None:
     found = radii(index, [({"0", "1"}, "0"), ("0", "0"), ("1", "0")])
     assert found.radius[0] == found.radius[2] < found.radius[1]
     assert found.codes[:, 0].tolist() == [1, 0]
-    (attack,) = point_attacks(index, ({"0", "1"}, "0"))
-    assert {move.value for move in attack.moves if move.feature == "x0"} <= {"1"}
 
 
 def test_many_incomplete_points() -> None:

@@ -10,7 +10,16 @@ import pytest
 import nullproof
 
 HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly"}
-PUBLIC = ["CertifiedNB", "CountIndex", "NullproofError", "NullproofWarning", "certify", "witness"]
+PUBLIC = [
+    "CertifiedNB",
+    "CountIndex",
+    "NullproofError",
+    "NullproofWarning",
+    "certify",
+    "poison",
+    "radius",
+    "witness",
+]
 
 
 def loaded_after(code: str) -> set[str]:

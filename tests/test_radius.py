@@ -9,10 +9,8 @@ import math
 import os
 import random
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from blanking import brute_radius, radius_case, subset_radius
 from count_tables import (
@@ -29,7 +27,7 @@ from strategies import Case, cases
 
 from nullproof.index import CountIndex
 from nullproof.points import Points
-from nullproof.radius import PointAttack, Radii, point_attacks, radii, radius
+from nullproof.radii import Radii, radii, radius
 from nullproof.support import Model, verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -103,72 +101,6 @@ def test_all_subsets_of_cells_and_all_worlds(chunk: int) -> None:
     assert n_attacked >= 5
 
 
-# Attacks ------------------------------------------------------------------------------------------
-
-
-def blanked_cells(case: Case, attack: PointAttack) -> list[tuple[int, int]]:
-    """Find cells for the moves: holders of the value to lower, cells that lack it to raise."""
-    found: list[tuple[int, int]] = []
-    for move in attack.moves:
-        j = case.features.index(move.feature)
-        domain = case.domains[j]
-        rows = [i for i, label in enumerate(case.labels) if label == move.label]
-        if move.kind == "lower":
-            fitting = [
-                i for i in rows if oracle.candidates(case.rows[i][j], domain) == (move.value,)
-            ]
-        else:
-            fitting = [
-                i for i in rows if move.value not in oracle.candidates(case.rows[i][j], domain)
-            ]
-        assert len(fitting) >= move.n_cells
-        found += [(i, j) for i in fitting[: move.n_cells]]
-    return found
-
-
-def is_robust(case: Case, blanked: Sequence[tuple[int, int]], point: Sequence[Any]) -> bool:
-    """Ask the enumeration of count vectors whether a point survives."""
-    rows = tuple(
-        tuple(None if (i, j) in blanked else cell for j, cell in enumerate(row))
-        for i, row in enumerate(case.rows)
-    )
-    every = Case(rows, case.labels, case.features, case.declared, (), case.alpha, case.prior)
-    return brute_radius(every, point) > 0
-
-
-def test_attacks_break_their_points_and_waste_no_cell() -> None:
-    """Blanking an attack's cells ends robustness; putting any one of them back restores it."""
-    rng = random.Random(f"{SEED}-attacks")
-    n_tried = 0
-    for _ in range(150):
-        case = radius_case(rng, max_rows=8, max_features=3)
-        index = index_of(case)
-        prior = case.prior_for(index.labels)
-        attacks = point_attacks(index, list(case.points), alpha=case.alpha, prior=prior)
-        for point, attack in zip(case.points, attacks, strict=True):
-            if not attack.moves:
-                assert attack.radius in (0, math.inf)
-                continue
-            blanked = blanked_cells(case, attack)
-            assert len(set(blanked)) == attack.n_cells == attack.radius
-            assert not is_robust(case, blanked, point)
-            for place in range(len(blanked)):
-                assert is_robust(case, blanked[:place] + blanked[place + 1 :], point)
-            n_tried += 1
-    assert n_tried > 50
-
-
-def test_attack_names_the_cells_to_look_for() -> None:
-    """Moves name label, feature, value and number; lowering and raising can mix (T6)."""
-    index = index_from_counts([5, 1], [[(3, 0), (2, 1)], [(3, 1), (2, 0)], [(3, 1), (2, 0)]])
-    (attack,) = point_attacks(index, ("0", "0", "0"))
-    assert (attack.label, attack.rival, attack.radius) == ("L0", "L1", 2.0)
-    moves = [
-        (move.kind, move.label, move.feature, move.value, move.n_cells) for move in attack.moves
-    ]
-    assert moves == [("lower", "L0", "x0", "0", 1), ("raise", "L1", "x0", "0", 1)]
-
-
 # Named tables -------------------------------------------------------------------------------------
 
 
@@ -233,7 +165,6 @@ def test_no_attack_exists() -> None:
     found = radii(heavy, ("0",), alpha=50)
     assert found.radius.tolist() == [math.inf]
     assert found.rival.tolist() == [None]
-    assert point_attacks(heavy, ("0",), alpha=50)[0] == PointAttack("L0", None, math.inf, ())
 
 
 def test_zero_prior_never_catches_up() -> None:
@@ -329,7 +260,6 @@ def test_nothing_to_do() -> None:
     assert "0 points" in repr(radii(index, nothing))
     tied = radii(index, first_point(index))
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
-    assert point_attacks(index, first_point(index)) == (PointAttack(None, None, 0.0, ()),)
 
 
 def test_repr_counts_the_points() -> None:

@@ -13,7 +13,7 @@ import pytest
 from count_tables import exact_radius, first_point, random_codes, random_index, two_labels
 
 from nullproof.points import Points
-from nullproof.radius import radii, radius
+from nullproof.radii import radii, radius
 from nullproof.radius_bounds import Bounds, bound_radii
 from nullproof.support import Alpha, Model, verdicts
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
     from nullproof.index import CountIndex as CountIndex
+    from nullproof.poisoning import poison as poison
+    from nullproof.radii import radius as radius
     from nullproof.worlds import witness as witness
 
 _HOMES = {
@@ -21,6 +23,8 @@ _HOMES = {
     "NullproofError": "errors",
     "NullproofWarning": "errors",
     "certify": "decision",
+    "poison": "poisoning",
+    "radius": "radii",
     "witness": "worlds",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

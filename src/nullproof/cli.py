@@ -83,7 +83,7 @@ def radius(request: Request, check: Check = False) -> None:
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
-    from nullproof.radius import radii
+    from nullproof.radii import radii
     from nullproof.report import radii as report
 
     with working("reading and counting"):

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
 from nullproof.support import Alpha, Floats, Model, Prior, verdicts
+from nullproof.tables import native_frame
 
 
 @dataclass(frozen=True)
@@ -102,7 +103,7 @@ class Certificates:
 
     def to_frame(self) -> Any:
         """One row per point: robust, label, possible; in the library that the points came in."""
-        return _frame(self.columns(), self.frame)
+        return native_frame(self.columns(), self.frame)
 
     def _headline(self) -> str:
         return f"Certificates: {int(self.robust.sum()):,} of {len(self):,} points robust"
@@ -170,16 +171,3 @@ def certify(
         index.labels, found.possible, found.min_log, found.max_log, encoded.frame
     )
     return certificates[0] if encoded.single else certificates
-
-
-def _frame(columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None) -> Any:
-    if like is None:
-        import polars as pl
-
-        return pl.DataFrame(columns, schema_overrides={"label": pl.String})
-    made = nw.from_dict(columns, backend=like.implementation)
-    if like.implementation.is_pandas_like():
-        native = made.to_native()
-        native.index = like.to_native().index
-        return native
-    return made.to_native()

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Literal, Self
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attack import Attack
 from nullproof.building import Options, count_like, count_table, feature_names, many
 from nullproof.columns import Column, distinct, fit_feature, widen_feature
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.index import CountIndex
 from nullproof.points import encode_quietly
+from nullproof.poisoning import poison
 from nullproof.prediction import log_supports, probabilities, winners
+from nullproof.radii import radius
 from nullproof.readers import Table, open_table, spellings
 from nullproof.schema import Schema, is_missing, text
 from nullproof.support import Model, Prior
@@ -163,12 +167,23 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def certify(self, X: Any) -> Certificates:  # noqa: N803
         """Tell for each row whether every world predicts the same label."""
         check_is_fitted(self)
-        table = self._read(X, reset=False)
-        return certify(self.index_, table, alpha=self.alpha, prior=self.prior)
+        points = self._read(X, reset=False)
+        return certify(self.index_, points, alpha=self.alpha, prior=self.prior)
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
         """The labels that win or tie in some world, for each row."""
         return [list(certificate.possible) for certificate in self.certify(X)]
+
+    def radius(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """The fewest training cells to blank before each row's prediction is no longer certain."""
+        check_is_fitted(self)
+        return radius(self.index_, self._read(X, reset=False), alpha=self.alpha, prior=self.prior)
+
+    def poison(self, X: Any, **options: Any) -> Attack:  # noqa: N803
+        """Training cells to blank so that no row's prediction is certain; options as for `poison`."""
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        return poison(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -192,9 +207,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _model_and_points(self, X: Any) -> tuple[Model, Any]:  # noqa: N803
         check_is_fitted(self)
-        table = self._read(X, reset=False)
-        model = Model.of(self.index_, self.alpha, self.prior)
-        return model, encode_quietly(self.index_.schema, table)
+        points = encode_quietly(self.index_.schema, self._read(X, reset=False))
+        return Model.of(self.index_, self.alpha, self.prior), points
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = self.missing if reset else self.index_.schema.missing
@@ -256,9 +270,8 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
             "sample_weight was given, but worlds count cells, not weights; leave it out, or repeat "
             "rows instead"
         )
-    unknown = [name for name in unsupported if name != "sample_weight"]
-    if unknown:
-        raise TypeError(f"fit got an unexpected keyword argument {unknown[0]!r}")
+    for name in unsupported.keys() - {"sample_weight"}:
+        raise TypeError(f"fit got an unexpected keyword argument {name!r}")
 
 
 def _classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -285,6 +298,7 @@ def _classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
 
 
 def _distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Number the labels in their order, holes first; texts by hashing, which beats sorting."""
     if labels.dtype.kind not in "OU":
         return distinct(labels)
     cells = labels.tolist()
@@ -299,8 +313,8 @@ def _distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int
 
 def _refuse_holes(classes: NDArray[Any], codes: NDArray[np.int32]) -> None:
     missing = [code for code, label in enumerate(classes.tolist()) if is_missing(label)]
-    holes = np.flatnonzero(np.isin(codes, missing)) if missing else ()
-    if len(holes):
+    if missing:
+        holes = np.flatnonzero(np.isin(codes, missing))
         rows = ", ".join(str(row) for row in holes[:5]) + (", …" if len(holes) > 5 else "")
         raise NullproofError(
             f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
@@ -334,25 +348,15 @@ def _widened_schema(schema: Schema, table: Table, options: Options) -> Schema:
     return replace(schema, features=tuple(features))
 
 
-class _Header:
-    """Shape and names of a frame, in the one form that old releases of scikit-learn read."""
-
-    def __init__(self, table: Table) -> None:
-        self.shape, self.names = (table.n_rows, len(table.names)), table.names
-
-    def __dataframe__(self) -> Self:
-        return self
-
-    def column_names(self) -> tuple[str, ...]:
-        return self.names
-
-
 def _header(X: Any, table: Table) -> Any:  # noqa: N803
-    """What scikit-learn is to check the names of; by itself 1.6 finds none in new polars frames."""
+    """What scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
     probe = BaseEstimator()
     validate_data(probe, X, skip_check_array=True)
-    has_texts = all(isinstance(name, str) for name in X.columns) if hasattr(X, "columns") else False
-    return X if hasattr(probe, "feature_names_in_") or not has_texts else _Header(table)
+    if hasattr(probe, "feature_names_in_") or not nw.dependencies.is_polars_dataframe(X):
+        return X
+    header = SimpleNamespace(shape=X.shape, column_names=lambda: table.names)
+    header.__dataframe__ = lambda: header
+    return header
 
 
 def _renamed(table: Table, names: Iterable[str]) -> Table:

@@ -11,12 +11,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nullproof.attack import Attack, Blank, Target
 from nullproof.errors import NullproofError
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
-from nullproof.radius import Radii, radii
+from nullproof.radii import PointCounts, Radii, radii
 from nullproof.support import Alpha, Model, Prior
 
 
@@ -86,43 +87,24 @@ def _cheapest(model: Model, found: Radii, place: int) -> tuple[int, tuple[Blank,
 
     Prefer an attack after which the rival wins outright over one after which it ties.
     """
-    index, codes = model.index, found.codes[:, place].tolist()
     winner, n_cells = int(found.winner[place]), int(found.radius[place])
-    one = [np.array([code]) for code in codes]
-    low = [index.low(j, code)[0].tolist() for j, code in enumerate(one)]
-    high = [index.high(j, code)[0].tolist() for j, code in enumerate(one)]
-    sizes = index.n_values.tolist()
-    movable = [j for j, code in enumerate(codes) if sizes[j] >= 2 and code < sizes[j]]
-
-    def frontier(rival: int, *, strict: bool) -> Frontier:
-        def overtaken(lows: list[int], highs: list[int]) -> bool:
-            if strict:
-                return model.exceeds(rival, highs, winner, lows)
-            return not model.exceeds(winner, lows, rival, highs)
-
-        return Frontier(
-            [counts[winner] for counts in low],
-            [counts[rival] for counts in high],
-            int(index.label_counts[rival]),
-            movable=movable,
-            overtaken=overtaken,
-        )
-
     expected = int(found.overtaker[place])
-    rivals = [expected, *(k for k in range(model.m) if k not in (winner, expected))]
-    for rival in rivals:
-        outright = frontier(rival, strict=True)
+    counts = PointCounts(model, found.codes[:, place : place + 1])
+    for rival in (expected, *(k for k in range(model.m) if k not in (winner, expected))):
+        outright = counts.frontier(0, winner, rival, strict=True)
         steps = outright.within(n_cells)
         if steps is not None:
-            return rival, _blanks(index, codes, (winner, rival), outright, steps)
-    level = frontier(expected, strict=False)
+            return rival, _blanks(
+                model.index, found.codes[:, place], (winner, rival), outright, steps
+            )
+    level = counts.frontier(0, winner, expected)
     steps = int(found.n_raise[place]), int(found.n_lower[place])
-    return expected, _blanks(index, codes, (winner, expected), level, steps)
+    return expected, _blanks(model.index, found.codes[:, place], (winner, expected), level, steps)
 
 
 def _blanks(
     index: CountIndex,
-    codes: list[int],
+    codes: NDArray[np.int32],
     labels: tuple[int, int],
     frontier: Frontier,
     steps: tuple[int, int],
@@ -136,8 +118,8 @@ def _blanks(
         zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
     ):
         if before_low[j] > lowered:
-            blanks.append(Blank(winner, j, (codes[j],), before_low[j] - lowered))
-        blanks += _others(index, j, rival, codes[j], raised - before_high[j])
+            blanks.append(Blank(winner, j, (int(codes[j]),), before_low[j] - lowered))
+        blanks += _others(index, j, rival, int(codes[j]), raised - before_high[j])
     return tuple(blanks)
 
 

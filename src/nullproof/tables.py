@@ -80,3 +80,17 @@ def _set_arrow(native: Any, name: str, values: list[Any]) -> Any:
     if pa.types.is_list(dtype) and not any(isinstance(v, list) for v in values):
         dtype = dtype.value_type
     return native.set_column(position, name, pa.array(values, type=dtype))
+
+
+def native_frame(columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None) -> Any:
+    """A frame of plain columns in the library of another, with its pandas index; else of polars."""
+    if like is None:
+        import polars as pl
+
+        return pl.DataFrame(columns, schema_overrides={"label": pl.String})
+    made = nw.from_dict(columns, backend=like.implementation)
+    if like.implementation.is_pandas_like():
+        native = made.to_native()
+        native.index = like.to_native().index
+        return native
+    return made.to_native()

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.index import CountIndex
-from nullproof.radius import Radii
+from nullproof.radii import Radii
 
 SHOWN = 20
 _BARS = 8

@@ -7,8 +7,9 @@ Section 4 of the paper, exact also where a rival saturates (T6), for all points 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import narwhals as nw
 import numpy as np
@@ -17,12 +18,11 @@ from numpy.typing import NDArray
 from nullproof.completions import Completions
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
+from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points
 from nullproof.radius_bounds import Bounds, bound_radii
 from nullproof.support import Alpha, Floats, Model, Prior, verdicts
-
-Kind = Literal["lower", "raise"]
-_KINDS: tuple[Kind, Kind] = ("lower", "raise")
+from nullproof.tables import native_frame
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -69,6 +69,19 @@ class Radii:
         found: NDArray[np.object_] = names[positions]
         return found
 
+    def to_frame(self) -> Any:
+        """One row per point, in the library that the points came in; infinite: no attack exists."""
+        return native_frame(self.columns(), self.frame)
+
+    def _repr_html_(self) -> str:
+        weakest = np.argsort(self.radius, kind="stable")[:ROWS]
+        columns = {
+            name: [cells[place] for place in weakest.tolist()]
+            for name, cells in self.columns().items()
+        }
+        columns = {"point": weakest.tolist(), **columns}
+        return shown_table(f"{self!r}; weakest first", columns, len(self))
+
     def columns(self) -> dict[str, list[Any]]:
         """Return plain columns: radius, label, rival, n_raise, n_lower."""
         return {
@@ -92,35 +105,6 @@ class Radii:
             f"{head}\n  cells to blank: {finite.min():,.0f} to {finite.max():,.0f}, "
             f"median {np.median(finite):,.0f}"
         )
-
-
-@dataclass(frozen=True)
-class Move:
-    """Blank ``n_cells`` cells of one label and feature.
-
-    ``"lower"``: cells known to hold ``value``. ``"raise"``: cells that cannot hold it.
-    """
-
-    kind: Kind
-    label: Any
-    feature: str
-    value: str
-    n_cells: int
-
-
-@dataclass(frozen=True)
-class PointAttack:
-    """A cheapest attack on one point; it has no moves where ``radius`` is 0 or infinite."""
-
-    label: Any
-    rival: Any
-    radius: float
-    moves: tuple[Move, ...]
-
-    @property
-    def n_cells(self) -> int:
-        """The cells to blank in all."""
-        return sum(move.n_cells for move in self.moves)
 
 
 def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Floats:
@@ -182,25 +166,6 @@ def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     return result
 
 
-def point_attacks(
-    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
-) -> tuple[PointAttack, ...]:
-    """Plan a cheapest attack on each point by itself; the options are those of `radius`.
-
-    Examples
-    --------
-    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
-    >>> for move in point_attacks(index, ("a", "x"))[0].moves:
-    ...     print(move.n_cells, move.kind, move.label, move.feature, move.value)
-    3 lower yes x0 a
-    """
-    found = radii(index, points, alpha=alpha, prior=prior)
-    codes = np.minimum(found.codes, index.n_values[:, None])
-    counts = _PointCounts(Model.of(index, alpha, prior), codes)
-    return tuple(_attack(index, found, counts, place) for place in range(len(found)))
-
-
 def _nothing_attacked(index: CountIndex, points: Points, winner: NDArray[np.int32]) -> Radii:
     n_points = len(points)
     nobody = np.full(n_points, -1, dtype=np.int32)
@@ -245,7 +210,7 @@ def _solve(
             codes[:, unclear], axis=1, return_index=True, return_inverse=True
         )
         places = unclear[first]
-        counts = _PointCounts(model, columns)
+        counts = PointCounts(model, columns)
         for number, place in enumerate(places.tolist()):
             own = int(winner[place])
             for rival in (label for label in range(model.m) if label != own):
@@ -265,7 +230,7 @@ def _settle(bounds: Bounds, place: int, rival: int, frontier: Frontier) -> None:
         bounds.offer(np.array([place]), rival, (n_raise, n_raise), (n_lower, n_lower))
 
 
-class _PointCounts:
+class PointCounts:
     """The counts of complete points as integers, features × points × labels."""
 
     def __init__(self, model: Model, codes: NDArray[np.int32]) -> None:
@@ -275,31 +240,18 @@ class _PointCounts:
         self.high = np.stack([index.high(j, own) for j, own in enumerate(codes)])
         self._is_movable = (sizes >= 2) & (codes < sizes)
 
-    def frontier(self, place: int, winner: int, rival: int) -> Frontier:
-        """All attacks on a point that let ``rival`` catch up with ``winner``."""
+    def frontier(self, place: int, winner: int, rival: int, *, strict: bool = False) -> Frontier:
+        """All attacks on a point that let ``rival`` catch up with ``winner``, or, strictly, win."""
+
+        def overtaken(low: Sequence[int], high: Sequence[int]) -> bool:
+            if strict:
+                return self._model.exceeds(rival, high, winner, low)
+            return not self._model.exceeds(winner, low, rival, high)
+
         return Frontier(
             self.low[:, place, winner].tolist(),
             self.high[:, place, rival].tolist(),
             int(self._model.index.label_counts[rival]),
             movable=np.flatnonzero(self._is_movable[:, place]).tolist(),
-            overtaken=lambda low, high: not self._model.exceeds(winner, low, rival, high),
+            overtaken=overtaken,
         )
-
-
-def _attack(index: CountIndex, found: Radii, counts: _PointCounts, place: int) -> PointAttack:
-    winner, rival = int(found.winner[place]), int(found.overtaker[place])
-    value, label, overtaker = float(found.radius[place]), found.label[place], found.rival[place]
-    if rival < 0:
-        return PointAttack(label, None, value, ())
-    frontier = counts.frontier(place, winner, rival)
-    lowered = counts.low[:, place, winner] - frontier.lowered(int(found.n_lower[place]))
-    raised = frontier.raised(int(found.n_raise[place])) - counts.high[:, place, rival]
-    moves = [
-        Move(kind, name, feature.name, feature.values[code], int(n_cells))
-        for feature, code, *changes in zip(
-            index.schema.features, found.codes[:, place], lowered, raised, strict=True
-        )
-        for kind, name, n_cells in zip(_KINDS, (label, overtaker), changes, strict=True)
-        if n_cells
-    ]
-    return PointAttack(label, overtaker, value, tuple(moves))
