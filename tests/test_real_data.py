@@ -1,0 +1,93 @@
+"""Laws on real tables; they skip where the data are not at hand.
+
+The folder is named by ``NULLPROOF_DATA``, else looked for beside the project.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from nullproof.attack import Attack
+from nullproof.decision import certify
+from nullproof.files import read_file
+from nullproof.index import CountIndex
+from nullproof.poisoning import poison
+from nullproof.radii import radii, radius
+
+DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
+LABELS = {
+    "adult": "income",
+    "bodyPerformance": "class",
+    "breast_cancer": "Class",
+    "fetal_health": "fetal_health",
+    "heart": "HeartDisease",
+    "house_votes_84": "Class",
+    "hypothyroid": "Class",
+    "mushrooms": "class",
+    "penguins": "species",
+    "pima_diabetes": "outcome",
+    "winequalityN": "type",
+}
+N_POINTS = 60
+N_ATTACKS = 6
+
+pytestmark = [
+    pytest.mark.skipif(not DATA.is_dir(), reason="no folder of datasets; name it: NULLPROOF_DATA"),
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+]
+
+
+def load(name: str) -> tuple[pl.DataFrame, CountIndex]:
+    path = DATA / f"{name}.csv.gz"
+    if not path.is_file():
+        pytest.skip(f"{path.name} is not at hand")
+    table, _ = read_file(path, missing=("?",), as_text=[LABELS[name]])
+    return table, CountIndex.from_table(table, LABELS[name], missing=("?",))
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_attacks_break_and_none_of_their_cells_can_be_spared(name: str) -> None:
+    """Every attack breaks its point in the real table; without any one cell the point holds."""
+    table, index = load(name)
+    points = table.sample(N_POINTS, seed=1)
+    found = radius(index, points)
+    breakable = np.flatnonzero((found > 0) & np.isfinite(found))[:N_ATTACKS]
+    for place in breakable.tolist():
+        point = points[place]
+        attack = poison(index, point)
+        assert attack.optimal
+        assert attack.n_cells == found[place]
+        assert not certify(attack.index_after, point).robust[0]
+        for spared in range(len(attack.blanks)):
+            blanks = [
+                (b.label, b.feature, b.candidates, b.n_cells - (number == spared))
+                for number, b in enumerate(attack.blanks)
+            ]
+            assert certify(index.blanked(blanks), point).robust[0]
+    if len(breakable):
+        assert_cells_are_real(table, index, attack)
+
+
+def assert_cells_are_real(table: pl.DataFrame, index: CountIndex, attack: Attack) -> None:
+    """Count the poisoned table itself: the same index as was worked out."""
+    assert len(set(attack.cells(table))) == attack.n_cells
+    poisoned = attack.apply(table)
+    assert poisoned.schema == table.schema
+    assert (
+        CountIndex.from_table(poisoned, index.schema.label_name, like=index) == attack.index_after
+    )
+
+
+@pytest.mark.parametrize("name", LABELS)
+def test_radius_and_certificate_agree(name: str) -> None:
+    """A radius above zero means robust, with the same label; zero means not robust."""
+    table, index = load(name)
+    points = table.sample(min(len(table), 400), seed=2)
+    result, found = certify(index, points, alpha=1.0), radii(index, points, alpha=1.0)
+    assert ((found.radius > 0) == result.robust).all()
+    assert found.label.tolist() == result.label.tolist()
