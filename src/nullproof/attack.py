@@ -10,15 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.building import label_codes, many
-from nullproof.columns import encode
+from nullproof.building import many
+from nullproof.columns import Encoded
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
-from nullproof.readers import Table, open_rows, open_table
-from nullproof.schema import text
 from nullproof.support import Model
-from nullproof.tables import Changes, set_cells, set_rows
+from nullproof.training import TrainingTable
 from nullproof.worlds import World, favouring
 
 
@@ -97,18 +95,18 @@ class Attack:
         labels
             The labels of plain rows.
         """
-        opened, row_labels = self._opened(table, labels)
-        found = [(row, self.index.features[j]) for j, row in self._places(opened, row_labels)]
+        training = TrainingTable.open(self.index.schema, table, labels)
+        found = [(row, self.index.features[j]) for j, row in self._places(training)]
         order = {name: j for j, name in enumerate(self.index.features)}
         return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""
-        opened, row_labels = self._opened(table, labels)
+        training = TrainingTable.open(self.index.schema, table, labels)
         changes: dict[str, dict[int, Any]] = {}
-        for j, row in self._places(opened, row_labels):
+        for j, row in self._places(training):
             changes.setdefault(self.index.features[j], {})[row] = None
-        return _changed(table, opened, self.index, changes)
+        return training.changed(changes)
 
     def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The table completed with those cells *changed* so that the rival is predicted.
@@ -136,45 +134,20 @@ class Attack:
         rival = self.index.labels.index(target.rival)
         return favouring(after, (None,) * self.model.d, list(target.codes), rival)
 
-    def _opened(self, table: Any, labels: Sequence[Any] | None) -> tuple[Table, NDArray[np.int32]]:
-        schema = self.index.schema
-        if labels is not None:
-            opened = open_rows(table, self.index.features, missing=schema.missing)
-            column = open_table({"label": labels}).column("label")
-        else:
-            opened = open_table(table, missing=schema.missing, as_text=[schema.label_name])
-            column = opened.column(schema.label_name)
-        codes, names = label_codes(column)
-        places = np.array([schema.label_codes.get(text(name), -1) for name in names], np.int32)
-        return opened, places[codes]
-
-    def _places(self, table: Table, row_labels: NDArray[np.int32]) -> Iterator[tuple[int, int]]:
+    def _places(self, training: TrainingTable) -> Iterator[tuple[int, int]]:
         """Feature and row of every cell to blank: the first rows that fit."""
         for j in sorted({blank.feature for blank in self.blanks}):
-            feature = self.index.schema.features[j]
-            encoded = encode(feature, table.column(feature.name))
-            for blank in self.blanks:
-                if blank.feature != j:
-                    continue
-                if len(blank.candidates) == 1:
-                    fits = encoded.codes == blank.candidates[0]
-                    for row, codes in encoded.sets.items():
-                        fits[row] = codes == blank.candidates
-                    fits &= row_labels == blank.label
-                    rows = np.flatnonzero(fits)[: blank.n_cells].tolist()
-                else:
-                    rows = [
-                        row
-                        for row, codes in encoded.sets.items()
-                        if codes == blank.candidates and row_labels[row] == blank.label
-                    ][: blank.n_cells]
+            encoded = training.writer(j).encoded
+            for blank in (blank for blank in self.blanks if blank.feature == j):
+                rows = _fitting(encoded, blank, training.row_labels)
                 if len(rows) < blank.n_cells:
+                    name, value = self.index.features[j], _value(self.index, blank)
                     raise NullproofError(
-                        f"the table has {len(rows)} cells with {feature.values[blank.candidates[0]]!r} "
-                        f"in column {feature.name!r} and label {self.index.labels[blank.label]!r}, but "
-                        f"the attack blanks {blank.n_cells}; give the table that was counted"
+                        f"the table has {len(rows)} cells with {value!r} in column {name!r} and label "
+                        f"{self.index.labels[blank.label]!r}, but the attack blanks {blank.n_cells}; "
+                        "give the table that was counted"
                     )
-                yield from ((j, row) for row in rows)
+                yield from ((j, row) for row in rows[: blank.n_cells])
 
     def _repr_html_(self) -> str:
         some = self.blanks[:ROWS]
@@ -203,7 +176,10 @@ def _value(index: CountIndex, blank: Blank) -> str:
     return " or ".join(values[code] for code in blank.candidates)
 
 
-def _changed(table: Any, opened: Table, index: CountIndex, changes: Changes) -> Any:
-    if opened.frame is not None:
-        return set_cells(opened.frame, changes)
-    return set_rows(table, index.features, changes)
+def _fitting(encoded: Encoded, blank: Blank, row_labels: NDArray[np.int32]) -> list[int]:
+    """The rows whose cell is of the sort that is blanked."""
+    fits = encoded.codes == (blank.candidates[0] if len(blank.candidates) == 1 else -2)
+    for row, candidates in encoded.sets.items():
+        fits[row] = candidates == blank.candidates
+    rows: list[int] = np.flatnonzero(fits & (row_labels == blank.label)).tolist()
+    return rows

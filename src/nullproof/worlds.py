@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
-from nullproof.bins import at_microseconds
-from nullproof.building import label_codes
-from nullproof.columns import Encoded, encode, encode_set
+from nullproof.columns import encode_set
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.points import Points
-from nullproof.readers import Table, open_rows, open_table
-from nullproof.schema import Feature, text
+from nullproof.schema import Feature
 from nullproof.support import (
     Alpha,
     Model,
@@ -28,7 +23,7 @@ from nullproof.support import (
     verdicts,
     worst_completion,
 )
-from nullproof.tables import set_cells, set_rows
+from nullproof.training import TrainingTable, decode
 
 
 @dataclass(frozen=True, repr=False)
@@ -66,33 +61,20 @@ class World:
         labels
             The labels of plain rows.
         """
-        schema = self.index.schema
-        if labels is not None:
-            opened = open_rows(table, self.index.features, missing=schema.missing)
-            column = open_table({"label": labels}).column("label")
-        else:
-            opened = open_table(table, missing=schema.missing, as_text=[schema.label_name])
-            column = opened.column(schema.label_name)
-        found, names = label_codes(column)
-        is_raised = [schema.label_codes.get(text(name), -1) in self.raised for name in names]
-        changes = {
-            feature.name: dict(self._fillings(j, opened, np.array(is_raised)[found]))
-            for j, feature in enumerate(schema.features)
+        training = TrainingTable.open(self.index.schema, table, labels)
+        is_raised = np.isin(training.row_labels, list(self.raised))
+        fillings = {
+            name: dict(self._fillings(j, training, is_raised))
+            for j, name in enumerate(self.index.features)
         }
-        if opened.frame is None:
-            filled = set_rows(table, self.index.features, changes)
-            return [tuple(_scalar(cell) for cell in row) for row in filled]
-        for name, cells in changes.items():
-            if opened.frame.schema[name] in (nw.List, nw.Array, nw.Object):
-                for row, cell in enumerate(opened.frame[name].to_list()):
-                    cells.setdefault(row, _scalar(cell))
-        return set_cells(opened.frame, changes)
+        return training.filled(fillings)
 
-    def _fillings(self, j: int, table: Table, is_raised: Any) -> Iterator[tuple[int, Any]]:
+    def _fillings(
+        self, j: int, training: TrainingTable, is_raised: NDArray[np.bool_]
+    ) -> Iterator[tuple[int, Any]]:
         feature, aim = self.index.schema.features[j], self.codes[j]
-        column = table.column(feature.name)
-        encoded = encode(feature, column)
-        cells = _Cells(feature, encoded, table)
+        cells = training.writer(j)
+        encoded, column = cells.encoded, cells.column
         everything = tuple(range(feature.n_values))
         for row in np.flatnonzero(encoded.codes < 0).tolist():
             candidates = encoded.sets.get(row, everything)
@@ -210,58 +192,3 @@ def _completed(feature: Feature, code: int, cell: Any) -> Any:
     if isinstance(cell, set | frozenset | list | tuple):
         return next(one for one in cell if encode_set(feature, (one,)) == (code,))
     return decode(feature, code) if cell is None else cell
-
-
-def decode(feature: Feature, code: int) -> Any:
-    """A value with this code; for a bin, the middle of its interval; None outside the domain."""
-    if code >= feature.n_values:
-        return None
-    if feature.edges:
-        low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
-        middle = (low + high) / 2 if math.isfinite(low + high) else 0.0
-        return at_microseconds(middle) if feature.kind == "date" else middle
-    value = feature.values[code]
-    if feature.kind == "boolean":
-        return value == "true"
-    if feature.kind in ("number", "code"):
-        return int(value) if value.lstrip("-").isdigit() else float(value)
-    return value
-
-
-class _Cells:
-    """Values to fill a column with: as the column itself writes them, where it shows one."""
-
-    def __init__(self, feature: Feature, encoded: Encoded, table: Table) -> None:
-        self.feature, self.encoded, self.table = feature, encoded, table
-        self.values: dict[int, Any] = {}
-
-    def value(self, code: int) -> Any:
-        if code not in self.values:
-            shown = np.flatnonzero(self.encoded.codes == code)
-            frame = self.table.frame
-            if len(shown) and frame is not None:
-                self.values[code] = _scalar(frame[self.feature.name][int(shown[0])])
-            else:
-                self.values[code] = self._made_up(code, frame)
-        return self.values[code]
-
-    def written(self, number: float) -> Any:
-        """A number as the column holds it: dates are numbers only here."""
-        return at_microseconds(number) if self.feature.kind == "date" else number
-
-    def _made_up(self, code: int, frame: nw.DataFrame[Any] | None) -> Any:
-        value = decode(self.feature, code)
-        if frame is None or not isinstance(value, float):
-            return value
-        dtype = frame.schema[self.feature.name]
-        if dtype.is_integer() and self.feature.edges:
-            edge = self.feature.edges[self.feature.bins[code]]
-            return math.ceil(edge) if math.isfinite(edge) else 0
-        return str(value) if dtype == nw.String else value
-
-
-def _scalar(cell: Any) -> Any:
-    """The one candidate of a list cell, or the cell."""
-    if hasattr(cell, "to_list") and not isinstance(cell, dt.date):
-        cell = cell.to_list()
-    return next(iter(cell)) if isinstance(cell, list | set | frozenset | tuple) else cell
