@@ -26,6 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+_TABLES = (".csv", ".parquet")
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not robust.")]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
@@ -100,7 +101,17 @@ def radius(request: Request, check: Check = False) -> None:
 
 
 @command(app)
-def poison(request: Request, skip_unbreakable: SkipUnbreakable = False) -> None:
+def poison(
+    request: Request,
+    skip_unbreakable: SkipUnbreakable = False,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", help="How long to look for less.")
+    ] = 10.0,
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
+) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
 
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
@@ -118,8 +129,17 @@ def poison(request: Request, skip_unbreakable: SkipUnbreakable = False) -> None:
     with working("reading and counting"):
         index, points = request.load()
         table = request.table
-    with working("looking for an attack"):
-        attack = attack_on(index, points, skip_unbreakable=skip_unbreakable, **request.model(index))
+    with working("looking for an attack") as say:
+        attack = attack_on(
+            index,
+            points,
+            time_limit=time_limit,
+            steps=steps,
+            seed=seed,
+            skip_unbreakable=skip_unbreakable,
+            on_progress=lambda best, bound: say(_progress(best, bound)),
+            **request.model(index),
+        )
     if request.output is not None:
         _write_poisoned(attack, request, request.output)
     if request.as_json:
@@ -142,7 +162,9 @@ def index(request: Request) -> None:
     typer.echo(repr(counted), err=True)
 
 
-_TABLES = (".csv", ".parquet")
+def _progress(best: int, bound: int) -> str:
+    gap = f", {best / bound - 1:.0%} apart" if bound else ""
+    return f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
 
 
 def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:

@@ -6,7 +6,9 @@ is where the search for a joint attack starts (THEORY 5).
 
 from __future__ import annotations
 
+import importlib.util
 import math
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,11 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attack import Attack, Blank, Target
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
+from nullproof.joint.effort import Effort
+from nullproof.joint.from_index import Progress, attack_jointly
 from nullproof.radii import PointCounts, Radii, radii
 from nullproof.support import Alpha, Model, Prior
+
+Plan = tuple[int, tuple[Blank, ...]]
 
 
 def poison(
@@ -27,16 +33,30 @@ def poison(
     *,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    time_limit: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
     skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
 ) -> Attack:
     """Choose training cells to blank so that no given point is robust any more.
+
+    For one point the attack is a proven optimum. For several it is the best one found, never worse
+    than the union of the single ones, with a proven lower bound; interrupting (Ctrl-C) keeps the
+    best so far.
 
     Parameters
     ----------
     points
         As for `certify`. Points that are not robust already cost nothing.
+    time_limit
+        Seconds to look for a better joint attack and bound.
+    steps
+        A number of rounds instead of a time: then the answer depends on ``seed`` alone.
     skip_unbreakable
         Leave out points that no attack can break (possible with smoothing) instead of refusing.
+    on_progress
+        Called with the best number of cells and the bound whenever one of them changes.
 
     Examples
     --------
@@ -48,20 +68,47 @@ def poison(
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """
+    if time_limit < 0 or (steps is not None and steps < 0):
+        raise NullproofError(
+            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
+        )
     model = Model.of(index, alpha, prior)
-    found = radii(index, points, alpha=alpha, prior=prior)
+    encoded = index.encode(points)
+    found = radii(index, encoded, alpha=alpha, prior=prior)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())
-    plans = {}
+    plans: dict[tuple[int, ...], Plan] = {}
     for place in np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist():
         codes = tuple(found.codes[:, place].tolist())
         if codes not in plans:
             plans[codes] = _cheapest(model, found, place)
-    targets = tuple(_targets(index, found, plans))
+    rivals = {codes: rival for codes, (rival, _) in plans.items()}
     blanks = _union([blanks for _, blanks in plans.values()])
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
-    return Attack(index, model, blanks, bound, targets)
+    if len(plans) > 1 and _can_solve():
+        effort = Effort(seconds=time_limit, rounds=steps)
+        joint = attack_jointly(
+            model, list(plans), effort=effort, seed=seed, on_progress=on_progress
+        )
+        if joint.n_cells < sum(blank.n_cells for blank in blanks):
+            blanks, rivals = joint.blanks, joint.rivals
+        if encoded.complete[found.radius > 0].all():
+            # An incomplete point could fall at another completion than its weakest, for less.
+            bound = max(bound, joint.lower_bound)
+    return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
+
+
+def _can_solve() -> bool:
+    if importlib.util.find_spec("scipy") is not None:
+        return True
+    warnings.warn(
+        "without scipy the attack is the union of the attacks on each point; for a joint attack "
+        'and its bound install it with: pip install "nullproof[attack]"',
+        NullproofWarning,
+        stacklevel=3,
+    )
+    return False
 
 
 def _no_attack(points: list[int]) -> NullproofError:
@@ -73,16 +120,16 @@ def _no_attack(points: list[int]) -> NullproofError:
 
 
 def _targets(
-    index: CountIndex, found: Radii, plans: dict[tuple[int, ...], tuple[int, tuple[Blank, ...]]]
+    index: CountIndex, found: Radii, rivals: dict[tuple[int, ...], int]
 ) -> Iterator[Target]:
-    labels, rivals = found.label, found.rival
+    labels = found.label
     for place in range(len(found)):
         codes = tuple(found.codes[:, place].tolist())
-        rival = index.labels[plans[codes][0]] if codes in plans else rivals[place]
+        rival = index.labels[rivals[codes]] if codes in rivals else None
         yield Target(place, labels[place], rival, float(found.radius[place]), codes)
 
 
-def _cheapest(model: Model, found: Radii, place: int) -> tuple[int, tuple[Blank, ...]]:
+def _cheapest(model: Model, found: Radii, place: int) -> Plan:
     """A rival and the cells of an attack on one point with as many cells as its radius.
 
     Prefer an attack after which the rival wins outright over one after which it ties.
