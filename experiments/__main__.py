@@ -1,4 +1,7 @@
-"""``python -m experiments NAME``: run one experiment and write what it measured to results/NAME.md."""
+"""``python -m experiments NAME``: run one experiment and write what it measured to results/NAME.md.
+
+``paper`` writes figures and tables to a folder of their own instead.
+"""
 
 from __future__ import annotations
 
@@ -8,20 +11,29 @@ import warnings
 from pathlib import Path
 
 from experiments.measuring import machine
-from nullproof.errors import NullproofWarning
+from nullproof.errors import NullproofError, NullproofWarning
 
-NAMES = ("decision", "radius",)
+NAMES = ("decision", "estimator", "odds", "radius")
+FOLDER_NAMES = ("paper",)
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
-    parser.add_argument("name", choices=NAMES)
-    parser.add_argument(
-        "--quick", action="store_true", help="a tenth of the rows, for a first look"
-    )
+    names = parser.add_subparsers(dest="name", required=True)
+    for name in (*NAMES, *FOLDER_NAMES):
+        one = names.add_parser(name)
+        one.add_argument("--quick", action="store_true", help="fewer rows, for a first look")
+        if name in FOLDER_NAMES:
+            importlib.import_module(f"experiments.{name}").add_arguments(one)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NullproofWarning)
     experiment = importlib.import_module(f"experiments.{arguments.name}")
+    if arguments.name in FOLDER_NAMES:
+        try:
+            print(experiment.run(arguments))
+        except NullproofError as problem:
+            parser.exit(2, f"{problem}\n")
+        return
     lines = experiment.run(quick=arguments.quick)
     text = "\n".join([f"# {experiment.TITLE}", "", machine(), "", *lines, ""])
     print(text)

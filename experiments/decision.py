@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,7 @@ def _counting(rows: int) -> list[str]:
     wide = np.ascontiguousarray(complete.astype(np.int64))
     seconds = times(
         7,
-        ours=lambda: CountIndex.fromrandom_codes(incomplete, labels),
+        ours=lambda: CountIndex.from_codes(incomplete, labels),
         int64=lambda: CategoricalNB().fit(wide, labels),
         same=lambda: CategoricalNB().fit(complete, labels),
     )
@@ -68,7 +69,7 @@ def _counting(rows: int) -> list[str]:
 
 def _certifying(rows: int) -> list[str]:
     complete, incomplete, labels = random_codes(rows)
-    index = CountIndex.fromrandom_codes(incomplete, labels)
+    index = CountIndex.from_codes(incomplete, labels)
     model = CategoricalNB().fit(complete, labels)
     lines = ["## Certifying", "", "| points | certify | CategoricalNB.predict | ratio |"]
     lines.append("|---|---|---|---|")
@@ -76,8 +77,8 @@ def _certifying(rows: int) -> list[str]:
         points = np.ascontiguousarray(random_codes(n_points, seed=1)[0].astype(np.int64))
         seconds = times(
             9,
-            ours=lambda points=points: certify(index, points),
-            theirs=lambda points=points: model.predict(points),
+            ours=partial(certify, index, points),
+            theirs=partial(model.predict, points),
         )
         lines.append(
             f"| {n_points:,} | {shown(seconds['ours'])} | {shown(seconds['theirs'])} "
@@ -88,7 +89,7 @@ def _certifying(rows: int) -> list[str]:
 
 def _growth(rows: int) -> list[str]:
     _, incomplete, labels = random_codes(rows * 4)
-    index = CountIndex.fromrandom_codes(incomplete, labels)
+    index = CountIndex.from_codes(incomplete, labels)
     points = random_codes(100_000, seed=1)[0].astype(np.int64)
     lines = ["## Growth", "", "| rows counted | time | | points certified | time |"]
     lines.append("|---|---|---|---|---|")
@@ -97,8 +98,8 @@ def _growth(rows: int) -> list[str]:
         some = np.ascontiguousarray(points[: 25_000 * factor])
         seconds = times(
             9,
-            count=lambda part=part: CountIndex.fromrandom_codes(part, labels[: len(part)]),
-            decide=lambda some=some: certify(index, some),
+            count=partial(CountIndex.from_codes, part, labels[: len(part)]),
+            decide=partial(certify, index, some),
         )
         lines.append(
             f"| {rows * factor:,} | {shown(seconds['count'])} | "

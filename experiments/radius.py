@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from sklearn.naive_bayes import CategoricalNB
 
@@ -29,8 +31,8 @@ def run(*, quick: bool) -> list[str]:
         for alpha in (0.0, 1.0):
             seconds = times(
                 5,
-                ours=lambda index=index, alpha=alpha: radius(index, points, alpha=alpha),
-                theirs=lambda model=model: model.predict(points),
+                ours=partial(radius, index, points, alpha=alpha),
+                theirs=partial(model.predict, points),
             )
             lines.append(
                 f"| {n_rows:,} | {alpha:g} | {shown(seconds['ours'])} "

@@ -161,9 +161,8 @@ def test_a_strict_attack_is_preferred_to_a_tie() -> None:
     attack = poison(CountIndex.from_rows(rows, labels), [("a",)])
     assert attack.n_cells == 1
     assert attack.altered_world.winners == ("no", "yes")
-    rows = [("a", "x")] * 3 + [("b", "y")] + [("a", "x")] * 2 + [("b", "y")] * 5
-    labels = ["yes"] * 4 + ["no"] * 7
-    attack = poison(CountIndex.from_rows(rows, labels), [("a", "x")])
+    wider = [("a", "x")] * 3 + [("b", "y")] + [("a", "x")] * 2 + [("b", "y")] * 5
+    attack = poison(CountIndex.from_rows(wider, ["yes"] * 4 + ["no"] * 7), [("a", "x")])
     assert attack.altered_world.winners == ("no",)
 
 

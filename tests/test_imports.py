@@ -16,6 +16,7 @@ PUBLIC = [
     "NullproofError",
     "NullproofWarning",
     "certify",
+    "label_odds",
     "poison",
     "radius",
     "witness",

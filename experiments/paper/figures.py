@@ -11,6 +11,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from experiments.paper.store import Row
 from experiments.paper.summary import Results, middle_of, series, total
@@ -25,7 +26,7 @@ STYLES = {
     "GS": ("#0072b2", "v"),
     OURS: ("#d55e00", "o"),
 }
-RULES = {
+RULES: dict[Any, Any] = {
     "svg.hashsalt": "nullproof",
     "svg.fonttype": "none",
     "font.size": 8,
@@ -78,8 +79,10 @@ def draw_all(results: Results, folder: Path) -> dict[str, str]:
     with mpl.rc_context(RULES):
         for name, (_, draw) in figures.items():
             figure = draw(results)
-            figure.savefig(folder / f"{name}.svg", metadata={"Date": None}, bbox_inches="tight")
-            figure.savefig(folder / f"{name}.png", dpi=110, bbox_inches="tight")
+            figure.savefig(folder / f"{name}.svg", metadata={"Date": None})
+            # The layout is found already and is what takes the time.
+            figure.set_layout_engine("none")
+            figure.savefig(folder / f"{name}.png", dpi=110)
     return {name: caption for name, (caption, _) in figures.items()}
 
 
@@ -121,16 +124,37 @@ def _small_multiples(
             xs, ys, estimated = series(mine, x, y, middle=middle)
             color, marker = STYLES[name]
             fill = "none" if estimated and y == "seconds" else "full"
-            panel.plot(xs, ys, color=color, marker=marker, label=name, fillstyle=fill)  # type: ignore[arg-type]
+            panel.plot(xs, ys, color=color, marker=marker, label=name, fillstyle=fill)
         panel.set_title(dataset)
-        panel.set_yscale("log")
+        _log_axis(panel, y)
         _x_axis(panel, x, [row for row in rows if row["dataset"] == dataset])
     for panel in panels[len(datasets) :]:
-        panel.set_visible(False)
+        panel.remove()
     for line in grid:
-        line[0].set_ylabel({"seconds": "seconds", "n_cells": "cells"}[y])
+        line[0].set_ylabel({"seconds": "time", "n_cells": "cells"}[y])
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
+
+
+def _log_axis(panel: Axes, column: str) -> None:
+    panel.set_yscale("log")
+    # Whole decades, so that every panel has labelled lines.
+    least, most = panel.get_ylim()
+    panel.set_ylim(10.0 ** math.floor(math.log10(least)), 10.0 ** math.ceil(math.log10(most)))
+    panel.yaxis.set_minor_locator(NullLocator())
+    write = {"seconds": _time_text, "n_cells": "{:,.0f}".format, "poisoning_rate": _share_text}
+    panel.yaxis.set_major_formatter(FuncFormatter(lambda value, _: write[column](value)))
+
+
+def _time_text(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3)):
+        if seconds >= 0.99 * size:
+            return f"{seconds / size:,.0f} {unit}"
+    return f"{seconds * 1e6:.0f} µs"
+
+
+def _share_text(share: float) -> str:
+    return f"{share * 100:g} %"
 
 
 def _x_axis(panel: Axes, x: str, rows: list[Row]) -> None:
@@ -150,7 +174,7 @@ def _poisoning(results: Results, part: str) -> Figure:
     most = max((row["n_points"] for row in results.some(part=part)), key=int)
     figure = Figure(figsize=(10, 2.8), layout="constrained")
     panels: Any = figure.subplots(1, 3)
-    titles = {"seconds": "seconds", "n_cells": "cells", "poisoning_rate": "poisoning rate"}
+    titles = {"seconds": "time", "n_cells": "cells", "poisoning_rate": "poisoning rate"}
     for panel, (column, title) in zip(panels, titles.items(), strict=True):
         for offset, name in enumerate(POISONERS):
             color, marker = STYLES[name]
@@ -172,10 +196,10 @@ def _poisoning(results: Results, part: str) -> Figure:
                 bound = middle_of(rows, "lower_bound", mean=True)
                 if column == "n_cells" and part == "multiple" and bound:
                     panel.hlines(bound, place - 0.3, place + 0.4, color=color, linewidth=1.5)
-        panel.set_yscale("log")
+        _log_axis(panel, column)
         panel.set_title(title)
-        names = [dataset.replace(" (", "\n(") for dataset in results.datasets]
-        panel.set_xticks(range(len(names)), names, fontsize=6)
+        names = results.datasets
+        panel.set_xticks(range(len(names)), names, fontsize=6, rotation=45, ha="right")
     figure.legend(*panels[0].get_legend_handles_labels(), loc="outside upper center", ncols=4)
     return figure
 
@@ -217,6 +241,7 @@ def _certainty(results: Results) -> Figure:
     panels[0].set_xlabel("missing cells")
     panels[0].set_ylabel("certain predictions")
     panels[1].set_xscale("log", base=2)
+    panels[1].xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     panels[1].set_xlabel("missing cells ÷ radius of the point")
     panels[1].axvline(1, color="black", linewidth=0.8, linestyle=":")
     panels[1].set_yticks([0, 0.25, 0.5, 0.75, 1], ["0 %", "25 %", "50 %", "75 %", "100 %"])

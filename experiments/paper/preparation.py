@@ -36,10 +36,11 @@ class Split:
 
     def incomplete(self, rate: float, holes: str) -> CodedTable:
         """The training part with missing cells, over "all" features or only "a fifth" of them."""
-        known = np.ones(self.train.codes.shape, dtype=bool)
+        n_features = self.train.n_features
+        known = np.ones((self.train.n_rows, n_features), dtype=bool)
         if holes != "all":
-            chosen = draw_features(known.shape[1], FEATURE_SHARE, seed=self.seed)
-            known[:, [j for j in range(known.shape[1]) if j not in chosen]] = False
+            chosen = draw_features(n_features, FEATURE_SHARE, seed=self.seed)
+            known[:, [j for j in range(n_features) if j not in chosen]] = False
         blanked = draw_cells(known, rate, seed=self.seed)
         codes = np.where(blanked, self.train.codes.dtype.type(-1), self.train.codes)
         return CodedTable.of(codes, self.train.labels, n_values=self.train.n_values)

@@ -12,7 +12,8 @@ from typing import Any
 from nullproof.errors import NullproofError
 
 KEY = ("part", "dataset", "algorithm", "holes", "rate", "n_points", "run")
-MEASURES = KEY + (
+MEASURES = (
+    *KEY,
     "seconds",
     "status",
     "n_robust",
@@ -106,6 +107,7 @@ def _agree(path: Path, settings: Mapping[str, Any]) -> None:
                 f"{path.parent} holds measurements with other settings ({named}); "
                 "give another folder, or delete it"
             )
+        return
     path.write_text(json.dumps(settings, indent=2) + "\n", "utf-8")
 
 

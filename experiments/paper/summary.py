@@ -30,8 +30,12 @@ class Results:
 
     @property
     def datasets(self) -> list[str]:
-        """The datasets in the order they were measured."""
-        return list(dict.fromkeys(row["dataset"] for row in self.measures))
+        """The paper's datasets in the order they were measured."""
+        return self.datasets_of("decision")
+
+    def datasets_of(self, part: str) -> list[str]:
+        """The datasets with measurements of a part, in the order they were measured."""
+        return list(dict.fromkeys(row["dataset"] for row in self.some(part=part)))
 
     def some(self, **wanted: Any) -> list[Row]:
         """The measurements with these values in their columns."""
@@ -76,23 +80,23 @@ Table = tuple[list[str], list[list[str]]]
 def dataset_table(results: Results, shapes: dict[str, tuple[str, int, int, int]]) -> Table:
     """What was measured: origin, rows, columns with the label, labels, runs."""
     rows = []
-    for name in results.datasets:
+    for name in results.datasets_of("agreement"):
         origin, n_rows, n_columns, n_labels = shapes[name]
         runs = len({row["run"] for row in results.some(dataset=name)})
         rows.append([name, origin, f"{n_rows:,}", str(n_columns), str(n_labels), str(runs)])
     return ["dataset", "origin", "rows", "columns", "labels", "runs"], rows
 
 
-def decision_table(results: Results, algorithms: Sequence[str]) -> Table:
-    """Median milliseconds of each algorithm for the most points at the base rate, and ratios."""
-    most, base = _most_points(results), _base_rate(results)
+def decision_table(results: Results, part: str, algorithms: Sequence[str]) -> Table:
+    """Median milliseconds of each algorithm for a part's most points at the base rate, and ratios."""
+    most, base = _most_points(results, part), _base_rate(results)
     head = ["dataset", *(f"{name} (ms)" for name in algorithms), *_ratio_heads(algorithms)]
     rows = []
     for dataset in results.datasets:
         times = [
             middle_of(
                 results.some(
-                    part="decision",
+                    part=part,
                     dataset=dataset,
                     algorithm=name,
                     holes="all",
@@ -114,8 +118,8 @@ def _ratio_heads(algorithms: Sequence[str]) -> list[str]:
     return [f"{name} ÷ {algorithms[-1]}" for name in algorithms[:-1]]
 
 
-def _most_points(results: Results) -> str:
-    return max((row["n_points"] for row in results.some(part="decision")), key=int)
+def _most_points(results: Results, part: str) -> str:
+    return max((row["n_points"] for row in results.some(part=part)), key=int)
 
 
 def _base_rate(results: Results) -> str:
@@ -134,19 +138,21 @@ def sampling_table(results: Results) -> Table:
         n_points, n_said = total(mine, "n_points"), total(mine, "n_robust")
         n_wrong = total(mine, "n_wrong")
         share = f"{n_wrong / n_said:.0%}" if n_said else "–"
+        plain = results.some(part="decision", algorithm="Iterate+Index", holes="all", rate=rate)
         rows.append(
             [f"{float(rate):.1%}", f"{n_points:,}", f"{n_said - n_wrong:,}", f"{n_said:,}",
-             f"{n_wrong:,}", share]
+             f"{n_wrong:,}", share,
+             f"{total(plain, 'n_wrong'):,} of {total(plain, 'n_points'):,}"]
         )  # fmt: skip
     head = ["missing", "points", "robust", "AD says robust", "of these wrong", "share wrong"]
-    return head, rows
+    return [*head, "Algorithm 1 wrong"], rows
 
 
 def poisoning_table(results: Results, part: str, algorithms: Sequence[str]) -> Table:
     """Mean cells, and times as multiples of ours, for the most points of a part."""
-    most = max((row["n_points"] for row in results.some(part=part)), key=int)
+    most = _most_points(results, part)
     head = ["dataset", *(f"{name} cells" for name in algorithms), "needed at least"]
-    head += _ratio_heads(algorithms)
+    head += [f"time {text}" for text in _ratio_heads(algorithms)]
     rows = []
     for dataset in results.datasets:
         mine = {
@@ -165,7 +171,7 @@ def poisoning_table(results: Results, part: str, algorithms: Sequence[str]) -> T
 def greedy_table(results: Results) -> Table:
     """Where GS and the exact radius differ, dataset by dataset."""
     rows = []
-    for dataset in results.datasets:
+    for dataset in results.datasets_of("agreement"):
         compared = total(results.some(part="agreement", dataset=dataset), "n_robust")
         mine = [row for row in results.exceptions if row["dataset"] == dataset]
         longer = [row for row in mine if int(row["greedy"]) > int(row["optimum"])]
@@ -195,5 +201,5 @@ def certainty_table(results: Results) -> Table:
         middle = f"{statistics.median(weighted):,.0f}" if weighted else "–"
         broken = total(results.some(part="certainty", dataset=dataset), "n_wrong")
         rows.append([dataset, middle, *shown, str(broken)])
-    head = ["dataset", "median radius", *(f"certain at {float(r):.1%}" for r in rates)]
+    head = ["dataset", "median radius, about", *(f"certain at {float(r):.1%}" for r in rates)]
     return [*head, "broken with fewer holes than radius"], rows

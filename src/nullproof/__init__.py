@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
     from nullproof.index import CountIndex as CountIndex
+    from nullproof.odds import label_odds as label_odds
     from nullproof.poisoning import poison as poison
     from nullproof.radii import radius as radius
     from nullproof.worlds import witness as witness
@@ -23,6 +24,7 @@ _HOMES = {
     "NullproofError": "errors",
     "NullproofWarning": "errors",
     "certify": "decision",
+    "label_odds": "odds",
     "poison": "poisoning",
     "radius": "radii",
     "witness": "worlds",

@@ -85,6 +85,18 @@ class Attack:
             (b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks
         )
 
+    def helping(self, target: Target) -> tuple[Blank, ...]:
+        """The blanked cells that serve against one target: they lower its label or raise its rival."""
+        names = self.index.labels
+
+        def helps(blank: Blank) -> bool:
+            agrees = target.codes[blank.feature] in blank.candidates
+            if names[blank.label] == target.label:
+                return agrees and len(blank.candidates) == 1
+            return names[blank.label] == target.rival and not agrees
+
+        return tuple(blank for blank in self.blanks if helps(blank))
+
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
         """Find real cells for the attack: (row position, column name), exactly ``n_cells`` of them.
 

@@ -149,6 +149,34 @@ def poison(
 
 
 @command(app)
+def odds(
+    request: Request,
+    cells: Annotated[
+        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
+    ] = "uniform",
+    gap: Annotated[
+        float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
+    ] = 0.01,
+) -> None:
+    """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
+
+    [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
+    """
+    from nullproof.odds import label_odds
+    from nullproof.report import odds as report
+
+    with working("reading and counting"):
+        index, points = request.load()
+    with working("weighing the worlds"):
+        result = label_odds(index, points, cells=cells, gap=gap, **request.model(index))  # type: ignore[arg-type]
+    request.answer(
+        lambda: report.document(result),
+        lambda: report.as_columns(result),
+        lambda console: report.show(console, index, result),
+    )
+
+
+@command(app)
 def index(request: Request) -> None:
     """Count TRAIN and save the counts; the file can be TRAIN of every other command.
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -12,30 +13,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attack import Attack
-from nullproof.building import Options, count_like, count_table, feature_names, many
-from nullproof.columns import Column, distinct, fit_feature, widen_feature
+from nullproof.building import Options, count_like, count_table, feature_names
+from nullproof.columns import Column, fit_feature, widen_feature
 from nullproof.decision import Certificates, certify
-from nullproof.errors import NullproofError, missing_extra
+from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.index import CountIndex
+from nullproof.odds import Odds, label_odds
 from nullproof.points import encode_quietly
 from nullproof.poisoning import poison
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii import radius
 from nullproof.readers import Table, open_table, spellings
-from nullproof.schema import Schema, is_missing, text
+from nullproof.schema import Schema, text
 from nullproof.support import Model, Prior
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
-    from sklearn.utils.multiclass import check_classification_targets
     from sklearn.utils.validation import (
-        assert_all_finite,
         check_array,
         check_consistent_length,
         check_is_fitted,
-        column_or_1d,
         validate_data,
     )
+
+    from nullproof.targets import classes_of, known_classes
 except ImportError:
     raise missing_extra("CertifiedNB", "sklearn") from None
 
@@ -98,7 +99,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Count the table; X may be a data frame, an array or lists, with holes anywhere."""
         _refuse_weights(unsupported)
         table = self._read(X, reset=True)
-        classes, codes = _classes(y, table.n_rows)
+        classes, codes = classes_of(y, table.n_rows)
         self._keep(self._counted(table, classes, codes), classes)
         return self
 
@@ -126,7 +127,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 "give the same, or leave them out"
             )
         table = self._read(X, reset=first)
-        codes = _known_classes(y, table.n_rows, known)
+        codes = known_classes(y, table.n_rows, known)
         if first:
             self._keep(self._counted(table, known, codes), known)
         else:
@@ -184,6 +185,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         table = self._read(X, reset=False)
         return poison(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
+
+    def label_odds(self, X: Any, **options: Any) -> Odds:  # noqa: N803
+        """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        return label_odds(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -260,7 +267,10 @@ def _certificates(estimator: Any, X: Any) -> Certificates:  # noqa: N803
             f"{type(estimator).__name__} cannot certify; score a CertifiedNB or a pipeline that "
             "ends in one"
         )
-    certificates: Certificates = estimator.certify(X)
+    with warnings.catch_warnings():
+        # A held-out part has unseen values now and then; once per part would be a flood.
+        warnings.simplefilter("ignore", NullproofWarning)
+        certificates: Certificates = estimator.certify(X)
     return certificates
 
 
@@ -272,67 +282,6 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
         )
     for name in unsupported.keys() - {"sample_weight"}:
         raise TypeError(f"fit got an unexpected keyword argument {name!r}")
-
-
-def _classes(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted classes and the class of every row."""
-    if y is None:
-        raise NullproofError("requires y to be passed, but the target y is None")
-    labels = np.asarray(y, dtype=object if isinstance(y, list | tuple) else None)
-    labels = column_or_1d(labels, warn=True)
-    if len(labels) != n_rows:
-        check_consistent_length(np.empty(n_rows), labels)
-    try:
-        classes, codes = _distinct_labels(labels)
-    except TypeError:
-        raise NullproofError(
-            "y mixes labels that cannot be sorted together; give labels of one type, one per row"
-        ) from None
-    _refuse_holes(classes, codes)
-    if classes.dtype == object and (isinstance(y, list | tuple) or not isinstance(classes[0], str)):
-        classes = np.array(classes.tolist())
-    assert_all_finite(classes, input_name="y")
-    # The distinct labels tell as much as all rows; repeated, since few rows per label bring a warning.
-    check_classification_targets(np.repeat(classes, 3))
-    return classes, codes
-
-
-def _distinct_labels(labels: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Number the labels in their order, holes first; texts by hashing, which beats sorting."""
-    if labels.dtype.kind not in "OU":
-        return distinct(labels)
-    cells = labels.tolist()
-    held = {*cells}
-    holes = [label for label in held if is_missing(label)]
-    names = np.empty(len(held), dtype=object)
-    names[:] = [*holes, *sorted(held.difference(holes))]
-    place = {name: code for code, name in enumerate(names)}
-    codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
-    return names if labels.dtype == object else names.astype(labels.dtype), codes
-
-
-def _refuse_holes(classes: NDArray[Any], codes: NDArray[np.int32]) -> None:
-    missing = [code for code, label in enumerate(classes.tolist()) if is_missing(label)]
-    if missing:
-        holes = np.flatnonzero(np.isin(codes, missing))
-        rows = ", ".join(str(row) for row in holes[:5]) + (", …" if len(holes) > 5 else "")
-        raise NullproofError(
-            f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
-            "or leave those rows out: labels are never missing"
-        )
-
-
-def _known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int32]:
-    """The class of every row among classes named before."""
-    found, codes = _classes(y, n_rows)
-    place = {text(label): code for code, label in enumerate(classes.tolist())}
-    strange = [label for label in found.tolist() if text(label) not in place]
-    if strange:
-        raise NullproofError(
-            f"y holds {strange[0]!r}, which is not among the classes {classes.tolist()}; "
-            "name all labels in the first call of partial_fit"
-        )
-    return np.array([place[text(label)] for label in found.tolist()], dtype=np.int32)[codes]
 
 
 def _widened_schema(schema: Schema, table: Table, options: Options) -> Schema:

@@ -63,7 +63,8 @@ class Filling:
 
     def low(self, j: int, code: int) -> Integers:
         """Per label: the cells of feature ``j`` that hold the value in every world."""
-        return self.index.low(j, np.array([code]))[0]
+        found: Integers = self.index.low(j, np.array([code]))[0]
+        return found
 
     def open(self, j: int, code: int) -> tuple[tuple[Open, ...], ...]:
         """Per label: the cells that may or may not hold the value, grouped by their chance."""
@@ -122,14 +123,15 @@ def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
     """
     found = Count(low, np.ones(1), 0.0)
     for group in groups:
-        one = _binomial(group, cut / len(groups))
+        one = _binomial(group, cut / (2 * len(groups)))
         # All terms are positive, so a sum of k products is off by k + 1 roundings at most.
         rounding = _EPS * (min(len(found.probs), len(one.probs)) + 1)
-        found = Count(
+        both = Count(
             found.first + one.first,
             np.convolve(found.probs, one.probs),
             found.error + one.error + rounding,
         )
+        found = both if len(groups) == 1 else _trimmed(both, cut / (2 * len(groups)))
     return found
 
 
@@ -151,12 +153,19 @@ def _binomial(group: Open, cut: float) -> Count:
     with np.errstate(under="ignore"):
         rising = np.cumprod((n - up) / (up + 1) * odds)
         falling = np.cumprod(down / (n - down + 1) / odds)
-    weights = np.concatenate([falling[::-1], [1.0], rising])
-    probs = weights / weights.sum()
-    below, above = np.cumsum(probs), np.cumsum(probs[::-1])
-    start = int(np.searchsorted(below, cut / 4))
-    stop = len(probs) - int(np.searchsorted(above, cut / 4))
+        weights = np.concatenate([falling[::-1], [1.0], rising])
+        probs = weights / weights.sum()
+    error = (0.0 if low == 0 and high == n else cut / 2) + 12 * _EPS * len(probs)
+    return _trimmed(Count(low, probs, error), cut / 2)
+
+
+def _trimmed(count: Count, cut: float) -> Count:
+    """Drop tails with a probability below ``cut`` in all, and spread it over the rest."""
+    probs = count.probs
+    start = int(np.searchsorted(np.cumsum(probs), cut / 2))
+    stop = len(probs) - int(np.searchsorted(np.cumsum(probs[::-1]), cut / 2))
+    if stop - start == len(probs):
+        return count
     kept = probs[start:stop]
-    complete = low == 0 and high == n and len(kept) == len(probs)
-    error = (0.0 if complete else 1.01 * cut) + 12 * _EPS * len(probs)
-    return Count(low + start, kept / kept.sum(), error)
+    lost = 1.01 * cut + _EPS * len(probs)
+    return Count(count.first + start, kept / kept.sum(), count.error + lost)

@@ -31,10 +31,11 @@ from nullproof.building import (
 from nullproof.columns import Encoded
 from nullproof.counting import Counts, SparseCounts
 from nullproof.errors import NullproofError
+from nullproof.lazy import count_lazy, open_lazily
 from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points, encode_points
 from nullproof.readers import open_rows, open_table, spellings
-from nullproof.revising import Cells, blank, widen
+from nullproof.revising import Cells, add_rows, blank, fill_cells, remove_rows, widen
 from nullproof.saving import load, save
 from nullproof.schema import Feature, Schema, text
 
@@ -83,8 +84,12 @@ class CountIndex:
         binning: Binning = "uniform",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
+        memory_limit: str | None = None,
     ) -> CountIndex:
-        """Count a data frame (pandas, polars, pyarrow, DuckDB) or a file.
+        """Count a data frame, a file, or a lazy table where it is.
+
+        Lazy are tables of DuckDB, Spark, Dask, ibis and polars, and files given by a folder or a
+        pattern such as ``"sales/*.parquet"``, which DuckDB counts.
 
         Parameters
         ----------
@@ -103,10 +108,17 @@ class CountIndex:
             Declared categories per column, added to those seen.
         ignore
             Columns to leave out.
+        memory_limit
+            Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
+            a temporary folder.
         """
         options = Options(bins, binning, dict(domains or {}))
         if like is not None:
             missing = like.schema.missing
+        schema = None if like is None else like.schema
+        with open_lazily(table, label, spellings(missing), schema, memory_limit) as lazy:
+            if lazy is not None:
+                return cls(*count_lazy(lazy, options, ignore=ignore, like=schema))
         as_text = [label]
         if like is not None and isinstance(table, str | Path):
             as_text += [f.name for f in like.schema.features if f.kind == "category"]
@@ -253,6 +265,20 @@ class CountIndex:
     def widened(self, schema: Schema) -> CountIndex:
         """The same rows counted by a schema with more labels, values or features."""
         return CountIndex(*widen(self.tally, schema))
+
+    def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
+        """The index with further rows counted; their values must be in the domains."""
+        return CountIndex(*add_rows(self.tally, rows, labels))
+
+    def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
+        """The index without rows that it counts, given as they were then; domains stay."""
+        return CountIndex(*remove_rows(self.tally, rows, labels))
+
+    def fill(
+        self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
+    ) -> CountIndex:
+        """The index after missing cells of a label, or cells with ``candidates``, got a value."""
+        return CountIndex(*fill_cells(self.tally, feature, value, label, candidates, n_cells))
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
         """The index after cells were blanked: label, feature, candidates and number of each sort."""

@@ -76,7 +76,7 @@ def inject_missing(
     known = np.stack([column.known for column in columns], axis=1)
     weights = None
     if mechanism == "value":
-        weights = np.stack([_ranks(column) for column in columns], axis=1)
+        weights = np.stack([_weights(column) for column in columns], axis=1)
     blanked = draw_cells(known, rate, seed=seed, weights=weights)
     changes = {
         name: dict.fromkeys(np.flatnonzero(blanked[:, j]).tolist()) for j, name in enumerate(names)
@@ -145,17 +145,23 @@ def _chosen_features(
     return [name for name in names if name in wanted]
 
 
-def _ranks(column: Column) -> NDArray[np.float64]:
-    """The rank of every cell's value among the distinct values of its column, from 1."""
-    ranks = np.ones(len(column))
+def _weights(column: Column) -> NDArray[np.float64]:
+    """The rank of each cell's value among the column's distinct ones, as a multiple of the mean rank.
+
+    So a column of many values gets as many holes as one of few.
+    """
     known = column.known
+    ranks = np.ones(len(column))
     if column.numbers is not None:
         ranks[known] += np.unique(column.numbers[known], return_inverse=True)[1]
-        return ranks
-    assert column.codes is not None
-    used = np.unique(column.codes[known]).tolist()
-    places = np.ones(len(column.values))
-    for place, code in enumerate(sorted(used, key=lambda code: sort_key(column.values[code]))):
-        places[code] += place
-    ranks[known] = places[column.codes[known]]
-    return ranks
+    else:
+        assert column.codes is not None
+        codes = column.codes[known]
+        places = np.zeros(len(column.values))
+        used = np.unique(codes).tolist()
+        for place, code in enumerate(sorted(used, key=lambda code: sort_key(column.values[code]))):
+            places[code] = place
+        ranks[known] += places[codes]
+    # Sums of whole numbers are exact, hence the same on every machine.
+    weights: NDArray[np.float64] = ranks / (ranks.sum() / max(len(ranks), 1))
+    return weights

@@ -7,7 +7,7 @@ import difflib
 import numbers
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from nullproof.errors import NullproofError
 from nullproof.files import TEXT_MISSING, read_file
 from nullproof.schema import is_missing, is_number, text
 
-_NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI]nf)\s*")
+NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI]nf)\s*")
 _ZONE = r"(Z|[+-]\d\d(:?\d\d)?)?"
 _DATE = re.compile(rf"\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{{1,9}})?)?{_ZONE})?")
 # Beyond this floats no longer tell neighbouring integers apart.
@@ -40,7 +40,9 @@ class Table:
     def renamed(self, names: tuple[str, ...]) -> Table:
         """The same columns under other names."""
         places = dict(zip(names, self.names, strict=True))
-        return Table(names, self.n_rows, lambda name: self.read(places[name]), self.frame)
+        return Table(
+            names, self.n_rows, lambda name: replace(self.read(places[name]), name=name), self.frame
+        )
 
     def column(self, name: str) -> Column:
         """Read one column, or say which names there are."""
@@ -332,8 +334,8 @@ def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[np.flo
     """All remaining texts as numbers or as dates, if they are; NaN for the others."""
     if not left:
         return None
-    if all(_NUMBER.fullmatch(value) for value in left):
-        kind, pattern = "number", _NUMBER
+    if all(NUMBER.fullmatch(value) for value in left):
+        kind, pattern = "number", NUMBER
     elif all(_DATE.fullmatch(value.strip()) for value in left):
         kind, pattern = "date", _DATE
     else:
@@ -348,7 +350,7 @@ def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[np.flo
 
 def _number_column(name: str, array: NDArray[Any], missing: Iterable[str]) -> Column:
     for spelling in missing:
-        if _NUMBER.fullmatch(spelling):
+        if NUMBER.fullmatch(spelling):
             named = array == float(spelling)
             if named.any():
                 array = np.where(named, np.nan, array)

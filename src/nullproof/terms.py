@@ -17,8 +17,8 @@ from nullproof.filling import Count, Filling, count_of
 from nullproof.support import Floats, Model
 
 # Chernoff bounds are taken at these powers of two; half an octave off costs 6 %.
-SLOPES = 2.0 ** np.arange(-6, 24)
-ERROR_SLOPES = 2.0 ** np.arange(-2, 7)
+SLOPES: Floats = 2.0 ** np.arange(-6.0, 24.0)
+ERROR_SLOPES: Floats = 2.0 ** np.arange(-2.0, 7.0)
 
 
 @dataclass(frozen=True)
@@ -30,17 +30,14 @@ class Term:
     logs, probs
         The values, ascending, and their probabilities, which sum to ``1 - zero``.
     magnitude
-        The greatest absolute value of ``logs``.
+        A bound of the absolute values that ``logs`` were computed from.
     """
 
     count: Count
     logs: Floats
     probs: Floats
     zero: float
-
-    @cached_property
-    def magnitude(self) -> float:
-        return float(np.abs(self.logs).max(initial=0.0))
+    magnitude: float
 
     @cached_property
     def mean(self) -> float:
@@ -64,7 +61,6 @@ class Terms:
     def __init__(self, model: Model, filling: Filling, cut: float) -> None:
         self._model, self._filling, self._cut = model, filling, cut
         self._found: dict[tuple[int, int], list[Term]] = {}
-        self._constants: Floats | None = None
 
     def of(self, j: int, code: int) -> list[Term]:
         """The terms of feature ``j`` for points with this code, one per label."""
@@ -77,32 +73,38 @@ class Terms:
             ]
         return self._found[key]
 
-    @property
-    def constants(self) -> Floats:
-        """Per label: the logarithm of what its support has beside its terms; -inf for zero."""
-        if self._constants is None:
-            model, index = self._model, self._model.index
-            p, q = model.alpha.as_integer_ratio()
-            found = []
-            for share, n in zip(model.prior, index.label_counts.tolist(), strict=True):
-                sizes = [n * q + p * int(v) for v in index.n_values]
-                if share == 0 or 0 in sizes:
-                    found.append(-math.inf)
-                    continue
-                prior = math.log(share.numerator) - math.log(share.denominator)
-                found.append(prior - math.fsum(math.log(x) - math.log(q) for x in sizes))
-            self._constants = np.array(found)
-        return self._constants
+    @cached_property
+    def constants(self) -> tuple[Floats, Floats]:
+        """Per label: the logarithm of what its support has beside its terms (-inf for zero).
+
+        And the sum of the absolute values that it was computed from.
+        """
+        model, index = self._model, self._model.index
+        p, q = model.alpha.as_integer_ratio()
+        found = np.zeros((2, model.m))
+        for i, (share, n) in enumerate(zip(model.prior, index.label_counts.tolist(), strict=True)):
+            sizes = [n * q + p * int(v) for v in index.n_values]
+            if share == 0 or 0 in sizes:
+                found[0, i] = -math.inf
+                continue
+            logs = [math.log(share.numerator), -math.log(share.denominator)]
+            logs += [-math.log(size) for size in sizes]
+            found[:, i] = math.fsum(logs), math.fsum(map(abs, logs))
+        scale = model.d * math.log(q)
+        return found[0] + scale, found[1] + scale
 
     def _term(self, count: Count) -> Term:
         counts = count.first + np.arange(len(count.probs), dtype=np.int64)
         p, q = self._model.alpha.as_integer_ratio()
         skip = 1 if count.first == 0 and p == 0 else 0
+        magnitude = 0.0
         if self._model.floats_hold:
             logs = np.log(counts[skip:] + float(self._model.alpha))
         else:
+            magnitude = 2 * math.log(q)
             logs = np.array([math.log(c * q + p) - math.log(q) for c in counts[skip:].tolist()])
-        return Term(count, logs, count.probs[skip:], float(count.probs[:skip].sum()))
+        magnitude += float(np.abs(logs).max(initial=0.0))
+        return Term(count, logs, count.probs[skip:], float(count.probs[:skip].sum()), magnitude)
 
 
 def exponents(deviations: Floats, probs: Floats, slopes: Floats) -> Floats:
@@ -113,7 +115,7 @@ def exponents(deviations: Floats, probs: Floats, slopes: Floats) -> Floats:
     top = heights.max(axis=1, keepdims=True)
     with np.errstate(under="ignore"):
         sums = np.exp(heights - top) @ (probs / probs.sum())
-    found: Floats = top[:, 0] + np.log(sums)
+    found: Floats = top[:, 0] + np.log(np.maximum(sums, np.finfo(np.float64).tiny))
     return found
 
 

@@ -8,7 +8,7 @@ the rows that fit the first in the table.
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -144,7 +144,7 @@ def greedy_search(table: CodedTable, point: Any) -> Greedy:
     return Greedy(cells, min(claims), tuple(saturated))
 
 
-def union(points: Sequence[Any], single: Callable[[Any], Poisoning]) -> Poisoning:
+def union(points: Iterable[Any], single: Callable[[Any], Poisoning]) -> Poisoning:
     """Poison each point by itself and take all the cells: the paper's way for many points."""
     found = [single(point).cells for point in points]
     return Poisoning(np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64))
@@ -154,7 +154,7 @@ def _complete(table: CodedTable, point: Any) -> list[list[int]]:
     if (table.codes < 0).any():
         raise NullproofError(
             "the table has missing cells, but the paper poisons complete tables; "
-            "nullproof.radius and nullproof.poison take incomplete ones"
+            "nullproof.radii and nullproof.poison take incomplete ones"
         )
     points = checked_points(table, point)
     if len(points) != 1:

@@ -1,0 +1,517 @@
+"""label_odds and count_worlds against the enumeration of all worlds, against samples, and their laws.
+
+``NULLPROOF_ODDS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+"""
+
+from __future__ import annotations
+
+import functools
+import io
+import itertools
+import json
+import math
+import os
+import random
+import warnings
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import oracle
+import pytest
+from rich.console import Console
+from strategies import EXTREME_ALPHAS, EXTREME_WEIGHTS, Case, random_case
+
+import nullproof.counting_worlds as counting_module
+import nullproof.grid as grid_module
+import nullproof.odds_bounds as bounds_module
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof.counting_worlds import count_worlds
+from nullproof.filling import Cells, Filling, Open, count_of
+from nullproof.odds import Odds, label_odds
+from nullproof.report import odds as report
+from nullproof.sampling import sampled_odds
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_TABLES = int(os.environ.get("NULLPROOF_ODDS_TABLES", "5000"))
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_CHUNKS = 20
+GAPS = (0.01, 0.1, 0.001, 1e-6)
+CELLS: tuple[Cells, Cells] = ("uniform", "observed")
+Wins = dict[frozenset[Any], Fraction]
+
+
+# The truth ----------------------------------------------------------------------------------------
+
+
+def weights_of(case: Case, i: int, j: int, cells: Cells) -> list[tuple[Hashable, int]]:
+    """How likely each candidate of one training cell is, up to a factor."""
+    options = oracle.candidates(case.rows[i][j], case.domains[j])
+    if len(options) == 1 or cells == "uniform":
+        return [(value, 1) for value in options]
+    known = [
+        oracle.candidates(row[j], case.domains[j])[0]
+        for row, label in zip(case.rows, case.labels, strict=True)
+        if label == case.labels[i] and len(oracle.candidates(row[j], case.domains[j])) == 1
+    ]
+    weights = [known.count(value) for value in options]
+    return list(zip(options, weights if sum(weights) else [1] * len(options), strict=True))
+
+
+def weighed_worlds(case: Case, cells: Cells) -> list[tuple[list[tuple[Hashable, ...]], int]]:
+    """Every world with its probability, up to a factor."""
+    d = len(case.features)
+    shape = [(i, j) for i in range(len(case.rows)) for j in range(d)]
+    found = []
+    for world in itertools.product(*(weights_of(case, i, j, cells) for i, j in shape)):
+        values, weights = zip(*world, strict=True)
+        rows = [values[start : start + d] for start in range(0, len(values), d)]
+        found.append((rows, math.prod(weights)))
+    return found
+
+
+def true_wins(case: Case, point: Sequence[Any], every: Any) -> Wins:
+    """The probability of each set of winners, by looking at every world."""
+    names, domains = oracle.distinct(case.labels), case.domains
+    share = oracle.shares(case.labels, names, case.prior)
+    weights: Counter[oracle.Counts] = Counter()
+    for world, weight in every:
+        weights[oracle.count(world, case.labels, names, point)] += weight
+
+    @functools.cache
+    def support(label: Any, own: tuple[int, ...]) -> Fraction:
+        return oracle.support(share[label], own, case.labels.count(label), domains, case.alpha)
+
+    wins: Wins = {}
+    total = weights.total()
+    for counts, weight in weights.items():
+        winners = oracle.winners(
+            {label: support(label, own) for label, own in zip(names, counts, strict=True)}
+        )
+        wins[winners] = wins.get(winners, 0) + Fraction(weight, total)
+    return wins
+
+
+def shared_out(wins: Wins, labels: Sequence[Any]) -> list[Fraction]:
+    """The odds of each label: ties are shared out equally."""
+    return [
+        sum((p / len(who) for who, p in wins.items() if label in who), Fraction(0))
+        for label in labels
+    ]
+
+
+def index_of(case: Case) -> CountIndex:
+    return CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+
+
+def assert_bounds(odds: Odds, position: int, truth: Sequence[Fraction], gap: float) -> None:
+    """The truth lies between the bounds, which are at most ``gap`` apart."""
+    for low, high, true in zip(odds.lower[position], odds.upper[position], truth, strict=True):
+        assert 0 <= low <= true <= high <= 1
+        assert high - low <= gap
+        assert (high == 0) <= (true == 0)
+
+
+def assert_equals_oracle(case: Case, cells: Cells, gap: float) -> None:
+    """Compare exact counts and bounds of every point with the enumeration of all worlds."""
+    index = index_of(case)
+    options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+    odds = label_odds(index, list(case.points), cells=cells, gap=gap, **options)
+    possible = certify(index, list(case.points), **options).possible
+    every = weighed_worlds(case, cells)
+    assert odds.lower.shape == odds.upper.shape == possible.shape
+    for position, point in enumerate(case.points):
+        completions = list(oracle.completions(point, case.domains))
+        all_wins = [true_wins(case, filled, every) for filled in completions]
+        for wins in all_wins:
+            truth = shared_out(wins, index.labels)
+            assert_bounds(odds, position, truth, gap if len(completions) == 1 else 1.0)
+        assert not odds.upper[position, ~possible[position]].any()
+        if possible[position].sum() == 1:
+            assert odds.lower[position, possible[position]] == 1
+        if len(completions) == 1 and cells == "uniform":
+            assert (odds.upper[position, possible[position]] > 0).all()
+            assert_exact_counts(index, completions[0], all_wins[0], len(every), options)
+
+
+def assert_exact_counts(
+    index: CountIndex, point: Any, wins: Wins, n_worlds: int, options: Any
+) -> None:
+    counts = count_worlds(
+        index, tuple(next(iter(c)) if isinstance(c, frozenset) else c for c in point), **options
+    )
+    assert counts.total == n_worlds
+    alone = {frozenset([label]): n for label, n in counts.wins.items() if n}
+    tied = {frozenset(labels): n for labels, n in counts.ties.items()}
+    assert {**alone, **tied} == {who: p * n_worlds for who, p in wins.items()}
+    assert all(type(n) is int for n in (counts.total, *counts.wins.values(), *tied.values()))
+    assert list(counts.odds.values()) == shared_out(wins, index.labels)
+
+
+# Random tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """Exact counts equal the enumeration; bounds contain the truth and are ``gap`` apart at most."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
+        case = random_case(rng)
+        assert_equals_oracle(case, rng.choice(CELLS), rng.choice(GAPS))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_grid_on_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where nothing is counted exactly, the bounds still contain the truth, however many ties."""
+    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
+    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    monkeypatch.setattr(grid_module, "MAX_SIZE", 4096)
+    rng = random.Random(f"grid-{SEED}-{seed}")
+    for _ in range(80):
+        case, cells = random_case(rng), rng.choice(CELLS)
+        index, every = index_of(case), weighed_worlds(case, cells)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NullproofWarning)
+            odds = label_odds(
+                index,
+                list(case.points),
+                alpha=case.alpha,
+                prior=case.prior_for(index.labels),
+                cells=cells,
+                gap=rng.choice((0.3, 0.01)),
+            )
+        for position, point in enumerate(case.points):
+            for filled in oracle.completions(point, case.domains):
+                truth = shared_out(true_wins(case, filled, every), index.labels)
+                assert_bounds(odds, position, truth, 1.0)
+
+
+def test_extreme_numbers() -> None:
+    """Smoothing and priors beyond double precision change nothing of the law."""
+    rng = random.Random(SEED)
+    for _ in range(150):
+        case = random_case(rng)
+        names = oracle.distinct(case.labels)
+        prior: Any = {name: rng.choice(EXTREME_WEIGHTS) for name in names}
+        if not any(prior.values()):
+            prior = None
+        extreme = replace(case, alpha=rng.choice(EXTREME_ALPHAS), prior=prior)
+        assert_equals_oracle(extreme, "uniform", 0.01)
+
+
+# Middle-sized tables, where products of counts can still be counted ----------------------------------
+
+
+def random_codes(
+    rng: np.random.Generator, n_rows: int, d: int, n_values: int, m: int, missing: float = 0.2
+) -> tuple[Any, Any, Any]:
+    """Complete codes, the same with holes, and labels that have to do with them."""
+    labels = rng.integers(0, m, n_rows)
+    noise = rng.integers(0, n_values, (n_rows, d))
+    complete = np.where(rng.random((n_rows, d)) < 0.3, labels[:, None] % n_values, noise)
+    return complete, np.where(rng.random((n_rows, d)) < missing, -1, complete), labels
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_exact_counts_of_larger_tables(seed: int) -> None:
+    """Bounds from the grid contain the exact share of the worlds, and keep the gap."""
+    rng = np.random.default_rng(seed)
+    n_rows, d, n_values, m = (
+        int(rng.integers(*ends)) for ends in ((20, 90), (2, 5), (2, 5), (2, 4))
+    )
+    complete, incomplete, labels = random_codes(rng, n_rows, d, n_values, m)
+    index = CountIndex.from_codes(incomplete, labels, n_values=[n_values] * d)
+    options: Any = {"alpha": [0, 1, 0.1][seed % 3], "prior": [None, "uniform"][seed % 2]}
+    odds = label_odds(index, complete[:4], gap=0.005, **options)
+    for position in range(4):
+        counts = count_worlds(index, complete[position : position + 1], **options)
+        assert_bounds(odds, position, list(counts.odds.values()), 0.005)
+
+
+def test_ties_of_large_tables() -> None:
+    """With one feature, equal counts tie however many rows there are; that is found exactly."""
+    rows: list[Any] = [("a",)] * 300 + [("b",)] * 100 + [(None,)] * 100
+    index = CountIndex.from_rows(rows * 2, ["no"] * 500 + ["yes"] * 500)
+    odds = label_odds(index, ("a",), gap=1e-6)
+    assert odds.lower[0] == pytest.approx([0.5, 0.5], abs=1e-6)
+    counts = count_worlds(index, ("a",))
+    tied = counts.ties["no", "yes"] / counts.total
+    assert tied > 0.05
+    assert_bounds(odds, 0, list(counts.odds.values()), 1e-6)
+
+
+# Large tables ---------------------------------------------------------------------------------------
+
+
+def large_index(
+    seed: int = 0, n_rows: int = 13_000, d: int = 11, missing: float = 0.2
+) -> tuple[CountIndex, Any]:
+    rng = np.random.default_rng(seed)
+    complete, incomplete, labels = random_codes(rng, n_rows, d, 5, 4, missing)
+    return CountIndex.from_codes(incomplete, labels), complete
+
+
+@pytest.mark.parametrize("cells", ["uniform", "observed"])
+def test_samples_of_large_tables(cells: Cells) -> None:
+    """The shares of 10,000 drawn worlds fall between the bounds, up to the error of sampling."""
+    index, complete = large_index()
+    points = complete[:25]
+    odds = label_odds(index, points, cells=cells)
+    assert odds.gap <= 0.01
+    estimates = sampled_odds(index, points, 10_000, seed=1, cells=cells)
+    # Five standard deviations of a share of 10,000.
+    assert (estimates >= odds.lower - 0.025).all()
+    assert (estimates <= odds.upper + 0.025).all()
+    assert ((odds.lower.sum(axis=1) <= 1) & (odds.upper.sum(axis=1) >= 1)).all()
+
+
+def test_robust_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Certain labels have odds of exactly 1, labels that no world predicts exactly 0."""
+    index, complete = large_index(n_rows=2_000, d=4, missing=0.02)
+    certificates = certify(index, complete[:300])
+    assert certificates.robust.any()
+    assert not certificates.robust.all()
+    odds = label_odds(index, complete[:300], gap=0.05)
+    assert (odds.lower[certificates.robust] == certificates.possible[certificates.robust]).all()
+    assert (odds.upper[certificates.robust] == certificates.possible[certificates.robust]).all()
+    assert not odds.upper[~certificates.possible].any()
+    assert (odds.upper[certificates.possible] > 0).all()
+    monkeypatch.setattr(bounds_module.OddsBounds, "_of_point", None)
+    only = label_odds(index, complete[:300][certificates.robust])
+    assert (only.lower == only.upper).all()
+
+
+def test_very_many_missing_cells() -> None:
+    """100,000 missing cells per label and feature: nothing overflows and no probability is lost."""
+    n = np.array([150_000, 150_000, 150_000])
+    known = np.array([[30_000, 20_000, 10_000], [10_000, 20_000, 20_000], [10_000, 10_000, 20_000]])
+    template = CountIndex.from_codes(np.arange(3)[:, None].repeat(4, axis=1), list("abc"))
+    index = CountIndex(
+        template.schema,
+        n,
+        (known, known + np.array([[9], [0], [0]]), known, known),
+        np.full((4, 3), 100_000),
+        template.sets,
+    )
+    points = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 2, 0], [2, 1, 0, 1], [2, 2, 2, 1]])
+    odds = label_odds(index, points, gap=0.002)
+    assert np.isfinite(odds.lower).all()
+    assert odds.gap <= 0.002
+    assert odds.lower.sum(axis=1) == pytest.approx(1.0, abs=0.006)
+    assert odds.upper.sum(axis=1) == pytest.approx(1.0, abs=0.006)
+    estimates = sampled_odds(index, points, 4_000, seed=2)
+    assert np.abs(estimates - (odds.lower + odds.upper) / 2).max() < 0.04
+
+
+def test_wide_tables() -> None:
+    """Rounding errors of many features cancel, so a hundred features keep the gap as well."""
+    index, complete = large_index(seed=3, n_rows=300, d=100)
+    odds = label_odds(index, complete[:5], alpha=1, gap=0.02)
+    assert odds.gap <= 0.02
+    estimates = sampled_odds(index, complete[:5], 4_000, seed=3, alpha=1)
+    assert (estimates >= odds.lower - 0.04).all()
+    assert (estimates <= odds.upper + 0.04).all()
+
+
+# Binomial numbers -----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [
+        (Open(30, 1, 3),),
+        (Open(7, 1, 2), Open(12, 3, 10), Open(1, 2, 3)),
+        (Open(2_000, 1, 5),),
+        (Open(400, 1, 1_000), Open(300, 999, 1_000)),
+        (Open(5, 0, 4), Open(6, 4, 4)),
+    ],
+)
+@pytest.mark.parametrize("cut", [1e-3, 1e-9])
+def test_count_distributions(groups: tuple[Open, ...], cut: float) -> None:
+    """The distance from the exact distribution is at most the error that is told."""
+    ways = [1]
+    for n, a, b in groups:
+        own = [math.comb(n, k) * a**k * (b - a) ** (n - k) for k in range(n + 1)]
+        ways = np.convolve(np.array(ways, dtype=object), np.array(own, dtype=object)).tolist()
+    exact = [Fraction(n, sum(ways)) for n in ways]
+    count = count_of(3, groups, cut)
+    found = [0.0] * (len(exact) + 3)
+    found[count.first : count.first + len(count.probs)] = count.probs.tolist()
+    distance = sum(abs(Fraction(f) - e) for f, e in zip(found[3:], exact, strict=True)) / 2
+    assert not any(found[:3])
+    assert distance <= count.error <= 1.1 * cut + 1e-11
+    assert math.fsum(count.probs) == pytest.approx(1.0, abs=1e-12)
+
+
+# How it behaves -------------------------------------------------------------------------------------
+
+
+ROWS = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+LABELS = ["yes", "yes", "no", "no"]
+
+
+def test_ties_are_shared_out() -> None:
+    """A world that ties counts half for each of two winners."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    counts = count_worlds(index, ("a", "y"))
+    assert counts.ties == {("no", "yes"): 1}
+    assert counts.odds == {"no": Fraction(1, 4), "yes": Fraction(3, 4)}
+    odds = label_odds(index, ("a", "y"))
+    assert odds.lower[0] == pytest.approx([0.25, 0.75])
+    assert len(odds) == 1
+    assert odds[0]["yes"] == (odds.lower[0, 1], odds.upper[0, 1])
+    assert [one["no"][1] for one in odds] == odds.upper[:, 0].tolist()
+
+
+def test_observed_cells_follow_their_label() -> None:
+    """A missing cell is as likely to hold a value as the known cells of its label are."""
+    rows = [("a",)] * 3 + [("b",), (None,), ("a",), (None,)]
+    index = CountIndex.from_rows(rows, list("AAAAABB"))
+    filling = Filling(index, "observed")
+    assert filling.open(0, 0) == ((Open(1, 3, 4),), (Open(1, 1, 1),))
+    assert filling.open(0, 1) == ((Open(1, 1, 4),), (Open(1, 0, 1),))
+
+
+def test_incomplete_points_are_bounded_over_completions() -> None:
+    """The bounds of an incomplete point span those of its completions."""
+    index, complete = large_index(seed=5, n_rows=200, d=3)
+    point = complete[:1].copy()
+    point[0, 1] = -1
+    filled = np.repeat(complete[:1], 5, axis=0)
+    filled[:, 1] = range(5)
+    one, every = label_odds(index, point), label_odds(index, filled)
+    assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
+    assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
+
+
+def test_too_many_completions_are_told() -> None:
+    """Beyond thousands of completions only the possible labels are known."""
+    index, complete = large_index(seed=6, n_rows=200, d=8)
+    point = np.where(np.arange(8) < 6, -1, complete[:1])
+    with pytest.warns(NullproofWarning, match="more than 1,024 completions"):
+        odds = label_odds(index, point)
+    assert not odds.lower.any()
+    assert (odds.upper == certify(index, point).possible).all()
+
+
+def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the gap cannot be reached the bounds are wider, and a notice says so."""
+    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
+    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    index = CountIndex.from_rows([("a",), ("b",), (None,)] * 2, ["no"] * 3 + ["yes"] * 3)
+    with pytest.warns(NullproofWarning, match=r"odds of 1 points are known only to within 0\.5"):
+        odds = label_odds(index, ("a",))
+    assert_bounds(odds, 0, [Fraction(1, 2), Fraction(1, 2)], 0.52)
+
+
+def test_small_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is forgotten is made again: bounds do not depend on what is remembered."""
+    index, complete = large_index(seed=8, n_rows=400, d=4)
+    before = label_odds(index, complete[:12])
+    monkeypatch.setattr(bounds_module, "_MAX_KNOWN", 1)
+    monkeypatch.setattr(grid_module, "_MAX_CACHED", 0)
+    after = label_odds(index, complete[:12])
+    assert (before.lower == after.lower).all()
+    assert (before.upper == after.upper).all()
+
+
+def test_coarse_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the grid that would do is too large, a coarser one gives wider bounds."""
+    index, complete = large_index(seed=9, n_rows=4_000, d=6)
+    narrow = label_odds(index, complete[:3], gap=0.001)
+    monkeypatch.setattr(grid_module, "MAX_SIZE", 256)
+    with pytest.warns(NullproofWarning, match="are known only to within"):
+        wide = label_odds(index, complete[:3], gap=0.001)
+    assert (wide.lower <= narrow.upper).all()
+    assert (wide.upper >= narrow.lower).all()
+    assert 0.001 < wide.gap < 0.3
+
+
+def test_wrong_questions_are_refused() -> None:
+    """What came, what was needed."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    with pytest.raises(NullproofError, match="gap is 0; give a number"):
+        label_odds(index, ("a", "y"), gap=0)
+    with pytest.raises(NullproofError, match="cells is 'even'; give 'uniform' or 'observed'"):
+        label_odds(index, ("a", "y"), cells="even")  # type: ignore[arg-type]
+    with pytest.raises(NullproofError, match="one complete point but got 2 points"):
+        count_worlds(index, [("a", "y"), ("a", "x")])
+    with pytest.raises(NullproofError, match="got a point with missing cells"):
+        count_worlds(index, ("a", None))
+
+
+def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact counting says where it ends."""
+    monkeypatch.setattr(counting_module, "_LIMIT", 1)
+    with pytest.raises(NullproofError, match="ask label_odds for bounds"):
+        count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "rows"])
+def test_frames(library: str) -> None:
+    """Odds come back in the library of the points."""
+    index = CountIndex.from_rows(ROWS, LABELS, features=["f", "g"])
+    columns = {"f": ["a", "a"], "g": ["x", "y"]}
+    if library == "rows":
+        points: Any = list(zip(*columns.values(), strict=True))
+    else:
+        points = __import__(library).DataFrame(columns)
+    if library == "pandas":
+        points.index = [7, 8]
+    frame = label_odds(index, points).to_frame()
+    assert type(frame).__module__.startswith("pandas" if library == "pandas" else "polars")
+    assert list(frame["likeliest"]) == ["yes", "yes"]
+    assert list(frame.columns)[1:] == ["lower no", "upper no", "lower yes", "upper yes"]
+    if library == "pandas":
+        assert list(frame.index) == [7, 8]
+
+
+def test_shown_odds() -> None:
+    """Text, HTML, a terminal and JSON tell the same."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    result = label_odds(index, [("a", "x"), ("a", "y")] * 12)
+    assert repr(result).splitlines()[2] == "  1: no 25.0 %, yes 75.0 %"
+    assert repr(result).endswith("…")
+    assert "likeliest" in result._repr_html_()
+    console = Console(width=100, record=True, file=io.StringIO())
+    report.show(console, index, result)
+    text = console.export_text()
+    assert (
+        "12 of 24 predictions are the same in at least 99 % of the worlds, 12 of them in all"
+        in text
+    )
+    assert "25.0 %" in text
+    assert "… and 4 more points" in text
+    report.show(console, index, label_odds(index, ("a", "y")))
+    assert "more points" not in console.export_text()
+    found = report.document(result)
+    json.dumps(found, allow_nan=False)
+    assert found["n_points"] == 24
+    assert found["points"][0] == {
+        "point": 0,
+        "lower": {"no": 0.0, "yes": 1.0},
+        "upper": {"no": 0.0, "yes": 1.0},
+    }
+    assert list(report.as_columns(result))[:2] == ["point", "likeliest"]
+
+
+def test_shown_bounds() -> None:
+    """Bounds are told as one number where they look alike, and 0 or 100 only where they are exact."""
+    assert report.between(1.0, 1.0) == "100 %"
+    assert report.between(0.0, 1e-9) == "under 0.1 %"
+    assert report.between(1 - 1e-9, 1.0) == "over 99.9 %"
+    assert report.between(0.25, 0.25) == "25.0 %"
+    assert report.between(0.25, 0.26) == "25.0 to 26.0 %"
+    assert report.bar(0.5, 0.75, 4).plain == "██▒·"
+    many = Odds(tuple(range(9)), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(report.table(many, 1))
+    assert "… 3 more" in console.export_text()

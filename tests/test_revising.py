@@ -1,0 +1,130 @@
+"""Changed tables: the index after a change equals the index of the changed table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from strategies import Case, cases
+
+from nullproof import counting
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+
+ROWS = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "y")]
+LABELS = ["yes", "yes", "no", "no"]
+
+
+def index() -> CountIndex:
+    return CountIndex.from_rows(ROWS, LABELS, domains={"x1": ["z"]})
+
+
+@given(cases(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
+    """Counting a part and adding the rest is counting all; removing the rest is counting the part."""
+    whole = CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+    cut = data.draw(st.integers(1, len(case.rows)))
+    part = CountIndex.from_rows(case.rows[:cut], case.labels[:cut], like=whole)
+    rest = case.rows[cut:], case.labels[cut:]
+    if rest[0]:
+        assert part.update(*rest) == whole
+        assert whole.remove(*rest) == part
+    assert whole.update(case.rows, case.labels) == whole + whole
+
+
+def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts that are kept sparse lose the places that become zero."""
+    monkeypatch.setattr(counting, "_JOINT", 10)
+    monkeypatch.setattr(counting, "_DENSE", 10)
+    rows = [(f"id{k}",) for k in range(60)]
+    labels = [str(k % 5) for k in range(60)]
+    whole = CountIndex.from_rows(rows, labels)
+    part = CountIndex.from_rows(rows[:50], labels[:50], like=whole)
+    assert isinstance(whole.known[0], counting.SparseCounts)
+    assert whole.remove(rows[50:], labels[50:]) == part
+    assert part.update(rows[50:], labels[50:]) == whole
+
+
+def test_tables_and_single_rows_are_taken() -> None:
+    """Rows may be a data frame, whose numbers fall into the bins of the index, or one tuple."""
+    table = pl.DataFrame(
+        {"age": [1.0, 2.0, None, 9.0], "c": ["u", "v", "u", "v"], "label": [1, 2, 1, 2]}
+    )
+    whole = CountIndex.from_table(table, "label")
+    part = CountIndex.from_table(table[:2], "label", like=whole)
+    assert part.update(table[2:], table["label"][2:].to_list()) == whole
+    assert index().update(("a", "x"), "yes") == index().update([("a", "x")], ["yes"])
+
+
+def test_the_index_before_stays_as_it_was() -> None:
+    """A change makes a new index."""
+    before = index()
+    before.update([("b", None)], ["yes"])
+    before.fill("x1", "x", "yes")
+    assert before == index()
+
+
+@pytest.mark.parametrize("value", ["x", "y", "z", {"x", "y"}])
+def test_a_filled_cell_is_counted_as_the_table_with_it(value: Any) -> None:
+    """A missing cell that got a value, or fewer candidates, is counted as such."""
+    filled = [("a", value), *ROWS[1:]]
+    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert index().fill("x1", value, "yes") == expected
+
+
+def test_a_cell_with_candidates_is_filled() -> None:
+    """A cell with a few candidates gets one of them."""
+    filled = [*ROWS[:2], ("b", "x"), ROWS[3]]
+    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert index().fill("x1", "x", "no", candidates={"y", "x"}) == expected
+
+
+def test_many_cells_are_filled_at_once() -> None:
+    """The number of cells can be given."""
+    rows = [(None,), (None,), ("a",), ("b",)]
+    filled = CountIndex.from_rows([("a",), ("a",), ("a",), ("b",)], ["u"] * 4)
+    assert CountIndex.from_rows(rows, ["u"] * 4).fill("x0", "a", "u", n_cells=2) == filled
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
+        (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
+        (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
+        (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
+        (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
+        (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
+        (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
+        (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
+        (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
+        (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
+        (lambda i: i.fill("x1", None, "yes"), "None is no candidate of the cell"),
+        (lambda i: i.fill("x1", "z", "no", candidates={"x", "y"}), "'z' is no candidate"),
+        (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
+        (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
+    ],
+)
+def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
+    """Values, labels and cells that the index does not have are named."""
+    with pytest.raises(NullproofError, match=message):
+        change(index())
+
+
+def test_changes_of_a_large_index_are_quick() -> None:
+    """Removing one row of an index with a million values counts nothing else again."""
+    codes = np.arange(500_000, dtype=np.int32)[:, None]
+    large = CountIndex.from_codes(codes, np.arange(500_000) % 2)
+    smaller = large.remove(np.array([[7]], dtype=np.int32), [1])
+    assert smaller.n_rows == 499_999
+    assert smaller.exact(0, np.array([7])).tolist() == [[0, 0]]
