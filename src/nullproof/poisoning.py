@@ -9,7 +9,7 @@ from __future__ import annotations
 import importlib.util
 import math
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -78,13 +78,10 @@ def poison(
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())
-    plans: dict[tuple[int, ...], Plan] = {}
-    for place in np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist():
-        codes = tuple(found.codes[:, place].tolist())
-        if codes not in plans:
-            plans[codes] = _cheapest(model, found, place)
+    places = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
+    plans = single_attacks(model, found, places.tolist())
     rivals = {codes: rival for codes, (rival, _) in plans.items()}
-    blanks = _union([blanks for _, blanks in plans.values()])
+    blanks = union(plans)
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
         effort = Effort(seconds=time_limit, rounds=steps)
@@ -97,6 +94,28 @@ def poison(
             # An incomplete point could fall at another completion than its weakest, for less.
             bound = max(bound, joint.lower_bound)
     return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
+
+
+def single_attacks(
+    model: Model, found: Radii, places: Sequence[int]
+) -> dict[tuple[int, ...], Plan]:
+    """A cheapest attack on each of some breakable points by itself; equal points share one."""
+    plans: dict[tuple[int, ...], Plan] = {}
+    for place in places:
+        codes = tuple(found.codes[:, place].tolist())
+        if codes not in plans:
+            plans[codes] = _cheapest(model, found, place)
+    return plans
+
+
+def union(plans: Mapping[tuple[int, ...], Plan]) -> tuple[Blank, ...]:
+    """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
+    needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    for _, plan in plans.values():
+        for blank in plan:
+            key = (blank.label, blank.feature, blank.candidates)
+            needed[key] = max(needed.get(key, 0), blank.n_cells)
+    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))
 
 
 def _can_solve() -> bool:
@@ -189,13 +208,3 @@ def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> I
         if taken:
             yield Blank(label, j, candidates, taken)
             n_cells -= taken
-
-
-def _union(plans: list[tuple[Blank, ...]]) -> tuple[Blank, ...]:
-    """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
-    needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    for plan in plans:
-        for blank in plan:
-            key = (blank.label, blank.feature, blank.candidates)
-            needed[key] = max(needed.get(key, 0), blank.n_cells)
-    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))

@@ -1,0 +1,118 @@
+"""Joint attacks on real tables: cells against the union of single optima, and the gap to the bound.
+
+The folder of datasets is named by the environment variable ``NULLPROOF_DATA``. Each table is split
+80/20; points are drawn from the robust ones of the test part. Seconds are processor time, so that a
+busy machine does not spoil the comparison.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from nullproof.errors import NullproofError
+from nullproof.files import read_file
+from nullproof.index import CountIndex
+from nullproof.joint.effort import Effort
+from nullproof.joint.from_index import attack_jointly
+from nullproof.poisoning import single_attacks, union
+from nullproof.radii import radii
+from nullproof.support import Model
+
+TITLE = "Joint attacks against the union of single ones"
+SECONDS = {16: 10.0, 8: 4.0, 4: 4.0, 2: 3.0}
+SEEDS = range(5)
+LABELS = {
+    "adult": "income",
+    "bodyPerformance": "class",
+    "breast_cancer": "Class",
+    "breast_cancer_wisconsin": "class",
+    "company_bankruptcy_5807": "Bankrupt?",
+    "diabetic_data": "readmitted",
+    "employee": "LeaveOrNot",
+    "fetal_health": "fetal_health",
+    "fitness_class": "attended",
+    "heart": "HeartDisease",
+    "heart_2020_cleaned": "HeartDisease",
+    "house_votes_84": "Class",
+    "hypothyroid": "Class",
+    "kddcup99_10pct": "label",
+    "mushrooms": "class",
+    "penguins": "species",
+    "pima_diabetes": "outcome",
+    "polish_bankruptcy_1year": "class",
+    "star_classification_10k": "class",
+    "titanic": "Survived",
+    "winequalityN": "type",
+}
+IGNORED = {"titanic": ["PassengerId", "Name", "Ticket"], "diabetic_data": ["encounter_id"]}
+
+
+def run(*, quick: bool) -> list[str]:
+    folder = Path(os.environ.get("NULLPROOF_DATA", ""))
+    names = [name for name in LABELS if (folder / f"{name}.csv.gz").is_file()]
+    if not names:
+        raise NullproofError("no dataset at hand; name their folder: NULLPROOF_DATA=DIR")
+    seeds = SEEDS[:1] if quick else SEEDS
+    measured = []
+    for seed, n_points, name in product(seeds, SECONDS, names):
+        found = _measure(folder, name, n_points, seed)
+        if found is not None:
+            measured.append({"table": name, "points": n_points, "seed": seed, **found})
+            print(*measured[-1].values(), file=sys.stderr)
+    return list(_summary(pl.DataFrame(measured)))
+
+
+def _measure(folder: Path, name: str, n_points: int, seed: int) -> dict[str, Any] | None:
+    """One case; None if fewer than two points of the test part are robust."""
+    table, _ = read_file(folder / f"{name}.csv.gz", missing=("?", "-"), as_text=[LABELS[name]])
+    table = table.sample(fraction=1.0, shuffle=True, seed=seed)
+    cut = len(table) * 4 // 5
+    ignore = IGNORED.get(name, [])
+    index = CountIndex.from_table(table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore)
+    found = radii(index, table[cut : cut + 2_000])
+    places = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))[:n_points]
+    targets = list(dict.fromkeys(map(tuple, found.codes[:, places].T.tolist())))
+    if len(targets) < 2:
+        return None
+    plans = single_attacks(Model.of(index), found, places.tolist())
+    n_union = sum(blank.n_cells for blank in union(plans))
+    begin = process_time()
+    effort = Effort(SECONDS[n_points], clock=process_time)
+    joint = attack_jointly(Model.of(index), targets, effort=effort)
+    return {
+        "distinct": len(targets),
+        "union": n_union,
+        "cells": joint.n_cells,
+        "bound": joint.lower_bound,
+        "ratio": joint.n_cells / n_union,
+        "gap": joint.n_cells / joint.lower_bound,
+        "seconds": round(process_time() - begin, 1),
+    }
+
+
+def _summary(measured: pl.DataFrame) -> Iterator[str]:
+    means = [
+        pl.len().alias("cases"),
+        pl.col("ratio").log().mean().exp().alias("cells over union"),
+        pl.col("ratio").max().alias("worst"),
+        pl.col("gap").log().mean().exp().alias("gap"),
+        pl.col("gap").max().alias("worst gap"),
+        (pl.col("gap") == 1).mean().alias("proven optimal"),
+    ]
+    for keys in (["points"], ["table", "points"]):
+        grouped = measured.group_by(keys).agg(means).sort(keys)
+        yield "| " + " | ".join(grouped.columns) + " |"
+        yield "|" + "---|" * grouped.width
+        for row in grouped.iter_rows():
+            cells = (f"{cell:.3f}" if isinstance(cell, float) else str(cell) for cell in row)
+            yield "| " + " | ".join(cells) + " |"
+        yield ""
