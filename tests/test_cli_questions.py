@@ -157,3 +157,30 @@ def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     run("poison", "train.csv", "test.csv", *LABEL, "-o", "poisoned.csv")
     done = run("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--json")
     assert json.loads(done.out)["n_robust"] == 0
+
+
+def test_odds_json(run: Runner) -> None:
+    """Bounds of every label for every point, at most the gap apart; certain points are exactly 1 and 0."""
+    done = run("odds", "train.csv", "test.csv", *LABEL, "--json", "--gap", "0.001")
+    points = json.loads(done.out)["points"]
+    assert [point["point"] for point in points] == [0, 1, 2]
+    for point in points:
+        assert set(point["lower"]) == set(point["upper"]) == {"a", "b"}
+        assert all(point["upper"][x] - point["lower"][x] <= 0.001 for x in ("a", "b"))
+    assert points[0]["lower"]["a"] == points[0]["upper"]["a"] == 1
+    assert 0 < points[2]["upper"]["b"] < 1
+
+
+def test_odds_are_shown_as_bars(run: Runner) -> None:
+    """On a terminal every possible label of a point has a bar."""
+    out = run("odds", "train.csv", "test.csv", *LABEL, "--cells", "observed").out
+    assert "█" in out
+    assert "%" in out
+
+
+def test_odds_mistakes(run: Runner) -> None:
+    """An unknown filling and an impossible gap are told in one line."""
+    for wrong in (("--cells", "magic"), ("--gap", "-1"), ("--gap", "2")):
+        done = run("odds", "train.csv", "test.csv", *LABEL, *wrong)
+        assert done.code == 2
+        assert len(done.err.splitlines()) == 1
