@@ -115,20 +115,42 @@ class Model:
         Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, and any value.
         Wide features, with more than ``_WIDE`` values, have none.
         """
-        tables, starts, start = [np.empty((0, 2 * self.m))], [], 0
-        for j, size in enumerate(self.index.n_values.tolist()):
-            starts.append(start)
-            if size > _WIDE:
-                continue
-            known = np.hstack(
-                [self.log_terms(j, self.index.low(j)), self.log_terms(j, self.index.high(j))]
+        sizes = np.where(self.index.n_values > _WIDE, -2, self.index.n_values)
+        starts = np.cumsum(sizes + 2) - (sizes + 2)
+        low, high = self._narrow_counts(sizes, starts)
+        whose = np.repeat(np.arange(self.d), sizes + 2)
+        alpha = _float(self.alpha)
+        with np.errstate(all="ignore"):
+            below = self.index.label_counts + alpha * self.index.n_values[whose, None]
+            below = np.tile(np.where(below > 0, below, np.inf), 2)
+            table: Floats = np.log((np.hstack([low, high]) + alpha) / below)
+        narrow = np.flatnonzero(sizes > 0)
+        if len(narrow):
+            # The two rows after the values must not decide what the least and the greatest are.
+            special = np.concatenate(
+                [starts[narrow] + sizes[narrow], starts[narrow] + sizes[narrow] + 1]
             )
-            anything = np.hstack(
-                [known[:size, : self.m].min(axis=0), known[:size, self.m :].max(axis=0)]
-            )
-            tables.append(np.vstack([known, anything]))
-            start += size + 2
-        return np.vstack(tables), np.array(starts, dtype=np.int32)
+            least, most = table[:, : self.m].copy(), table[:, self.m :].copy()
+            least[special], most[special] = np.inf, -np.inf
+            anything = starts[narrow] + sizes[narrow] + 1
+            table[anything, : self.m] = np.minimum.reduceat(least, starts[narrow])
+            table[anything, self.m :] = np.maximum.reduceat(most, starts[narrow])
+        return table, starts.astype(np.int32)
+
+    def _narrow_counts(
+        self, sizes: NDArray[np.int64], starts: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Low and high counts of all narrow features below each other, two empty rows after each."""
+        low = np.zeros((int((sizes + 2).sum()), self.m), dtype=np.int64)
+        high = np.zeros_like(low)
+        for j in np.flatnonzero(sizes > 0).tolist():
+            rows = slice(int(starts[j]), int(starts[j] + sizes[j]))
+            if self.index.sets[j] or sizes[j] == 1:
+                low[rows], high[rows] = self.index.low(j)[:-1], self.index.high(j)[:-1]
+            else:
+                low[rows] = self.index.exact(j)[:-1]
+                high[rows] = low[rows] + self.index.n_null[j]
+        return low, high
 
     def slack(self, magnitude: Any) -> Any:
         """Bound the error of a sum of ``d`` log terms with absolute values of ``magnitude`` in all.
