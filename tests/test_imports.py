@@ -16,6 +16,7 @@ PUBLIC = [
     "NullproofError",
     "NullproofWarning",
     "certify",
+    "inject_missing",
     "label_odds",
     "poison",
     "radius",

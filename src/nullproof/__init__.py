@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
     from nullproof.index import CountIndex as CountIndex
+    from nullproof.injection import inject_missing as inject_missing
     from nullproof.odds import label_odds as label_odds
     from nullproof.poisoning import poison as poison
     from nullproof.radii import radius as radius
@@ -24,6 +25,7 @@ _HOMES = {
     "NullproofError": "errors",
     "NullproofWarning": "errors",
     "certify": "decision",
+    "inject_missing": "injection",
     "label_odds": "odds",
     "poison": "poisoning",
     "radius": "radii",
