@@ -24,9 +24,9 @@ from nullproof.files import read_file
 from nullproof.index import CountIndex
 from nullproof.joint.effort import Effort
 from nullproof.joint.from_index import attack_jointly
+from nullproof.model import Model
 from nullproof.poisoning import single_attacks, union
 from nullproof.radii import radii
-from nullproof.support import Model
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 8: 4.0, 4: 4.0, 2: 3.0}

@@ -12,9 +12,9 @@ import numpy as np
 
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
+from nullproof.model import Model
 from nullproof.points import Points
 from nullproof.schema import Feature, Schema
-from nullproof.support import Model
 
 
 def index_from_counts(sizes: Sequence[int], known: Sequence[Any]) -> CountIndex:

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from nullproof.radii import radius
 
 from nullproof.baselines import (
     CodedTable,
@@ -20,7 +21,6 @@ from nullproof.baselines import (
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
-from nullproof.radius import radius
 
 N_TABLES = 150
 

@@ -72,7 +72,7 @@ def test_radius_check(run: Runner) -> None:
 
 def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
     """Blanking exactly the named cells by hand makes every point uncertain."""
-    done = run("poison", "train.csv", "test.csv", *LABEL, "--json")
+    done = run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "--json")
     document = json.loads(done.out)
     assert document["n_points"] == 3
     assert document["n_cells"] == len(document["cells"]) >= document["lower_bound"] > 0
@@ -88,7 +88,10 @@ def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
 
 def test_poison_writes_the_table_as_it_was_written(run: Runner, folder: Path) -> None:
     """The poisoned CSV differs from TRAIN only in blank cells; TRAIN itself is untouched."""
-    assert run("poison", "train.csv", "test.csv", *LABEL, "-o", "poisoned.csv").code == 0
+    assert (
+        run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "-o", "poisoned.csv").code
+        == 0
+    )
     assert (folder / "train.csv").read_text() == TRAIN
     before = [line.split(",") for line in TRAIN.splitlines()]
     after = [line.split(",") for line in (folder / "poisoned.csv").read_text().splitlines()]
@@ -105,7 +108,7 @@ def test_poison_writes_the_table_as_it_was_written(run: Runner, folder: Path) ->
 
 def test_poison_shows_the_attack(run: Runner) -> None:
     """People see the number of cells, the bound, which cells, and which label falls to which."""
-    out = run("poison", "train.csv", "test.csv", *LABEL).out
+    out = run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20").out
     assert "Attack:" in out
     assert "colour" in out or "size" in out or "code" in out
     assert "→" in out
@@ -154,7 +157,7 @@ def test_a_saved_index_is_a_training_table(run: Runner) -> None:
 def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     """A poisoned file is judged by the bins and domains from before the attack."""
     run("index", "train.csv", *LABEL, "-o", "counts.index")
-    run("poison", "train.csv", "test.csv", *LABEL, "-o", "poisoned.csv")
+    run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "-o", "poisoned.csv")
     done = run("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--json")
     assert json.loads(done.out)["n_robust"] == 0
 

@@ -12,8 +12,8 @@ from count_tables import frontier_by_steps, random_codes, random_index, walk
 
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
+from nullproof.model import Model
 from nullproof.radii import radii, radius
-from nullproof.support import Model
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

@@ -19,13 +19,13 @@ from strategies import EXTREME_ALPHAS, Case, random_case
 from nullproof import CountIndex, NullproofError, certify
 from nullproof.counting_worlds import count_worlds
 from nullproof.drawing import draw
+from nullproof.model import Model
 from nullproof.sampling import (
     approximate_decision,
     sample_worlds,
     sampled_odds,
     sampled_winners,
 )
-from nullproof.support import Model
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

@@ -15,7 +15,7 @@ from nullproof.columns import Encoded
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
-from nullproof.support import Model
+from nullproof.model import Model
 from nullproof.training import TrainingTable
 from nullproof.worlds import World, favouring
 

@@ -213,7 +213,7 @@ def _fit_categories(column: Column, declared: Sequence[str]) -> tuple[Feature, E
     assert column.codes is not None
     if column.kind == "boolean":
         declared = [value.lower() for value in declared]
-    used = np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1
+    used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
     seen = {column.values[code] for code in used if code >= 0}
     seen.update(text(x) for cells in column.sets.values() for x in cells)
     values = tuple(sorted({*seen, *declared, *column.declared}, key=sort_key))

@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
+from nullproof.model import Model
 from nullproof.points import Points
-from nullproof.support import Model
 
 MAX_COMPLETIONS = 65_536
 

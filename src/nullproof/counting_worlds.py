@@ -13,9 +13,10 @@ import numpy as np
 from nullproof.errors import NullproofError
 from nullproof.filling import Filling, Open
 from nullproof.index import CountIndex
+from nullproof.model import Alpha, Model, Prior
 from nullproof.points import Points
 from nullproof.products import Scales, Weights, products, side_by_side, winning_weights
-from nullproof.support import Alpha, Model, Prior, verdicts
+from nullproof.support import verdicts
 
 _LIMIT = 1_000_000
 

@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
-from nullproof.support import Alpha, Floats, Model, Prior, verdicts
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.support import verdicts
 from nullproof.tables import native_frame
 
 

@@ -18,6 +18,7 @@ from nullproof.columns import Column, fit_feature, widen_feature
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.index import CountIndex
+from nullproof.model import Model, Prior
 from nullproof.odds import Odds, label_odds
 from nullproof.points import encode_quietly
 from nullproof.poisoning import poison
@@ -25,7 +26,6 @@ from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii import radius
 from nullproof.readers import Table, open_table, spellings
 from nullproof.schema import Schema, text
-from nullproof.support import Model, Prior
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -14,7 +14,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.support import Floats, Model
+from nullproof.model import Floats, Model
 from nullproof.terms import ERROR_SLOPES, SLOPES, Term, Terms, exponents, reaches
 
 MAX_SIZE = 2**20

@@ -20,8 +20,9 @@ from nullproof.errors import NullproofError
 from nullproof.filling import Cells, Filling
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
+from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds_bounds import OddsBounds
-from nullproof.support import Alpha, Floats, Model, Prior, verdicts
+from nullproof.support import verdicts
 
 _LEAST_GAP = 1e-6
 

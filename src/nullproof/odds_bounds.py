@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofWarning
 from nullproof.filling import Filling
 from nullproof.grid import Grid, Spread
+from nullproof.model import Floats, Model
 from nullproof.points import Points
 from nullproof.products import Scales, products, side_by_side, winning_shares
-from nullproof.support import Floats, Model, verdicts
+from nullproof.support import verdicts
 from nullproof.terms import Terms
 
 MAX_COMPLETIONS = 1024

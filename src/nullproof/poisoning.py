@@ -21,8 +21,8 @@ from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
 from nullproof.joint.effort import Effort
 from nullproof.joint.from_index import Progress, attack_jointly
+from nullproof.model import Alpha, Model, Prior
 from nullproof.radii import PointCounts, Radii, radii
-from nullproof.support import Alpha, Model, Prior
 
 Plan = tuple[int, tuple[Blank, ...]]
 

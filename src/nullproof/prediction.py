@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from nullproof.counting import SparseCounts
 from nullproof.index import CountIndex
+from nullproof.model import Floats, Model, exact_prior
 from nullproof.points import Points
-from nullproof.support import Floats, Model, exact_prior, verdicts
+from nullproof.support import verdicts
 
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.support import Model
+from nullproof.model import Model
 
 Values = NDArray[Any]
 Weights = NDArray[Any]

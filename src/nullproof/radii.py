@@ -19,9 +19,10 @@ from nullproof.completions import Completions
 from nullproof.frontier import Frontier
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
+from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.points import Points
 from nullproof.radius_bounds import Bounds, bound_radii
-from nullproof.support import Alpha, Floats, Model, Prior, verdicts
+from nullproof.support import verdicts
 from nullproof.tables import native_frame
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.model import Model
 from nullproof.step_bounds import Floats, Interval, LeastRaising, Lowering, Places, Raising
-from nullproof.support import Model
 
 _BLOCK = 8192
 _MANY_VALUES = 4096

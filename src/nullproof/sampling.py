@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.filling import Cells, Filling
 from nullproof.index import CountIndex
+from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.points import Points
-from nullproof.support import Alpha, Floats, Model, Prior
 
 _BLOCK = 1_000
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.filling import Count, Filling, count_of
-from nullproof.support import Floats, Model
+from nullproof.model import Floats, Model
 
 # Chernoff bounds are taken at these powers of two; half an octave off costs 6 %.
 SLOPES: Floats = 2.0 ** np.arange(-6.0, 24.0)

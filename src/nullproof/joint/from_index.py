@@ -11,7 +11,7 @@ from nullproof.attack import Blank
 from nullproof.joint.effort import Effort
 from nullproof.joint.problem import CandidateCells, Counts, Problem, build_problem
 from nullproof.joint.solving import solve
-from nullproof.support import Model
+from nullproof.model import Model
 
 Codes = tuple[int, ...]
 Progress = Callable[[int, int], None]
