@@ -31,3 +31,14 @@ make_environment() {
     fi
     cp "$source" "$folder/.ready"
 }
+
+# Java and Postgres are for the tests of Spark and of SQL databases, which skip without them.
+install_system_parts() {
+    wanted=
+    command -v java >/dev/null 2>&1 || wanted="$wanted openjdk-17-jre-headless"
+    ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || wanted="$wanted postgresql"
+    [ -n "$wanted" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || return 0
+    echo "installing$wanted for the tests of Spark and SQL …" >&2
+    { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $wanted; } >/dev/null 2>&1 ||
+        echo "could not install$wanted; their tests will be skipped" >&2
+}

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from nullproof.radii import radius
 
 from nullproof.baselines import (
     CodedTable,
@@ -21,6 +20,7 @@ from nullproof.baselines import (
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
+from nullproof.radii import radius
 
 N_TABLES = 150
 

@@ -69,6 +69,12 @@ class Request:
         str | None,
         typer.Option("--like", metavar="INDEX", help="Saved index whose bins and domains to use."),
     ] = None
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit", metavar="SIZE", help="Count TRAIN by DuckDB within, e.g., 1GB."
+        ),
+    ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
     output: Annotated[
         Path | None,
@@ -88,12 +94,26 @@ class Request:
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
             return CountIndex.load(self.train), self.test
+        if self.test is None and self._is_lazy:
+            raise NullproofError(
+                f"{self.train} is counted without being read into memory; name the points as TEST"
+            )
         return self.count(), self._table if self.test is None else self.test
 
     def count(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
         from nullproof.index import CountIndex
 
+        if self._is_lazy:
+            if self.label is None and self._like is None:
+                raise NullproofError("no label column was named; add --label COL")
+            return CountIndex.from_table(
+                self.train,
+                self._label,
+                like=self._like,
+                memory_limit=self.memory_limit,
+                **self._table_options(),
+            )
         return CountIndex.from_table(
             self._table, self._label, like=self._like, **self._table_options()
         )
@@ -105,7 +125,19 @@ class Request:
             raise NullproofError(
                 f"{self.train} is a saved index, without rows; give the table that has the cells"
             )
+        if self._is_lazy:
+            raise NullproofError(
+                f"the cells of {self.train} cannot be named by their rows; give one file, "
+                "without --memory-limit"
+            )
         return self._table
+
+    @property
+    def _is_lazy(self) -> bool:
+        """Whether TRAIN is many files, or is not to be read into memory."""
+        from nullproof.folders import is_many
+
+        return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
     def _is_index(self) -> bool:

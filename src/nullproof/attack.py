@@ -14,6 +14,7 @@ from nullproof.building import many
 from nullproof.columns import Encoded
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
+from nullproof.locating import locate_cells
 from nullproof.markup import ROWS, shown_table
 from nullproof.model import Model
 from nullproof.training import TrainingTable
@@ -111,6 +112,17 @@ class Attack:
         found = [(row, self.index.features[j]) for j, row in self._places(training)]
         order = {name: j for j, name in enumerate(self.index.features)}
         return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
+
+    def locate(self, table: Any, *, key: str | None = None) -> list[tuple[Any, str]]:
+        """As `cells`, in a lazy table and without collecting it: (key of the row, column name).
+
+        Parameters
+        ----------
+        key
+            A column that tells rows apart, since rows of a database have no order.
+        """
+        sorts = ((b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks)
+        return locate_cells(self.index.schema, sorts, table, key=key)
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""

@@ -1,0 +1,299 @@
+"""Laws of counting where the data is: every engine gives the index that the table in memory gives."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pytest
+from engines import (
+    dask_cluster,
+    dask_table,
+    postgres_server,
+    postgres_table,
+    spark_session,
+    spark_table,
+)
+
+from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.index import CountIndex
+from nullproof.locating import locate_cells
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+    # What the engines tell each other about their versions is not ours to mend.
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+    pytest.mark.xdist_group("engines"),
+]
+ENGINES = ("polars", "duckdb", "ibis", "spark", "dask", "postgres")
+Put = Callable[[pl.DataFrame], Any]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
+def put(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Put]:
+    """Give a function that takes a table to an engine."""
+    if request.param == "polars":
+        yield pl.DataFrame.lazy
+    elif request.param == "duckdb":
+        connection = duckdb.connect()
+        yield lambda frame: connection.from_arrow(frame.to_arrow())
+    elif request.param == "ibis":
+        ibis = pytest.importorskip("ibis", reason="ibis is not installed")
+        yield lambda frame: ibis.memtable(frame.to_arrow())
+    elif request.param == "spark":
+        with spark_session() as session:
+            folder = tmp_path_factory.mktemp("spark")
+            yield lambda frame: spark_table(session, frame, folder)
+    elif request.param == "dask":
+        with dask_cluster():
+            yield dask_table
+    else:
+        with postgres_server() as connection:
+            yield lambda frame: postgres_table(connection, frame)
+
+
+def odd_table(n_rows: int = 2000, seed: int = 0) -> pl.DataFrame:
+    """All kinds of columns and of odd values, with holes."""
+    rng = random.Random(seed)
+
+    def cells(draw: Callable[[], Any], holes: float = 0.1) -> list[Any]:
+        return [None if rng.random() < holes else draw() for _ in range(n_rows)]
+
+    odd = ["", "null", "é\n", "'q\"", "1", "01", " a", "NULL", "None", "日本", "a\tb", "\\", "%s"]
+    start = dt.datetime(2020, 2, 29)
+    return pl.DataFrame(
+        {
+            "odd": cells(lambda: rng.choice(odd)),
+            "word": cells(lambda: rng.choice("abc"), 0.0),
+            "many": cells(lambda: f"category {rng.randrange(10_000)}"),
+            "spelled": cells(lambda: rng.choice(["1", "2.5", "?", "10"])),
+            "real": cells(lambda: rng.choice([rng.gauss(0, 1), float("nan"), float("inf")])),
+            "code": cells(lambda: rng.choice([-999.0, 0.5, 0.25, 2.0])),
+            "whole": cells(lambda: rng.randrange(-50, 50)),
+            "big": cells(lambda: rng.randrange(2**60, 2**60 + 5), 0.0),
+            "flag": cells(lambda: rng.random() < 0.3),
+            "day": cells(lambda: start.date() + dt.timedelta(rng.randrange(900))),
+            "stamp": cells(lambda: start + dt.timedelta(microseconds=rng.randrange(10**14))),
+            "constant": [7] * n_rows,
+            "empty": pl.Series([None] * n_rows, dtype=pl.Float64),
+            "label": cells(lambda: rng.choice(["yes", "no", "per'haps\n"]), 0.0),
+        },
+        schema_overrides={"real": pl.Float64, "whole": pl.Int32},
+    ).with_columns(
+        zoned=pl.col("stamp").dt.replace_time_zone("UTC"), single=pl.col("real").cast(pl.Float32)
+    )
+
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "spellings of missing": {"missing": ("-999", "?", "null")},
+    "every value a category": {"bins": None, "ignore": ["stamp", "zoned"]},
+    "quantiles": {"binning": "quantile", "bins": 4, "missing": ("?",)},
+    "declared": {"domains": {"whole": [1, 2, 200], "odd": ["z"], "empty": ["5"]}, "bins": 3},
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_every_engine_gives_the_same_index(put: Put, options: dict[str, Any]) -> None:
+    """Counts, domains, bins and labels are those of the table in memory, bit for bit."""
+    table = odd_table()
+    if options:
+        table = table.drop("many", "word", "flag", "day", "constant", "single")
+    expected = CountIndex.from_table(table, "label", **options)
+    found = CountIndex.from_table(put(table), "label", **options)
+    assert found.schema == expected.schema
+    assert found == expected
+
+
+def test_few_dates_stay_categories(put: Put) -> None:
+    """Dates and time stamps without bins are written as they are in memory."""
+    table = odd_table(200).with_columns(
+        pl.col("stamp").dt.truncate("365d"), zoned=pl.col("zoned").dt.truncate("365d")
+    )
+    table = table.select("stamp", "day", "zoned", "label")
+    expected = CountIndex.from_table(table, "label", bins=None)
+    assert CountIndex.from_table(put(table), "label", bins=None) == expected
+
+
+def test_a_second_part_is_counted_like_the_first(put: Put) -> None:
+    """With like the second part has the bins and domains of the first, and the parts add up."""
+    table = odd_table(1000).select("word", "real", "whole", "flag", "day", "zoned", "label")
+    whole = CountIndex.from_table(table, "label")
+    first, second = put(table[:400]), table[400:]
+    parts = CountIndex.from_table(first, "label", like=whole)
+    parts += CountIndex.from_table(put(second), "label", like=whole)
+    assert parts == whole
+
+
+def test_a_value_outside_the_domain_is_refused(put: Put) -> None:
+    """What the given index does not know is told: values and labels."""
+    table = odd_table(100).select("word", "whole", "label")
+    index = CountIndex.from_table(table, "label")
+    other = table.with_columns(word=pl.lit("new"))
+    with pytest.raises(NullproofError, match="'word' holds a value that is not in its domain"):
+        CountIndex.from_table(put(other), "label", like=index)
+    with pytest.raises(NullproofError, match="the label column holds 'new'"):
+        CountIndex.from_table(put(table.with_columns(label=pl.lit("new"))), "label", like=index)
+
+
+def test_labels_of_every_type(put: Put) -> None:
+    """Labels may be numbers, booleans, or texts, and keep their type."""
+    rows = odd_table(300).select(whole=pl.col("whole").fill_null(0) % 3, word="word")
+    rows = rows.with_columns(flag=pl.col("whole") == 1, real=pl.col("whole") / 2)
+    for label in ("whole", "flag", "real"):
+        table = rows.select("word", label)
+        expected = CountIndex.from_table(table, label)
+        found = CountIndex.from_table(put(table), label)
+        assert found == expected
+        assert [*map(type, found.labels)] == [*map(type, expected.labels)]
+
+
+def test_holes_among_labels_are_refused(put: Put) -> None:
+    """A label is never missing."""
+    table = pl.DataFrame({"a": ["x", "y", "x"], "label": ["yes", None, "no"]})
+    with pytest.raises(NullproofError, match="'label' has 1 hole; fill"):
+        CountIndex.from_table(put(table), "label")
+
+
+def test_wrong_names_are_told(put: Put) -> None:
+    """A misspelt label lists close names."""
+    table = put(pl.DataFrame({"a": ["x", "y"], "label": ["yes", "no"]}))
+    with pytest.raises(
+        NullproofError, match="no column 'lable' in the table; did you mean 'label'"
+    ):
+        CountIndex.from_table(table, "lable")
+
+
+def test_types_that_cannot_be_counted_are_named(put: Put) -> None:
+    """Lists and the like are refused with the name of the column."""
+    table = pl.DataFrame({"a": [["x"], ["y", "z"]], "label": ["yes", "no"]})
+    with pytest.raises(NullproofError, match=r"column 'a' has type .*, which cannot be counted in"):
+        CountIndex.from_table(put(table), "label")
+
+
+def test_oddities_are_told(put: Put) -> None:
+    """Columns without values and suspicious values are told of as for tables in memory."""
+    table = odd_table(500).select("code", "odd", "empty", "label")
+    with pytest.warns(NullproofWarning) as expected:
+        CountIndex.from_table(table, "label")
+    lazy = put(table)
+    with pytest.warns(NullproofWarning) as found:
+        CountIndex.from_table(lazy, "label")
+    kept = [w for w in found if w.category is NullproofWarning]
+    assert sorted(str(w.message) for w in kept) == sorted(str(w.message) for w in expected)
+
+
+def test_cells_of_an_attack_are_located(put: Put) -> None:
+    """The cells fit: as many rows as asked for, each with the label and the value."""
+    table = odd_table(300).select("word", "whole", "real", "flag", "day", "label")
+    table = table.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
+    index = CountIndex.from_table(table, "label", ignore=["id"])
+    wanted = [
+        (i, j, (code,), int(min(3, index.exact(j)[code, i])))
+        for i, j, code in [(0, 0, 1), (1, 1, 4), (2, 2, 0), (0, 3, 1), (1, 4, 2), (1, 0, 0)]
+    ]
+    found = locate_cells(index.schema, wanted, put(table), key="id")
+    assert len(found) == len({*found}) == sum(cells[3] for cells in wanted)
+    blanked = table.with_columns(
+        pl.when(pl.col("id").is_in([row for row, name in found if name == column]))
+        .then(None)
+        .otherwise(pl.col(column))
+        .alias(column)
+        for column in index.features
+    )
+    assert CountIndex.from_table(blanked, "label", like=index) == index.blanked(wanted)
+
+
+def test_cells_that_are_not_there_are_told(put: Put) -> None:
+    """A table with too few cells, and a key that repeats, are refused."""
+    table = pl.DataFrame({"a": ["x", "y", "x"], "id": [1, 2, 1], "label": ["yes", "yes", "yes"]})
+    schema = CountIndex.from_table(table, "label", ignore=["id"]).schema
+    for cells, key in (([(0, 0, (1,), 2)], "id"), ([(0, 0, (0,), 2)], "id")):
+        with pytest.raises(NullproofError, match=r"has 1 rows with '[xy]' in column 'a'"):
+            locate_cells(schema, cells, put(table), key=key)
+    with pytest.raises(NullproofError, match="no column 'ID'"):
+        locate_cells(schema, [(0, 0, (0,), 1)], put(table), key="ID")
+
+
+def test_rows_of_polars_have_positions() -> None:
+    """A lazy frame of polars needs no key; others do; ordinary tables are told where to go."""
+    table = pl.DataFrame({"a": ["x", "y", "x"], "label": ["yes", "yes", "yes"]})
+    schema = CountIndex.from_table(table, "label").schema
+    assert locate_cells(schema, [(0, 0, (0,), 2)], table.lazy()) == [(0, "a"), (2, "a")]
+    assert locate_cells(schema, [], table.lazy()) == []
+    with pytest.raises(NullproofError, match="name a column that tells them apart: key="):
+        locate_cells(schema, [(0, 0, (0,), 2)], duckdb.from_arrow(table.to_arrow()))
+    with pytest.raises(NullproofError, match=r"use attack\.cells"):
+        locate_cells(schema, [], table)
+
+
+def test_folders_and_patterns_of_files(tmp_path: Path) -> None:
+    """Files, CSV or Parquet, are counted by DuckDB as the whole table is in memory."""
+    table = odd_table().drop("stamp", "zoned", "single", "odd")
+    expected = CountIndex.from_table(table, "label")
+    for k in range(4):
+        part = table[k * 500 : k * 500 + 500]
+        part.write_parquet(tmp_path / f"part{k}.parquet")
+        part.write_csv(tmp_path / f"part{k}.csv")
+    table.write_csv(tmp_path / "whole.csv")
+    assert CountIndex.from_table(tmp_path / "*.parquet", "label") == expected
+    pattern = str(tmp_path / "part?.csv")
+    one = CountIndex.from_table(tmp_path / "whole.csv", "label")
+    assert CountIndex.from_table(pattern, "label") == one
+    assert CountIndex.from_table(pattern, "label", like=one) == one
+    assert CountIndex.from_table(tmp_path / "whole.csv", "label", memory_limit="200MB") == one
+    with pytest.raises(NullproofError, match=r"holds \.csv and \.parquet files; give one kind"):
+        CountIndex.from_table(tmp_path, "label")
+
+
+def test_hive_partitions_are_columns(tmp_path: Path) -> None:
+    """A folder of folders like word=a has the column word."""
+    table = odd_table(300).select("word", "real", "whole", "label")
+    for (word,), part in table.group_by("word"):
+        folder = tmp_path / f"word={word}"
+        folder.mkdir()
+        part.drop("word").write_parquet(folder / "0.parquet")
+    assert CountIndex.from_table(tmp_path, "label") == CountIndex.from_table(table, "label")
+
+
+def test_files_larger_than_the_memory_limit(tmp_path: Path) -> None:
+    """A limit smaller than the groups makes DuckDB spill, and the counts stay the same."""
+    rng, n_rows = np.random.default_rng(0), 1_500_000
+    table = pl.DataFrame(
+        {
+            "id": [f"identifier number {k}" for k in range(100_000)] * 15,
+            **{f"real{k}": rng.normal(size=n_rows) for k in range(4)},
+            "label": rng.integers(0, 2, n_rows),
+        }
+    )
+    table.write_parquet(path := tmp_path / "a.parquet")
+    assert path.stat().st_size > 45e6
+    found = CountIndex.from_table(path, "label", memory_limit="45MB")
+    assert found == CountIndex.from_table(path, "label")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none*.csv", r"no file fits .*none\*.csv; check the path"),
+        ("*.feather", "DuckDB counts CSV, TSV and Parquet files, not .feather"),
+        ("empty", "holds no CSV or Parquet files"),
+        ("*.csv", "DuckDB cannot count .*csv: "),
+    ],
+)
+def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -> None:
+    """Wrong patterns, kinds and contents are told in one line."""
+    (tmp_path / "a.feather").write_bytes(b"ARROW1")
+    (tmp_path / "a.csv").write_text("a,label\n" + "x,yes\n" * 30_000 + "x,y,z\n")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(tmp_path / name, "label")
