@@ -13,6 +13,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a folder with a training and a test table, and work in it."""
     (tmp_path / "train.csv").write_text(TRAIN)
     (tmp_path / "test.csv").write_text(TEST)
+    (tmp_path / "empty").mkdir()
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

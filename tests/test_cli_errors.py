@@ -63,7 +63,9 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
     ("arguments", "reason"),
     [
         (["certify", "trian.csv", "--label", "churn"], "no such file: trian.csv; did you mean"),
-        (["certify", ".", "--label", "churn"], ". is a directory; give one file"),
+        (["certify", ".", "--label", "churn"], "name the points as TEST"),
+        (["certify", "empty", "test.csv", "--label", "churn"], "holds no CSV or Parquet files"),
+        (["certify", "train.csv", ".", "--label", "churn"], ". is a directory; give one file"),
         (["certify", "train.csv"], "no label column was named; add --label COL with one of age,"),
         (["certify", "train.csv", "--label", "chrun"], "no column 'chrun' in the table; did you"),
         (["certify", "-", "-", "--label", "churn"], "TRAIN and TEST are both standard input"),

@@ -21,7 +21,7 @@ from nullproof.schema import Feature, Schema, is_missing, sort_key, text
 
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
-_NINES = re.compile(r"-?9{2,}")
+NINES = re.compile(r"-?9{2,}")
 _SUSPECTS = frozenset(
     ("", "?", "??", "-", "--", ".", "unknown", "none", "missing", "na", "n/a", "nan", "null", "nil")
 )
@@ -84,7 +84,7 @@ def count_table(
             if not column.sets and not domain and not column.known.any():
                 empty.append(name)
                 continue
-            for suspect in _suspicions(column):
+            for suspect in suspicions(column):
                 suspects.setdefault(suspect, []).append(name)
             feature, encoded = fit_feature(
                 column, bins=options.bins, binning=options.binning, domain=domain
@@ -94,7 +94,7 @@ def count_table(
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
     schema = Schema(tuple(features), found, labels.name, missing)
-    _notify(schema, len(labels), empty, suspects)
+    notify(schema, len(labels), empty, suspects)
     return _assembled(schema, pairs, row_labels)
 
 
@@ -246,7 +246,7 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
         )
 
 
-def _notify(schema: Schema, n_rows: int, empty: list[str], suspects: dict[str, list[str]]) -> None:
+def notify(schema: Schema, n_rows: int, empty: list[str], suspects: dict[str, list[str]]) -> None:
     if not schema.features:
         raise NullproofError("no column holds any known value; give at least one feature")
     if empty:
@@ -261,7 +261,7 @@ def _notify(schema: Schema, n_rows: int, empty: list[str], suspects: dict[str, l
             )
 
 
-def _suspicions(column: Column) -> list[str]:
+def suspicions(column: Column) -> list[str]:
     """Name the values of a column that often stand for missing but were not named so."""
     if column.codes is not None:
         suspects = {
@@ -271,14 +271,14 @@ def _suspicions(column: Column) -> list[str]:
         }
         return sorted(suspects)
     assert column.numbers is not None
-    return _lone_extremes(column.numbers) if column.kind == "number" else []
+    return lone_extremes_of(column.numbers) if column.kind == "number" else []
 
 
-def _lone_extremes(array: NDArray[Any]) -> list[str]:
+def lone_extremes_of(array: NDArray[Any]) -> list[str]:
     """Numbers like -999 or 9999 that lie further from the others than those lie apart."""
     found = []
     for place, extreme in enumerate(extent(array)):
-        if not math.isfinite(extreme) or not _NINES.fullmatch(text(extreme)):
+        if not math.isfinite(extreme) or not NINES.fullmatch(text(extreme)):
             continue
         low, high = extent(array[array != extreme])
         gap = high - extreme if place else low - extreme

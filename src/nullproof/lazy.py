@@ -22,8 +22,8 @@ from nullproof.bins import MISSING, interval_texts
 from nullproof.building import (
     Options,
     Tally,
-    _notify,
-    _suspicions,
+    notify,
+    suspicions,
     feature_names,
     label_codes,
     many,
@@ -126,7 +126,7 @@ def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
         features.append(feature)
         known.append(counted.tally(feature, codes))
     schema = Schema(tuple(features), schema.labels, table.label, table.missing)
-    _notify(schema, int(label_counts.sum()), empty, suspects)
+    notify(schema, int(label_counts.sum()), empty, suspects)
     return assembled(schema, label_counts, known)
 
 
@@ -217,7 +217,7 @@ class Counted:
 
     def suspicions(self) -> list[str]:
         """Values that often stand for missing, among groups of values."""
-        return [] if self.key.edges else _suspicions(self.column)
+        return [] if self.key.edges else suspicions(self.column)
 
     def tally(self, feature: Feature, codes: NDArray[Any]) -> Counts | SparseCounts:
         """Add up the groups of each code and label."""

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.bins import bin_edges
-from nullproof.building import _NINES, Options, _lone_extremes
+from nullproof.building import NINES, Options, lone_extremes_of
 from nullproof.counting import Counts
 from nullproof.keys import LazyColumn, collected, number_of, numbers_of
 from nullproof.schema import text
@@ -122,13 +122,13 @@ def lone_extremes(
         for column in columns
         if column.kind == "number"
         for extreme in extents[column.name]
-        if math.isfinite(extreme) and _NINES.fullmatch(text(extreme))
+        if math.isfinite(extreme) and NINES.fullmatch(text(extreme))
     ]
     suspects: dict[str, list[str]] = {}
     for column, extreme in nines:
         cells = [(column, column.known & (column.number != extreme))]
         others = _least_and_greatest(frame, cells)[column.name]
-        for suspect in _lone_extremes(np.array([extreme, *others])):
+        for suspect in lone_extremes_of(np.array([extreme, *others])):
             if suspect == text(extreme):
                 suspects.setdefault(suspect, []).append(column.name)
     return suspects
