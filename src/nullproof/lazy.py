@@ -22,11 +22,11 @@ from nullproof.bins import MISSING, interval_texts
 from nullproof.building import (
     Options,
     Tally,
-    notify,
-    suspicions,
     feature_names,
     label_codes,
     many,
+    notify,
+    suspicions,
 )
 from nullproof.columns import Column, encode, fit_feature
 from nullproof.counting import Counts, SparseCounts, cells_of, from_cells
