@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from nullproof.schema import Feature, Schema, is_missing, sort_key, text
 
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
+_MANY_CELLS = 1_000_000
+T = TypeVar("T")
 NINES = re.compile(r"-?9{2,}")
 _SUSPECTS = frozenset(
     ("", "?", "??", "-", "--", ".", "unknown", "none", "missing", "na", "n/a", "nan", "null", "nil")
@@ -69,7 +72,7 @@ def count_table(
     options: Options,
     missing: tuple[str, ...],
 ) -> Tally:
-    """Learn the domains and count, holding one column at a time."""
+    """Learn the domains and count; only two columns at a time are held as they were read."""
     if not len(labels):
         raise NullproofError("the table has no rows; give at least one")
     row_labels, found = label_codes(labels)
@@ -77,25 +80,39 @@ def count_table(
     empty: list[str] = []
     suspects: dict[str, list[str]] = {}
 
+    def fitted(name: str) -> tuple[Feature, Encoded, list[str]] | None:
+        column, domain = table.column(name), options.declared(name)
+        if not column.sets and not domain and not column.known.any():
+            return None
+        return (
+            *fit_feature(column, bins=options.bins, binning=options.binning, domain=domain),
+            suspicions(column),
+        )
+
     def columns() -> Iterator[Encoded]:
-        for name in names:
-            column = table.column(name)
-            domain = options.declared(name)
-            if not column.sets and not domain and not column.known.any():
+        for name, made in zip(names, _mapped(fitted, names, len(labels)), strict=True):
+            if made is None:
                 empty.append(name)
                 continue
-            for suspect in suspicions(column):
-                suspects.setdefault(suspect, []).append(name)
-            feature, encoded = fit_feature(
-                column, bins=options.bins, binning=options.binning, domain=domain
-            )
+            feature, encoded, suspicious = made
             features.append(feature)
+            for suspect in suspicious:
+                suspects.setdefault(suspect, []).append(name)
             yield encoded
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
     schema = Schema(tuple(features), found, labels.name, missing)
     notify(schema, len(labels), empty, suspects)
     return _assembled(schema, pairs, row_labels)
+
+
+def _mapped(function: Callable[[str], T], names: Sequence[str], n_rows: int) -> Iterator[T]:
+    """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
+    if n_rows * len(names) < _MANY_CELLS:
+        yield from map(function, names)
+        return
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield from pool.map(function, names)
 
 
 def count_like(schema: Schema, table: Table, labels: Column) -> Tally:
@@ -195,7 +212,10 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
         found, codes = distinct(labels.numbers)
         return codes, tuple(found.tolist())
     assert labels.codes is not None
-    used = sorted({labels.values[code] for code in np.unique(labels.codes)}, key=sort_key)
+    used = sorted(
+        {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()},
+        key=sort_key,
+    )
     place = {value: code for code, value in enumerate(used)}
     table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     names = [value == "true" for value in used] if labels.kind == "boolean" else used

@@ -176,10 +176,8 @@ def _fit_bins(column: Column, bins: int, binning: Binning) -> tuple[Feature, Enc
         known = np.concatenate([known.astype(np.float64), np.array(candidates, dtype=np.float64)])
     edges = bin_edges(known, bins, binning)
     codes = bin_codes(column.numbers, edges)
-    seen = np.bincount(codes + 1, minlength=len(edges))[1:] > 0
-    for bin_ in bin_codes(np.array(candidates, dtype=np.float64), edges):
-        seen[bin_] = True
-    used = tuple(int(bin_) for bin_ in np.flatnonzero(seen))
+    also = set(bin_codes(np.array(candidates, dtype=np.float64), edges).tolist())
+    used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())
     texts = interval_texts(edges, column.kind)
     feature = Feature(column.name, column.kind, tuple(texts[b] for b in used), edges, used)
     if len(used) < len(edges) - 1:

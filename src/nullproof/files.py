@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 TEXT_MISSING = ("", "NA", "N/A", "NaN", "null", "NULL")
 _SEPARATORS = ",\t;|"
-_INFER_ROWS = 10_000
+_INFER_ROWS = 1_000
 _QUOTED = re.compile(r'"[^"]*"?')
 _ADVICE = re.compile(r"\s(The current offset|You might want|Consider) .*")
 

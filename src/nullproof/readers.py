@@ -258,6 +258,9 @@ def _floats(series: nw.Series[Any]) -> NDArray[Any]:
     """The column as NumPy numbers, NaN where it is null."""
     if series.dtype in (nw.Int128, nw.UInt128):
         series = series.cast(nw.Float64)
+    if series.implementation.is_polars() and series.dtype.is_float():
+        # Twice as fast as to let polars turn nulls into NaN on the way to NumPy.
+        series = series.fill_null(float("nan"))
     array = series.to_numpy()
     if array.dtype.kind in "iuf":
         return array
