@@ -13,7 +13,7 @@ from pathlib import Path
 from experiments.measuring import machine
 from nullproof.errors import NullproofError, NullproofWarning
 
-NAMES = ("decision", "engines", "estimator", "joint", "odds", "radius")
+NAMES = ("speed", "decision", "engines", "estimator", "joint", "odds", "radius")
 FOLDER_NAMES = ("paper",)
 
 

@@ -223,11 +223,9 @@ def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:
         )
     names = tuple(f"x{j}" for j in range(array.shape[1]))
 
-    def read(name: str) -> Column:
-        column = array[:, int(name[1:])]
-        return _array_column(name, column, missing)
-
-    return Table(names, len(array), read)
+    return Table(
+        names, len(array), lambda name: _array_column(name, array[:, int(name[1:])], missing)
+    )
 
 
 def _array_column(name: str, array: NDArray[Any], missing: tuple[str, ...]) -> Column:
