@@ -16,7 +16,7 @@ from commands import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, arguments, certify, cli
 from nullproof.report import demo, files
-from nullproof.report.certificates import SHOWN
+from nullproof.report.terminal import SHOWN
 
 
 def expected_document(train: Path, points: Any) -> dict[str, Any]:

@@ -222,10 +222,8 @@ def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:
             "one column per feature"
         )
     names = tuple(f"x{j}" for j in range(array.shape[1]))
-
-    return Table(
-        names, len(array), lambda name: _array_column(name, array[:, int(name[1:])], missing)
-    )
+    read = lambda name: _array_column(name, array[:, int(name[1:])], missing)  # noqa: E731
+    return Table(names, len(array), read)
 
 
 def _array_column(name: str, array: NDArray[Any], missing: tuple[str, ...]) -> Column:

@@ -11,8 +11,7 @@ from rich.text import Text
 
 from nullproof.decision import Certificates
 from nullproof.index import CountIndex
-
-SHOWN = 20
+from nullproof.report.terminal import SHOWN, tell_of_more
 
 
 def document(index: CountIndex, result: Certificates) -> dict[str, Any]:
@@ -48,11 +47,7 @@ def show(console: Console, index: CountIndex, result: Certificates) -> None:
     console.print(Text(repr(index), style="dim"))
     console.print(headline(result))
     console.print(table(result, SHOWN))
-    if len(result) > SHOWN:
-        console.print(
-            f"… and {len(result) - SHOWN:,} more points: --json or -o FILE gives them all",
-            style="dim",
-        )
+    tell_of_more(console, len(result))
 
 
 def headline(result: Certificates) -> Text:

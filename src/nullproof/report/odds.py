@@ -11,8 +11,8 @@ from rich.text import Text
 
 from nullproof.index import CountIndex
 from nullproof.odds import Odds
+from nullproof.report.terminal import SHOWN, tell_of_more
 
-SHOWN = 20
 _LABELS = 6
 _SURE = 0.99
 
@@ -46,11 +46,7 @@ def show(console: Console, index: CountIndex, result: Odds) -> None:
     console.print(Text(repr(index), style="dim"))
     console.print(headline(result))
     console.print(table(result, SHOWN))
-    if len(result) > SHOWN:
-        console.print(
-            f"… and {len(result) - SHOWN:,} more points: --json or -o FILE gives them all",
-            style="dim",
-        )
+    tell_of_more(console, len(result))
 
 
 def headline(result: Odds) -> Text:

@@ -12,8 +12,8 @@ from rich.text import Text
 
 from nullproof.index import CountIndex
 from nullproof.radii import Radii
+from nullproof.report.terminal import SHOWN, tell_of_more
 
-SHOWN = 20
 _BARS = 8
 
 
@@ -45,11 +45,7 @@ def show(console: Console, index: CountIndex, result: Radii) -> None:
         console.print(histogram(finite))
     console.print()
     console.print(_weakest(result))
-    if len(result) > SHOWN:
-        console.print(
-            f"… and {len(result) - SHOWN:,} more points: --json or -o FILE gives them all",
-            style="dim",
-        )
+    tell_of_more(console, len(result))
 
 
 def histogram(radii: Any, width: int = 40) -> Table:
