@@ -19,14 +19,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from nullproof.blanking.joint.effort import Effort
+from nullproof.blanking.joint.from_index import attack_jointly
+from nullproof.blanking.poisoning import single_attacks, union
+from nullproof.blanking.radii import radii
 from nullproof.errors import NullproofError
-from nullproof.files import read_file
 from nullproof.index import CountIndex
-from nullproof.joint.effort import Effort
-from nullproof.joint.from_index import attack_jointly
 from nullproof.model import Model
-from nullproof.poisoning import single_attacks, union
-from nullproof.radii import radii
+from nullproof.reading.files import read_file
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 8: 4.0, 4: 4.0, 2: 3.0}

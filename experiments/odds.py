@@ -18,11 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.decision import certify
-from nullproof.drawing import draw
 from nullproof.index import CountIndex
-from nullproof.odds import label_odds
-from nullproof.readers import open_table
-from nullproof.sampling import approximate_decision, sampled_odds
+from nullproof.odds.drawing import draw
+from nullproof.odds.odds import label_odds
+from nullproof.odds.sampling import approximate_decision, sampled_odds
+from nullproof.reading.readers import open_table
 
 TITLE = "Odds: guaranteed bounds against sampled worlds"
 GAP, SHARE = 0.01, 0.2

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.frontier import Frontier
+from nullproof.blanking.frontier import Frontier
 from nullproof.index import CountIndex
 from nullproof.model import Model
 from nullproof.points import Points

@@ -12,7 +12,13 @@ import pytest
 from sklearn.preprocessing import KBinsDiscretizer
 
 from nullproof import CountIndex, NullproofWarning
-from nullproof.bins import at_microseconds, bin_codes, bin_edges, interval_texts, microseconds
+from nullproof.reading.bins import (
+    at_microseconds,
+    bin_codes,
+    bin_edges,
+    interval_texts,
+    microseconds,
+)
 from nullproof.schema import Feature
 
 

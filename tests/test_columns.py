@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.columns import Column, encode, fit_feature, widen_feature
-from nullproof.readers import column_of_cells
+from nullproof.reading.columns import Column, encode, fit_feature, widen_feature
+from nullproof.reading.readers import column_of_cells
 from nullproof.schema import Feature, is_missing, sort_key, text
 
 

@@ -12,8 +12,9 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nullproof import CountIndex, NullproofError, NullproofWarning, certify, counting
-from nullproof.counting import SparseCounts
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof.counting import eager
+from nullproof.counting.eager import SparseCounts
 
 many_values = pytest.mark.filterwarnings(
     "ignore:column .* has .* values:nullproof.NullproofWarning"
@@ -102,7 +103,7 @@ def test_sparse_counts_equal_dense_ones(seed: int, monkeypatch: pytest.MonkeyPat
     labels = [rng.choice("pqrs") for _ in rows]
     points = [*rows[::40], *rows[-4:], ("elsewhere", "a")]
     dense = CountIndex.from_rows(rows, labels)
-    monkeypatch.setattr(counting, "_DENSE", 1000)
+    monkeypatch.setattr(eager, "_DENSE", 1000)
     sparse = CountIndex.from_rows(rows, labels)
     assert isinstance(sparse.known[0], SparseCounts)
     assert isinstance(dense.known[0], np.ndarray)
@@ -121,7 +122,7 @@ def test_sparse_counts_equal_dense_ones(seed: int, monkeypatch: pytest.MonkeyPat
 
 def test_an_empty_part_of_a_sparse_column(monkeypatch: pytest.MonkeyPatch) -> None:
     """A part whose column is all missing has zero counts, sparse or not."""
-    monkeypatch.setattr(counting, "_DENSE", 1000)
+    monkeypatch.setattr(eager, "_DENSE", 1000)
     rows = [(f"v{k % 5000}",) for k in range(20_000)]
     index = CountIndex.from_rows(rows, [k % 2 for k in range(20_000)])
     part = CountIndex.from_rows([(None,)], [1], like=index)

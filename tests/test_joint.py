@@ -18,12 +18,12 @@ from joint_tables import random_table, table_counts
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from nullproof.joint.effort import Effort
-from nullproof.joint.problem import build_problem
-from nullproof.joint.relaxation import certified_value
-from nullproof.joint.search import improve
-from nullproof.joint.single import single_optima
-from nullproof.joint.solving import UnbreakableError, solve
+from nullproof.blanking.joint.effort import Effort
+from nullproof.blanking.joint.problem import build_problem
+from nullproof.blanking.joint.relaxation import certified_value
+from nullproof.blanking.joint.search import improve
+from nullproof.blanking.joint.single import single_optima
+from nullproof.blanking.joint.solving import UnbreakableError, solve
 
 
 @pytest.mark.parametrize("block", range(8))

@@ -21,9 +21,9 @@ from engines import (
     spark_table,
 )
 
+from nullproof.blanking.locating import locate_cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.index import CountIndex
-from nullproof.locating import locate_cells
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),

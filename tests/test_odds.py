@@ -25,15 +25,15 @@ import pytest
 from rich.console import Console
 from strategies import EXTREME_ALPHAS, EXTREME_WEIGHTS, Case, random_case
 
-import nullproof.counting_worlds as counting_module
-import nullproof.grid as grid_module
-import nullproof.odds_bounds as bounds_module
+import nullproof.odds.bounds as bounds_module
+import nullproof.odds.counting_worlds as counting_module
+import nullproof.odds.grid as grid_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
-from nullproof.counting_worlds import count_worlds
-from nullproof.filling import Cells, Filling, Open, count_of
-from nullproof.odds import Odds, label_odds
+from nullproof.odds.counting_worlds import count_worlds
+from nullproof.odds.filling import Cells, Filling, Open, count_of
+from nullproof.odds.odds import Odds, label_odds
+from nullproof.odds.sampling import sampled_odds
 from nullproof.report import odds as report
-from nullproof.sampling import sampled_odds
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

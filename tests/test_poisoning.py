@@ -10,11 +10,11 @@ import pytest
 from joint_oracle import Table, fewest_cells
 from joint_tables import random_table
 
+from nullproof.blanking.poisoning import poison
+from nullproof.blanking.radii import radius
 from nullproof.decision import certify
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.index import CountIndex
-from nullproof.poisoning import poison
-from nullproof.radii import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values")
 

@@ -25,10 +25,10 @@ from count_tables import (
 from hypothesis import given, settings
 from strategies import Case, cases
 
+from nullproof.blanking.radii import Radii, radii, radius
 from nullproof.index import CountIndex
 from nullproof.model import Model
 from nullproof.points import Points
-from nullproof.radii import Radii, radii, radius
 from nullproof.support import verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")

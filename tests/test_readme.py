@@ -48,6 +48,9 @@ def test_some_command_is_shown_with_its_output() -> None:
 def test_the_map_names_every_module() -> None:
     """Every module of the package is on the README's map, and nothing else is."""
     named = set(re.findall(r"(\w+\.py|\w+/)`", README.split("## Map")[1]))
-    here = {p.name for p in (ROOT / "src/nullproof").glob("*.py") if not p.name.startswith("_")}
-    assert here - {"errors.py"} <= named
-    assert {name for name in named if name.endswith(".py")} <= here | {"oracle.py"}
+    package = ROOT / "src/nullproof"
+    modules = {p.name for p in package.glob("*.py") if not p.name.startswith("_")}
+    folders = {f"{p.parent.name}/" for p in package.glob("*/__init__.py")}
+    assert modules - {"errors.py"} <= named
+    assert folders <= named
+    assert {name for name in named if name.endswith(".py")} <= modules | {"oracle.py"}

@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nullproof.attack import Attack
+from nullproof.blanking.attack import Attack
+from nullproof.blanking.poisoning import poison
+from nullproof.blanking.radii import radii, radius
 from nullproof.decision import certify
-from nullproof.files import read_file
 from nullproof.index import CountIndex
-from nullproof.poisoning import poison
-from nullproof.radii import radii, radius
+from nullproof.reading.files import read_file
 
 DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
 LABELS = {

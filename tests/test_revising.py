@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from strategies import Case, cases
 
-from nullproof import counting
+from nullproof.counting import eager
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 
@@ -43,13 +43,13 @@ def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
 
 def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts that are kept sparse lose the places that become zero."""
-    monkeypatch.setattr(counting, "_JOINT", 10)
-    monkeypatch.setattr(counting, "_DENSE", 10)
+    monkeypatch.setattr(eager, "_JOINT", 10)
+    monkeypatch.setattr(eager, "_DENSE", 10)
     rows = [(f"id{k}",) for k in range(60)]
     labels = [str(k % 5) for k in range(60)]
     whole = CountIndex.from_rows(rows, labels)
     part = CountIndex.from_rows(rows[:50], labels[:50], like=whole)
-    assert isinstance(whole.known[0], counting.SparseCounts)
+    assert isinstance(whole.known[0], eager.SparseCounts)
     assert whole.remove(rows[50:], labels[50:]) == part
     assert part.update(rows[50:], labels[50:]) == whole
 

@@ -17,10 +17,10 @@ import pytest
 from strategies import EXTREME_ALPHAS, Case, random_case
 
 from nullproof import CountIndex, NullproofError, certify
-from nullproof.counting_worlds import count_worlds
-from nullproof.drawing import draw
 from nullproof.model import Model
-from nullproof.sampling import (
+from nullproof.odds.counting_worlds import count_worlds
+from nullproof.odds.drawing import draw
+from nullproof.odds.sampling import (
     approximate_decision,
     sample_worlds,
     sampled_odds,

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import Case, cases
 
-from nullproof import counting
+from nullproof.counting import eager
+from nullproof.counting.saving import is_saved
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
-from nullproof.saving import is_saved
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -61,12 +61,12 @@ def test_everything_comes_back(tmp_path: Path) -> None:
 
 def test_sparse_counts_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Counts that are kept sparse are saved and loaded alike."""
-    monkeypatch.setattr(counting, "_JOINT", 10)
-    monkeypatch.setattr(counting, "_DENSE", 10)
+    monkeypatch.setattr(eager, "_JOINT", 10)
+    monkeypatch.setattr(eager, "_DENSE", 10)
     rng = np.random.default_rng(0)
     rows = [(f"id{k}", str(rng.integers(3))) for k in range(60)]
     before = CountIndex.from_rows(rows, [str(k % 20) for k in range(60)])
-    assert isinstance(before.known[0], counting.SparseCounts)
+    assert isinstance(before.known[0], eager.SparseCounts)
     before.save(tmp_path / "a.index")
     assert CountIndex.load(tmp_path / "a.index") == before
 

@@ -13,8 +13,8 @@ from experiments.paper.datasets import Dataset, Known, Note, from_openml, genera
 from experiments.paper.preparation import index_of, split
 from experiments.paper.store import Store
 from experiments.paper.tasks import Grid, Task, carry_out
+from nullproof.blanking.poisoning import poison
 from nullproof.decision import certify
-from nullproof.poisoning import poison
 
 QUICK = Grid(
     runs=1,

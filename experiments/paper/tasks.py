@@ -23,9 +23,9 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
+from nullproof.blanking.poisoning import poison
+from nullproof.blanking.radii import radii, radius
 from nullproof.decision import certify
-from nullproof.poisoning import poison
-from nullproof.radii import radii, radius
 
 OURS = "nullproof"
 DECIDERS = ("AD", "Iterate", "Iterate+Index", OURS)

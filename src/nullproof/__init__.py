@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
+    from nullproof.blanking.poisoning import poison as poison
+    from nullproof.blanking.radii import radius as radius
     from nullproof.decision import certify as certify
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
     from nullproof.index import CountIndex as CountIndex
     from nullproof.injection import inject_missing as inject_missing
-    from nullproof.odds import label_odds as label_odds
-    from nullproof.poisoning import poison as poison
-    from nullproof.radii import radius as radius
+    from nullproof.odds.odds import label_odds as label_odds
     from nullproof.worlds import witness as witness
 
 _HOMES = {
@@ -26,9 +26,9 @@ _HOMES = {
     "NullproofWarning": "errors",
     "certify": "decision",
     "inject_missing": "injection",
-    "label_odds": "odds",
-    "poison": "poisoning",
-    "radius": "radii",
+    "label_odds": "odds.odds",
+    "poison": "blanking.poisoning",
+    "radius": "blanking.radii",
     "witness": "worlds",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

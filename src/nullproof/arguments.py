@@ -135,13 +135,13 @@ class Request:
     @property
     def _is_lazy(self) -> bool:
         """Whether TRAIN is many files, or is not to be read into memory."""
-        from nullproof.folders import is_many
+        from nullproof.reading.folders import is_many
 
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
     def _is_index(self) -> bool:
-        from nullproof.saving import is_saved
+        from nullproof.counting.saving import is_saved
 
         return self.train != "-" and is_saved(self.train)
 
@@ -153,7 +153,7 @@ class Request:
 
     @cached_property
     def _table(self) -> Any:
-        from nullproof.readers import open_table
+        from nullproof.reading.readers import open_table
 
         label = self.label or (self._like.schema.label_name if self._like else None)
         as_text = [] if label is None else [label]

@@ -15,7 +15,7 @@ from nullproof.arguments import Request, command, console, echo, working
 from nullproof.errors import NullproofError, NullproofWarning
 
 if TYPE_CHECKING:
-    from nullproof.attack import Attack
+    from nullproof.blanking.attack import Attack
 
 app = typer.Typer(
     name="nullproof",
@@ -84,7 +84,7 @@ def radius(request: Request, check: Check = False) -> None:
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
-    from nullproof.radii import radii
+    from nullproof.blanking.radii import radii
     from nullproof.report import radii as report
 
     with working("reading and counting"):
@@ -116,7 +116,7 @@ def poison(
 
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
-    from nullproof.poisoning import poison as attack_on
+    from nullproof.blanking.poisoning import poison as attack_on
     from nullproof.report import attacks
     from nullproof.report.files import to_json
 
@@ -162,7 +162,7 @@ def odds(
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """
-    from nullproof.odds import label_odds
+    from nullproof.odds.odds import label_odds
     from nullproof.report import odds as report
 
     with working("reading and counting"):
@@ -199,8 +199,8 @@ def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:
     """Write the table as it was read, text as it was written, with the attacked cells blank."""
     import narwhals as nw
 
-    from nullproof.files import read_file
-    from nullproof.tables import set_cells
+    from nullproof.reading.files import read_file
+    from nullproof.reading.tables import set_cells
     from nullproof.writing import write_whole
 
     table = request.table

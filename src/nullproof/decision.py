@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from nullproof.index import CountIndex
 from nullproof.markup import ROWS, shown_table
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.reading.tables import native_frame
 from nullproof.support import verdicts
-from nullproof.tables import native_frame
 
 
 @dataclass(frozen=True)

@@ -12,19 +12,19 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attack import Attack
-from nullproof.building import Options, count_like, count_table, feature_names
-from nullproof.columns import Column, fit_feature, widen_feature
+from nullproof.blanking.attack import Attack
+from nullproof.blanking.poisoning import poison
+from nullproof.blanking.radii import radius
+from nullproof.counting.building import Options, count_like, count_table, feature_names
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.index import CountIndex
 from nullproof.model import Model, Prior
-from nullproof.odds import Odds, label_odds
+from nullproof.odds.odds import Odds, label_odds
 from nullproof.points import encode_quietly
-from nullproof.poisoning import poison
 from nullproof.prediction import log_supports, probabilities, winners
-from nullproof.radii import radius
-from nullproof.readers import Table, open_table, spellings
+from nullproof.reading.columns import Column, fit_feature, widen_feature
+from nullproof.reading.readers import Table, open_table, spellings
 from nullproof.schema import Schema, text
 
 try:

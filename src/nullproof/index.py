@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bins import Binning
-from nullproof.building import (
+from nullproof.counting.building import (
     CandidateSets,
     Options,
     Tally,
@@ -28,15 +27,16 @@ from nullproof.building import (
     refuse_unknown,
     tally,
 )
-from nullproof.columns import Encoded
-from nullproof.counting import Counts, SparseCounts
+from nullproof.counting.eager import Counts, SparseCounts
+from nullproof.counting.lazy import count_lazy, open_lazily
+from nullproof.counting.revising import Cells, add_rows, blank, fill_cells, remove_rows, widen
+from nullproof.counting.saving import load, save
 from nullproof.errors import NullproofError
-from nullproof.lazy import count_lazy, open_lazily
 from nullproof.markup import ROWS, shown_table
 from nullproof.points import Points, encode_points
-from nullproof.readers import open_rows, open_table, spellings
-from nullproof.revising import Cells, add_rows, blank, fill_cells, remove_rows, widen
-from nullproof.saving import load, save
+from nullproof.reading.bins import Binning
+from nullproof.reading.columns import Encoded
+from nullproof.reading.readers import open_rows, open_table, spellings
 from nullproof.schema import Feature, Schema, text
 
 
@@ -290,7 +290,7 @@ class CountIndex:
         return Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a Parquet file (see `nullproof.saving` for what is in it)."""
+        """Write the index to a Parquet file (see `nullproof.counting.saving` for what is in it)."""
         save(self.tally, path)
 
     @classmethod

@@ -13,12 +13,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.building import refuse_unknown
-from nullproof.columns import Column
+from nullproof.counting.building import refuse_unknown
 from nullproof.errors import NullproofError
-from nullproof.readers import Table, open_table
+from nullproof.reading.columns import Column
+from nullproof.reading.readers import Table, open_table
+from nullproof.reading.tables import set_cells
 from nullproof.schema import sort_key
-from nullproof.tables import set_cells
 
 Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]

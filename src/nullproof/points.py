@@ -13,9 +13,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.columns import Encoded, encode
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.readers import Table, open_rows, open_table
+from nullproof.reading.columns import Encoded, encode
+from nullproof.reading.readers import Table, open_rows, open_table
 from nullproof.schema import Schema
 
 _BLOCK = 4096

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counting import SparseCounts
+from nullproof.counting.eager import SparseCounts
 from nullproof.index import CountIndex
 from nullproof.model import Floats, Model, exact_prior
 from nullproof.points import Points

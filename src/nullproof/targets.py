@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
-from nullproof.bins import MISSING
-from nullproof.building import many
-from nullproof.columns import distinct, present
+from nullproof.counting.building import many
 from nullproof.errors import NullproofError
-from nullproof.readers import read_series
+from nullproof.reading.bins import MISSING
+from nullproof.reading.columns import distinct, present
+from nullproof.reading.readers import read_series
 from nullproof.schema import is_missing, text
 
 

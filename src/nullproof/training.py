@@ -15,13 +15,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bins import at_microseconds
-from nullproof.building import label_codes
-from nullproof.columns import encode
+from nullproof.counting.building import label_codes
 from nullproof.errors import NullproofError
-from nullproof.readers import Table, open_rows, open_table
+from nullproof.reading.bins import at_microseconds
+from nullproof.reading.columns import encode
+from nullproof.reading.readers import Table, open_rows, open_table
+from nullproof.reading.tables import Changes, set_cells, set_rows
 from nullproof.schema import Feature, Schema, text
-from nullproof.tables import Changes, set_cells, set_rows
 
 
 @dataclass(frozen=True)

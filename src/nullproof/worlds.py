@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.columns import encode_set
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.model import Alpha, Model, Prior
 from nullproof.points import Points
+from nullproof.reading.columns import encode_set
 from nullproof.schema import Feature
 from nullproof.support import dominates, point_counts, verdicts, worst_completion
 from nullproof.training import TrainingTable, decode

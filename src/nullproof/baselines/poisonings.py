@@ -154,7 +154,7 @@ def _complete(table: CodedTable, point: Any) -> list[list[int]]:
     if (table.codes < 0).any():
         raise NullproofError(
             "the table has missing cells, but the paper poisons complete tables; "
-            "nullproof.radii and nullproof.poison take incomplete ones"
+            "nullproof.blanking.radii and nullproof.poison take incomplete ones"
         )
     points = checked_points(table, point)
     if len(points) != 1:

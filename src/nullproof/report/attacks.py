@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.attack import Attack
+from nullproof.blanking.attack import Attack
 
 SHOWN = 20
 

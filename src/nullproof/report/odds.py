@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.index import CountIndex
-from nullproof.odds import Odds
+from nullproof.odds.odds import Odds
 from nullproof.report.terminal import SHOWN, tell_of_more
 
 _LABELS = 6

@@ -10,8 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nullproof.blanking.radii import Radii
 from nullproof.index import CountIndex
-from nullproof.radii import Radii
 from nullproof.report.terminal import SHOWN, tell_of_more
 
 _BARS = 8

@@ -1,0 +1,1 @@
+"""How few training cells break one point, or many at once."""

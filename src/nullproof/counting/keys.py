@@ -1,0 +1,223 @@
+"""What a lazy column is grouped by where it is, and what comes back from there as a column.
+
+Only comparisons, casts to numbers and ``CASE`` are asked of an engine. Texts of numbers and dates are
+made here, since every engine writes them in its own way.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.reading.bins import MISSING, at_microseconds, microseconds
+from nullproof.reading.columns import Column
+from nullproof.reading.readers import NUMBER, read_series
+from nullproof.schema import Kind
+
+_WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+_HUGE = (nw.UInt64, nw.Int128, nw.UInt128)
+_REAL = (nw.Float32, nw.Float64, nw.Decimal)
+_TEXT = (nw.String, nw.Categorical, nw.Enum)
+
+
+@dataclass(frozen=True)
+class LazyColumn:
+    """A column of a lazy table: its name and type there, and which of its values mean missing."""
+
+    name: str
+    dtype: Any
+    kind: Kind
+    spellings: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    engine: str = ""
+
+    @property
+    def steps(self) -> float:
+        """How far two neighbouring values are at least apart on the number line; 0 if not known."""
+        if self.dtype == nw.Date:
+            return 86_400_000_000.0
+        return 1.0 if self.dtype in _WHOLE else 0.0
+
+    @property
+    def number(self) -> nw.Expr:
+        """The cells as numbers, or as the dates they are."""
+        column = nw.col(self.name)
+        if self.kind == "date" or self.dtype == nw.Float64:
+            return column
+        return column.cast(nw.Float64)
+
+    @property
+    def known(self) -> nw.Expr:
+        """Which cells are not missing; spellings among texts are looked for among the groups."""
+        known = ~nw.col(self.name).is_null()
+        if self.kind == "number":
+            if self.dtype in _REAL:
+                known = known & ~self.number.is_nan()
+            for spelling in self.spellings:
+                if NUMBER.fullmatch(spelling):
+                    known = known & (self.number != self._rounded(float(spelling)))
+        return known
+
+    @property
+    def finite(self) -> nw.Expr:
+        """Which cells have a place among the edges of bins."""
+        if self.kind == "number" and self.dtype in _REAL:
+            return self.known & self.number.is_finite()
+        return self.known
+
+    def _rounded(self, number: float) -> float:
+        return float(np.float32(number)) if self.dtype == nw.Float32 else number
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a column is grouped by, and the type of that: keys of one type share a query.
+
+    ``with_holes`` tells that missing cells have a group of their own, null or -1, so that no query
+    for the rows of each label is needed.
+    """
+
+    column: LazyColumn
+    value: nw.Expr
+    type: Any
+    edges: tuple[float, ...] = ()
+    with_holes: bool = False
+
+
+def lazy_column(
+    frame: nw.LazyFrame[Any], name: str, dtype: Any, missing: Collection[str]
+) -> LazyColumn:
+    """Look at the type of a column, and refuse what cannot be counted where it is."""
+    engine = frame.implementation.name.lower()
+    categories: tuple[str, ...] = ()
+    if dtype == nw.Enum:
+        categories = tuple(dtype.categories)
+    elif dtype == nw.Categorical and frame.implementation.is_dask():
+        native = frame.to_native()[name]
+        if native.cat.known:
+            categories = tuple(str(value) for value in native.cat.categories)
+    return LazyColumn(name, dtype, _kind(name, dtype, engine), tuple(missing), categories, engine)
+
+
+def _kind(name: str, dtype: Any, engine: str) -> Kind:
+    if dtype in _WHOLE or dtype in _HUGE or dtype in _REAL:
+        return "number"
+    if dtype == nw.Date or dtype == nw.Datetime:
+        return "date"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype in _TEXT or dtype == nw.Time:
+        return "category"
+    raise NullproofError(
+        f"column {name!r} has type {dtype}, which cannot be counted in {engine}; "
+        "cast it to text, numbers or dates there, or leave it out with ignore"
+    )
+
+
+def value_key(column: LazyColumn) -> Key:
+    """Group by the values themselves."""
+    cell = nw.col(column.name)
+    if column.kind == "boolean":
+        return Key(column, _or_hole(column, _one_if(cell)), nw.Int64, with_holes=True)
+    if column.kind == "date" or column.dtype == nw.Time:
+        return Key(column, cell, column.dtype)
+    if column.dtype in _WHOLE:
+        return Key(column, cell.cast(nw.Int64), nw.Int64)
+    if column.kind == "number" and column.dtype != nw.UInt64:
+        return Key(column, column.number, nw.Float64)
+    text = cell if column.dtype == nw.String else cell.cast(nw.String)
+    return Key(column, text, nw.String, with_holes=True)
+
+
+def bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:
+    """Group by the number of inner edges not above the cell, as `nullproof.reading.bins.bin_codes` does."""
+    steps = [_one_if(column.number >= _literal(column, edge)) for edge in edges[1:-1]]
+    total = steps[0] if steps else nw.lit(0)
+    for step in steps[1:]:
+        total = total + step
+    return Key(column, _or_hole(column, total), nw.Int64, tuple(edges), with_holes=True)
+
+
+def _one_if(condition: nw.Expr) -> nw.Expr:
+    # Postgres casts no boolean to a number.
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
+
+
+def _or_hole(column: LazyColumn, code: nw.Expr) -> nw.Expr:
+    return nw.when(column.known).then(code).otherwise(nw.lit(MISSING)).cast(nw.Int64)
+
+
+def _literal(column: LazyColumn, edge: float) -> Any:
+    """An edge in the type of the column; dates have whole microseconds, so the next one will do."""
+    if column.kind == "number":
+        return edge
+    when = at_microseconds(math.ceil(edge))
+    if column.dtype == nw.Date:
+        day = when.date()
+        return nw.lit(day if dt.datetime.combine(day, dt.time()) == when else day + dt.timedelta(1))
+    if column.dtype.time_zone is not None:
+        return nw.lit(when.replace(tzinfo=dt.UTC))
+    if column.engine.startswith("pyspark"):
+        # Spark takes a plain time stamp to be in the session's time zone.
+        return nw.lit(when.isoformat(sep=" ")).cast(nw.Datetime("us"))
+    return nw.lit(when)
+
+
+def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Bring a small result here."""
+    return frame.collect("polars")
+
+
+def number_of(found: Any) -> float:
+    """A least or greatest value, as it came from an engine, on the number line of bins."""
+    if found is None:
+        return math.nan
+    return microseconds(found) if isinstance(found, dt.date) else float(found)
+
+
+def numbers_of(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """Many of them."""
+    if series.dtype == nw.Date or series.dtype == nw.Datetime:
+        found = read_series(series, (), retype=False).numbers
+        assert found is not None
+        return found.astype(np.float64)
+    return series.cast(nw.Float64).to_numpy()
+
+
+def column_of(key: Key, values: nw.Series[Any], *, has_null: bool, retype: bool) -> Column:
+    """The groups of a column as a column of their own, read as the same cells in memory would be.
+
+    Parameters
+    ----------
+    has_null
+        Whether the column has null cells: integers with nulls are read as floats.
+    retype
+        Whether the column comes from a text file.
+    """
+    column = key.column
+    if column.kind == "boolean":
+        codes = values.to_numpy().astype(np.int8)
+        return Column(column.name, "boolean", codes=codes, values=("false", "true"))
+    if column.dtype == nw.UInt64:
+        whole = np.array([int(cell) for cell in values.to_list()], dtype=np.uint64)
+        return Column(
+            column.name, "number", numbers=whole.astype(np.float64) if has_null else whole
+        )
+    if column.kind == "number":
+        numbers = values.to_numpy()
+        return Column(
+            column.name, "number", numbers=numbers.astype(np.float64) if has_null else numbers
+        )
+    if column.categories:
+        values = values.cast(nw.Enum(column.categories))
+    read = read_series(values, column.spellings, retype=retype)
+    read.name = column.name
+    return read

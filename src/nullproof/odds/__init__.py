@@ -1,0 +1,1 @@
+"""How likely each label is, how many worlds predict it, what a random world looks like."""

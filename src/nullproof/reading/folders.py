@@ -1,0 +1,138 @@
+"""Files that DuckDB counts where they are: patterns, folders (hive-partitioned too), a memory limit."""
+
+from __future__ import annotations
+
+import glob
+import tempfile
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nullproof.errors import NullproofError, missing_extra
+from nullproof.reading.files import TEXT_MISSING
+
+_PARQUET = (".parquet", ".pq")
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
+_PACKED = (".gz", ".zst")
+_TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
+
+
+def is_many(path: str | Path) -> bool:
+    """Whether a path is a folder or a pattern rather than one file."""
+    return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+
+
+@contextmanager
+def duckdb_files(
+    path: str | Path,
+    *,
+    missing: Collection[str] = (),
+    as_text: Collection[str] = (),
+    memory_limit: str | None = None,
+) -> Iterator[tuple[Any, bool]]:
+    """Open files as a DuckDB relation, and say whether they are text.
+
+    Parameters
+    ----------
+    path
+        A file, a folder or a pattern; folders like ``year=2024`` become columns.
+    as_text
+        Columns of text files to keep as they are written.
+    memory_limit
+        As DuckDB writes it, e.g. ``"1GB"``; what does not fit goes to a temporary folder.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise missing_extra("counting a folder or a pattern of files", "duckdb") from None
+    pattern, is_text = _pattern(path)
+    hive = is_many(path)
+    with tempfile.TemporaryDirectory(prefix="nullproof-") as spill:
+        settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": "false"}
+        if memory_limit is not None:
+            settings["memory_limit"] = memory_limit
+        try:
+            with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
+                if is_text:
+                    yield _text_files(connection, pattern, missing, as_text, hive), True
+                else:
+                    yield (
+                        connection.read_parquet(
+                            pattern, union_by_name=True, hive_partitioning=hive
+                        ),
+                        False,
+                    )
+        except duckdb.Error as problem:
+            message = str(problem).strip().partition("\n")[0][:300]
+            raise NullproofError(f"DuckDB cannot count {path}: {message}") from problem
+
+
+def _pattern(path: str | Path) -> tuple[str, bool]:
+    """The pattern of the files, and whether they are text."""
+    if Path(path).is_dir():
+        names = {_suffix(p): p for p in sorted(Path(path).rglob("*")) if p.is_file()}
+        kinds = [suffix for suffix in names if _bare(suffix) in (*_PARQUET, *_TEXT)]
+        if len(kinds) != 1:
+            came = f"{' and '.join(sorted(kinds))} files" if kinds else "no CSV or Parquet files"
+            raise NullproofError(f"the folder {path} holds {came}; give one kind by a pattern")
+        return f"{glob.escape(str(path))}/**/*{kinds[0]}", _bare(kinds[0]) in _TEXT
+    found = _fitting(str(path)) if is_many(path) else [str(path)]
+    if not found or not Path(found[0]).exists():
+        raise NullproofError(f"no file fits {path}; check the path")
+    suffixes = {_bare(_suffix(Path(name))) for name in found}
+    if suffixes <= {*_PARQUET}:
+        return str(path), False
+    if suffixes <= {*_TEXT}:
+        return str(path), True
+    raise NullproofError(
+        f"DuckDB counts CSV, TSV and Parquet files, not {' and '.join(sorted(suffixes))}; "
+        "give files of one of those kinds"
+    )
+
+
+def _fitting(pattern: str) -> list[str]:
+    return sorted(glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
+
+
+def _suffix(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        return "".join(suffixes[-2:])
+    return suffixes[-1] if suffixes else ""
+
+
+def _bare(suffix: str) -> str:
+    for packed in _PACKED:
+        suffix = suffix.removesuffix(packed)
+    return suffix
+
+
+def _text_files(
+    connection: Any,
+    pattern: str,
+    missing: Collection[str],
+    as_text: Collection[str],
+    hive: bool,
+) -> Any:
+    """Let DuckDB find the types, of those only that it reads as this package does.
+
+    What it leaves as text is read like any text file, from its distinct values. The cells go to a
+    table on disk, by columns: text would be parsed again for every column that is counted.
+    """
+    options: dict[str, Any] = {
+        "header": True,
+        "na_values": sorted({*TEXT_MISSING, *missing}),
+        "date_format": "%Y-%m-%d",
+        "timestamp_format": "%Y-%m-%d %H:%M:%S",
+        "auto_type_candidates": list(_TYPES),
+        "union_by_name": True,
+        "hive_partitioning": hive,
+        "sample_size": -1,
+    }
+    if _bare(pattern.lower()).endswith((".tsv", ".tab")):
+        options["delimiter"] = "\t"
+    header = connection.read_csv(pattern, **{**options, "sample_size": 1}).columns
+    kept = {name: "VARCHAR" for name in as_text if name in header}
+    connection.read_csv(pattern, **options, dtype=kept).create("cells")
+    return connection.table("cells")
