@@ -15,8 +15,8 @@ import pytest
 from commands import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, arguments, certify, cli
-from nullproof.report import demo, files
-from nullproof.report.terminal import SHOWN
+from nullproof.reporting import demo, files
+from nullproof.reporting.terminal import SHOWN
 
 
 def expected_document(train: Path, points: Any) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import pytest
 from commands import CERTIFY, TRAIN, Runner, one_line
 
 from nullproof import cli
-from nullproof.report import files
+from nullproof.reporting import files
 
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty; give a table with a header row"),

@@ -33,7 +33,7 @@ from nullproof.odds.counting_worlds import count_worlds
 from nullproof.odds.filling import Cells, Filling, Open, count_of
 from nullproof.odds.odds import Odds, label_odds
 from nullproof.odds.sampling import sampled_odds
-from nullproof.report import odds as report
+from nullproof.reporting import odds as report
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

@@ -183,7 +183,7 @@ class Request:
         show: Callable[[Console], None],
     ) -> None:
         """Give the result as asked: into a file, as JSON, or to be looked at."""
-        from nullproof.report.files import to_json, write_result
+        from nullproof.reporting.files import to_json, write_result
 
         if self.output is not None:
             write_result(self.output, columns(), document())
@@ -204,7 +204,7 @@ class Request:
         }
 
     def _refuse_output(self) -> None:
-        from nullproof.report.files import FORMATS
+        from nullproof.reporting.files import FORMATS
 
         number(self.alpha)
         if self.output is None:

@@ -51,7 +51,7 @@ def demo() -> None:
 
     [bold]Example:[/] nullproof demo
     """
-    from nullproof.report.demo import show_demo
+    from nullproof.reporting.demo import show_demo
 
     show_demo(console())
 
@@ -63,7 +63,7 @@ def certify(request: Request, check: Check = False) -> None:
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
     """
     from nullproof.decision import certify as decide
-    from nullproof.report import certificates
+    from nullproof.reporting import certificates
 
     with working("reading and counting"):
         index, points = request.load()
@@ -85,7 +85,7 @@ def radius(request: Request, check: Check = False) -> None:
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
     from nullproof.blanking.radii import radii
-    from nullproof.report import radii as report
+    from nullproof.reporting import radii as report
 
     with working("reading and counting"):
         index, points = request.load()
@@ -117,8 +117,8 @@ def poison(
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
     from nullproof.blanking.poisoning import poison as attack_on
-    from nullproof.report import attacks
-    from nullproof.report.files import to_json
+    from nullproof.reporting import attacks
+    from nullproof.reporting.files import to_json
 
     if request.test is None:
         raise NullproofError("no points to attack were named; give TEST after TRAIN")
@@ -163,7 +163,7 @@ def odds(
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """
     from nullproof.odds.odds import label_odds
-    from nullproof.report import odds as report
+    from nullproof.reporting import odds as report
 
     with working("reading and counting"):
         index, points = request.load()

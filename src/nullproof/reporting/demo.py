@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nullproof.decision import Certificates, certify
 from nullproof.index import CountIndex
-from nullproof.report.certificates import headline, intervals, table
+from nullproof.reporting.certificates import headline, intervals, table
 from nullproof.worlds import World, witness
 
 LABEL = "churn"

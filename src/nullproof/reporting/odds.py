@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nullproof.index import CountIndex
 from nullproof.odds.odds import Odds
-from nullproof.report.terminal import SHOWN, tell_of_more
+from nullproof.reporting.terminal import SHOWN, tell_of_more
 
 _LABELS = 6
 _SURE = 0.99

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from nullproof.decision import Certificates
 from nullproof.index import CountIndex
-from nullproof.report.terminal import SHOWN, tell_of_more
+from nullproof.reporting.terminal import SHOWN, tell_of_more
 
 
 def document(index: CountIndex, result: Certificates) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from nullproof.blanking.radii import Radii
 from nullproof.index import CountIndex
-from nullproof.report.terminal import SHOWN, tell_of_more
+from nullproof.reporting.terminal import SHOWN, tell_of_more
 
 _BARS = 8
 
