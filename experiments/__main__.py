@@ -13,7 +13,17 @@ from pathlib import Path
 from experiments.measuring import machine
 from nullproof.errors import NullproofError, NullproofWarning
 
-NAMES = ("speed", "decision", "engines", "estimator", "joint", "odds", "radius")
+NAMES = (
+    "speed",
+    "cleaning",
+    "decision",
+    "engines",
+    "estimator",
+    "joint",
+    "odds",
+    "radius",
+    "report",
+)
 FOLDER_NAMES = ("paper",)
 
 

@@ -32,13 +32,16 @@ make_environment() {
     cp "$source" "$folder/.ready"
 }
 
-# Java and Postgres are for the tests of Spark and of SQL databases, which skip without them.
+# Java, Postgres and Chromium are for the tests of Spark, of SQL databases and of what a browser shows,
+# which skip without them.
 install_system_parts() {
     wanted=
     command -v java >/dev/null 2>&1 || wanted="$wanted openjdk-17-jre-headless"
     ls /usr/lib/postgresql/*/bin/postgres >/dev/null 2>&1 || wanted="$wanted postgresql"
+    command -v chromium >/dev/null 2>&1 || command -v chromium-browser >/dev/null 2>&1 ||
+        command -v google-chrome >/dev/null 2>&1 || wanted="$wanted chromium"
     [ -n "$wanted" ] && [ "$(id -u)" = 0 ] && command -v apt-get >/dev/null 2>&1 || return 0
-    echo "installing$wanted for the tests of Spark and SQL …" >&2
+    echo "installing$wanted for the tests that need them …" >&2
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -qq -y $wanted; } >/dev/null 2>&1 ||
         echo "could not install$wanted; their tests will be skipped" >&2
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -27,7 +28,14 @@ def spark_table(session: Any, frame: pl.DataFrame, folder: Path) -> Any:
     third = -(-frame.height // 3)
     for part in range(3):
         frame.slice(part * third, third).write_parquet(path / f"{part}.parquet")
-    return session.read.parquet(str(path))
+    # Parquet has no durations: Spark would read whole numbers.
+    durations = {c for c, dtype in frame.schema.items() if dtype == pl.Duration}
+    return session.read.parquet(str(path)).selectExpr(
+        *(
+            f"make_dt_interval(0, 0, 0, `{c}` / 1000000) AS `{c}`" if c in durations else f"`{c}`"
+            for c in frame.columns
+        )
+    )
 
 
 @contextmanager
@@ -47,6 +55,7 @@ def spark_session() -> Iterator[Any]:
         "spark.sql.adaptive.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
         "spark.log.level": "ERROR",
+        **_connect_settings(),
     }
     builder = sql.SparkSession.builder.master("local[2]").appName("nullproof")
     for name, value in settings.items():
@@ -56,6 +65,42 @@ def spark_session() -> Iterator[Any]:
         yield session
     finally:
         session.stop()
+
+
+def _connect_settings() -> dict[str, str]:
+    """Let the session also serve Spark Connect, if its jar is there: it has been since Spark 4."""
+    import pyspark
+
+    if not [*Path(pyspark.__file__).with_name("jars").glob("spark-connect_*.jar")]:
+        return {}
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    return {
+        "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+        "spark.connect.grpc.binding.address": "127.0.0.1",
+        "spark.connect.grpc.binding.port": str(port),
+    }
+
+
+@contextmanager
+def spark_connect() -> Iterator[Any]:
+    """Start a local Spark, and reach it by Spark Connect, as one reaches a remote one."""
+    pytest.importorskip("pyspark", reason="PySpark is not installed")
+    for part in ("grpc", "grpc_status", "google.rpc", "zstandard"):
+        pytest.importorskip(part, reason=f"Spark Connect needs {part}: install pyspark[connect]")
+    with spark_session() as session:
+        port = session.conf.get("spark.connect.grpc.binding.port", None)
+        if port is None:
+            pytest.skip("this PySpark brings no server for Spark Connect")
+        from pyspark.sql.connect.session import SparkSession
+
+        remote = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
+        remote.conf.set("spark.sql.session.timeZone", "America/New_York")
+        try:
+            yield remote
+        finally:
+            remote.client.close()
 
 
 @contextmanager
@@ -139,5 +184,18 @@ def _stop(data: Path) -> None:
 
 
 def postgres_table(connection: Any, frame: pl.DataFrame) -> Any:
-    """Copy a table to Postgres."""
-    return connection.create_table(f"cells_{next(_NUMBERS)}", frame.to_arrow())
+    """Copy a table to Postgres; ibis creates no columns of intervals and JSON, so they come later."""
+    name = f"cells_{next(_NUMBERS)}"
+    sent = frame.with_columns(
+        pl.col(pl.Duration).dt.total_microseconds(),
+        *(pl.col(c).struct.json_encode() for c, t in frame.schema.items() if t == pl.Struct),
+    )
+    connection.create_table(name, sent.to_arrow())
+    for column, dtype in frame.schema.items():
+        made = {
+            pl.Duration: f"""interval USING "{column}" * interval '1 microsecond'""",
+            pl.Struct: f"""jsonb USING "{column}"::jsonb""",
+        }.get(dtype.base_type())
+        if made is not None:
+            connection.raw_sql(f'ALTER TABLE {name} ALTER COLUMN "{column}" TYPE {made}').close()
+    return connection.table(name)

@@ -6,12 +6,21 @@ every other label's greatest (THEORY.md, T1 and T2).
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import combinations
+from math import lcm, prod
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 Cell = frozenset[int]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+# How many cells of each sort (label, feature, candidates) are blanked, one entry per way to blank.
+Blanked = dict[tuple[int, int, Cell], Ints]
 
 
 class Table(NamedTuple):
@@ -60,3 +69,65 @@ def fewest_cells(table: Table) -> int | None:
             if not any(robust(table, rows, point) for point in table.points):
                 return size
     return None
+
+
+def fewest_by_counts(table: Table, limit: int = 2_000_000) -> int | None:
+    """Return the same as `fewest_cells` on larger tables, by trying all counts per sort of cell.
+
+    Cells of one label and feature with the same candidates do the same, so how many of each sort
+    are blanked is all that matters. Supports are compared as whole numbers over one denominator.
+    Raises ValueError if there are more than ``limit`` ways to try, or numbers grow too large.
+    """
+    sorts = Counter(
+        (label, j, cell)
+        for row, label in zip(table.rows, table.labels, strict=True)
+        for j, cell in enumerate(row)
+        if cell != table.domains[j]
+    )
+    if prod(n + 1 for n in sorts.values()) > limit:
+        raise ValueError("too many ways to blank cells")
+    axes = [np.arange(n + 1) for n in sorts.values()]
+    grid = np.meshgrid(*axes, indexing="ij") if axes else [np.zeros(1, dtype=np.int64)]
+    blanked = dict(zip(sorts, (axis.ravel() for axis in grid), strict=False))
+    n_cells = sum(blanked.values(), np.zeros(grid[0].size, dtype=np.int64))
+    done = np.ones(len(n_cells), dtype=bool)
+    for point in table.points:
+        done &= ~_robust_after(table, blanked, point)
+    return int(n_cells[done].min()) if done.any() else None
+
+
+def _robust_after(table: Table, blanked: Blanked, point: tuple[int, ...]) -> Bools:
+    """Tell for each way to blank whether one label still wins at ``point`` in every world."""
+    bounds = [_bounds_after(table, blanked, point, label) for label in range(table.m)]
+    robust = np.zeros(len(bounds[0][0]), dtype=bool)
+    for i, (low, _) in enumerate(bounds):
+        ahead = np.ones(len(low), dtype=bool)
+        for k, (_, high) in enumerate(bounds):
+            ahead &= (low > high) | (k == i)
+        robust |= ahead
+    return robust
+
+
+def _bounds_after(
+    table: Table, blanked: Blanked, point: tuple[int, ...], label: int
+) -> tuple[Ints, Ints]:
+    """Return the least and the greatest support of ``label``, times one number for all labels."""
+    top, bottom = table.alpha.numerator, table.alpha.denominator
+    totals = [table.labels.count(i) for i in range(table.m)]
+    below = [prod(bottom * n + top * len(dom) for dom in table.domains) for n in totals]
+    whole = lcm(*(number for number in below if number))
+    share = totals[label] * whole // below[label] if below[label] else 0
+    if share * prod([bottom * max(totals) + top] * len(point)) >= 2**63:
+        raise ValueError("supports too large for 64 bits")
+    size = next((len(count) for count in blanked.values()), 1)
+    low = high = np.full(size, share, dtype=np.int64)
+    for j, value in enumerate(point):
+        mine = [row[j] for row, i in zip(table.rows, table.labels, strict=True) if i == label]
+        certain = np.full(size, sum(cell == {value} for cell in mine))
+        possible = np.full(size, sum(value in cell for cell in mine))
+        for (i, feature, cell), count in blanked.items():
+            if (i, feature) == (label, j) and value in table.domains[j]:
+                certain = certain - count * (cell == {value})
+                possible = possible + count * (value not in cell)
+        low, high = low * (bottom * certain + top), high * (bottom * possible + top)
+    return low, high

@@ -66,3 +66,23 @@ def table_counts(table: Table) -> Counts:
         alpha=alpha,
         sets=[CandidateCells(i, j, cell, n) for (i, j, cell), n in sets.items()],
     )
+
+
+def larger_table(rng: np.random.Generator, *, dirty: bool) -> Table:
+    """Return a table of up to 56 cells whose values lean on the label."""
+    n, d, m = int(rng.integers(6, 15)), int(rng.integers(2, 5)), int(rng.integers(2, 4))
+    sizes = rng.integers(2, 4, d).tolist()
+    skew, lean = rng.random() * 0.6, rng.random()
+    labels = [int(rng.integers(m)) if rng.random() > skew else 0 for _ in range(n)]
+    rows = []
+    for label in labels:
+        row = []
+        for size in sizes:
+            value = label % size if rng.random() < lean else int(rng.integers(size))
+            others = np.flatnonzero(rng.random(size) < 0.5) if dirty and rng.random() < 0.1 else ()
+            row.append(frozenset([value, *map(int, others)]))
+        rows.append(tuple(row))
+    n_points = int(rng.integers(2, 6))
+    points = [tuple(int(rng.integers(size)) for size in sizes) for _ in range(n_points)]
+    alpha = [Fraction(0), Fraction(0), Fraction(1), Fraction(1, 2)][int(rng.integers(4))]
+    return Table(rows, labels, m, [frozenset(range(size)) for size in sizes], points, alpha)

@@ -9,17 +9,19 @@ import pytest
 
 import nullproof
 
-HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly"}
+HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly", "altair"}
 PUBLIC = [
     "CertifiedNB",
     "CountIndex",
     "NullproofError",
     "NullproofWarning",
     "certify",
+    "cleaning_plan",
     "inject_missing",
     "label_odds",
     "poison",
     "radius",
+    "report",
     "witness",
 ]
 

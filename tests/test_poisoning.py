@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from joint_oracle import Table, fewest_cells
+from joint_oracle import Table, fewest_by_counts
 from joint_tables import random_table
 
 from nullproof.blanking.poisoning import poison
@@ -41,7 +41,7 @@ def test_the_bounds_enclose_the_optimum(block: int) -> None:
         table = random_table(rng, int(rng.integers(2, 5)), dirty=seed % 2 == 1)
         if len({*table.labels}) < table.m:
             continue
-        index, want = index_of(table), fewest_cells(table)
+        index, want = index_of(table), fewest_by_counts(table)
         if want is None:
             with pytest.raises(NullproofError, match="no attack can break"):
                 poison(index, table.points, alpha=table.alpha, steps=1)

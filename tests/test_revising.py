@@ -52,6 +52,25 @@ def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     assert isinstance(whole.known[0], eager.SparseCounts)
     assert whole.remove(rows[50:], labels[50:]) == part
     assert part.update(rows[50:], labels[50:]) == whole
+    assert part.remove(rows[:50], labels[:50]).update(rows, labels) == whole
+    blanked = whole.blanked([(0, 0, (whole.schema.features[0].codes["id5"],), 1)])
+    holes = [(None,) if row == ("id5",) else row for row in rows]
+    assert blanked == CountIndex.from_rows(holes, labels, like=whole)
+    assert blanked.fill("x0", "id5", "0") == whole
+    with pytest.raises(NullproofError, match="a cell in column 'x0' that is not counted"):
+        part.remove(rows[50:51], labels[50:51])
+
+
+def test_what_does_not_change_is_shared() -> None:
+    """Counts of features without a changed cell are not copied; those of others are."""
+    before = index()
+    for after in (
+        before.update([(None, "x")], ["yes"]),
+        before.fill("x1", "x", "yes"),
+        before.blanked([(0, 1, (1,), 1)]),
+    ):
+        assert after.known[0] is before.known[0]
+        assert not np.shares_memory(after.known[1], before.known[1])
 
 
 def test_tables_and_single_rows_are_taken() -> None:

@@ -10,6 +10,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from nullproof.blanking.poisoning import poison as poison
     from nullproof.blanking.radii import radius as radius
+    from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.decision import certify as certify
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from nullproof.index import CountIndex as CountIndex
     from nullproof.injection import inject_missing as inject_missing
     from nullproof.odds.odds import label_odds as label_odds
+    from nullproof.reporting.report import report as report
     from nullproof.worlds import witness as witness
 
 _HOMES = {
@@ -25,10 +27,12 @@ _HOMES = {
     "NullproofError": "errors",
     "NullproofWarning": "errors",
     "certify": "decision",
+    "cleaning_plan": "cleaning.plan",
     "inject_missing": "injection",
     "label_odds": "odds.odds",
     "poison": "blanking.poisoning",
     "radius": "blanking.radii",
+    "report": "reporting.report",
     "witness": "worlds",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from fractions import Fraction
@@ -81,11 +81,15 @@ class Request:
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .json."),
     ] = None
 
-    def load(self) -> tuple[CountIndex, Any]:
-        """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
+    def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Any]:
+        """Read and count TRAIN; the points are TEST, or the rows of TRAIN.
+
+        ``endings`` are those that the file of the answer may have, by default those of tables; none
+        means any.
+        """
         from nullproof.index import CountIndex
 
-        self._refuse_output()
+        self._refuse_output(endings)
         if self.train == self.test == "-":
             raise NullproofError(
                 "TRAIN and TEST are both standard input; give one of them as a file"
@@ -203,15 +207,16 @@ class Request:
             "ignore": tuple(self.ignore or ()),
         }
 
-    def _refuse_output(self) -> None:
+    def _refuse_output(self, endings: Collection[str] | None) -> None:
         from nullproof.reporting.files import FORMATS
 
         number(self.alpha)
         if self.output is None:
             return
-        if self.output.suffix not in FORMATS:
+        endings = FORMATS if endings is None else endings
+        if endings and self.output.suffix not in endings:
             raise NullproofError(
-                f"-o {self.output} names no format by its ending; end it in {', '.join(FORMATS)}"
+                f"-o {self.output} names no format by its ending; end it in {', '.join(endings)}"
             )
         if not self.output.parent.is_dir():
             raise NullproofError(

@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from nullproof import __version__
-from nullproof.arguments import Request, command, console, echo, working
+from nullproof.arguments import Request, command, console, echo, number, working
 from nullproof.errors import NullproofError, NullproofWarning
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from nullproof.blanking.attack import Attack
 
 app = typer.Typer(
@@ -177,6 +179,106 @@ def odds(
 
 
 @command(app)
+def report(
+    request: Request,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
+    ] = None,
+) -> None:
+    """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
+
+    [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
+    """
+    from nullproof.reporting.report import FORMATS, format_of
+    from nullproof.reporting.report import report as tell_of
+
+    if form is None:
+        form = "json" if request.as_json else "md"
+        if request.output is not None:
+            form = format_of(request.output)
+    if form not in FORMATS:
+        raise NullproofError(f"--format is {form!r}; give html, md or json")
+    with working("reading and counting"):
+        index, points = request.load(endings=())
+    with working("telling the story") as say:
+        told = tell_of(
+            index,
+            points,
+            on_progress=lambda what, share: say(f"{what} ({share:.0%})"),
+            **request.model(index),
+        )
+        if request.output is not None:
+            told.save(request.output, form)
+    if request.output is None:
+        echo(told.written(form).rstrip("\n"))
+    elif request.as_json:
+        echo(told.json())
+
+
+@command(app)
+def clean(
+    request: Request,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", metavar="P", help="Odds that settle a point; 1 is certain."),
+    ] = 1.0,
+    cells: Annotated[
+        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
+    ] = "uniform",
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option("--cost", metavar="COL=N", help="Cost of a cell of a column; repeatable."),
+    ] = None,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option("--answers", metavar="FILE", help="A worksheet, filled in; repeatable."),
+    ] = None,
+    repaired: Annotated[
+        Path | None,
+        typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
+    ] = None,
+) -> None:
+    """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
+
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
+    """
+    from nullproof.reporting import plans
+    from nullproof.reporting.files import to_json, write_result
+
+    if repaired is not None and (not answers or repaired.suffix not in _TABLES):
+        raise NullproofError(
+            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(_TABLES)}"
+        )
+    _refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
+    with working("reading and counting"):
+        index, points = request.load(endings=(".csv", ".json"))
+    options = {
+        "confidence": confidence,
+        "cells": cells,
+        "costs": _costs(cost),
+        **request.model(index),
+    }
+    with working("planning"):
+        work = plans.Work(index, points, lambda: request.table, options)
+        brought = work.take(answers or [])
+        plan = work.plan(budget)
+    if repaired is not None:
+        _write_changed(request, work.changes, repaired)
+    if request.output is not None and request.output.suffix == ".csv":
+        typer.echo(f"{work.write_worksheet(request.output, plan):,} cells to fill in", err=True)
+    elif request.output is not None:
+        write_result(request.output, plan.columns(), plans.document(plan, brought))
+    if request.as_json:
+        echo(to_json(plans.document(plan, brought)))
+    elif request.output is None:
+        plans.show(console(), plan, brought)
+
+
+@command(app)
 def index(request: Request) -> None:
     """Count TRAIN and save the counts; the file can be TRAIN of every other command.
 
@@ -190,13 +292,78 @@ def index(request: Request) -> None:
     typer.echo(repr(counted), err=True)
 
 
+@app.command()
+def serve(
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="Port; 0 for any free one.")
+    ] = 8321,
+    host: Annotated[
+        str, typer.Option("--host", metavar="H", help="Address to listen on.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="HOST", help="A name the server is reached by; repeatable."),
+    ] = None,
+    max_upload: Annotated[
+        int, typer.Option("--max-upload", metavar="MB", min=1, help="Largest file.")
+    ] = 256,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", metavar="N", min=1, help="Most rows of a table.")
+    ] = 2_000_000,
+    browser: Annotated[
+        bool | None,
+        typer.Option("--browser/--no-browser", help="Open a browser; by default on a terminal."),
+    ] = None,
+) -> None:
+    """Serve a local page to explore a table in, with a JSON API; Ctrl-C ends it.
+
+    [bold]Example:[/] nullproof serve --port 8321
+    """
+    from nullproof.web.serving import serve as serve_page
+    from nullproof.web.settings import MEGABYTE, Settings
+
+    serve_page(
+        Settings(tuple(name or ()), max_upload=max_upload * MEGABYTE, max_rows=max_rows),
+        host=host,
+        port=port,
+        say=lambda address: echo(f"nullproof serves {address} (Ctrl-C ends it)"),
+        browser=sys.stdout.isatty() if browser is None else browser,
+    )
+
+
 def _progress(best: int, bound: int) -> str:
     gap = f", {best / bound - 1:.0%} apart" if bound else ""
     return f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
 
 
+def _costs(written: list[str] | None) -> dict[str, float]:
+    """Read COLUMN=NUMBER pairs."""
+    pairs = [entry.rpartition("=") for entry in written or ()]
+    for column, sign, cost in pairs:
+        if not sign or not column:
+            raise NullproofError(f"--cost is {cost!r}; give COLUMN=NUMBER")
+    return {column: float(number(cost)) for column, _, cost in pairs}
+
+
+def _refuse_overwriting(targets: Iterable[Path | None], read: Iterable[Any]) -> None:
+    """No file that is read is written over, and no file is written twice."""
+    taken = [Path(name).resolve() for name in read if name not in (None, "-")]
+    for path in targets:
+        if path is not None and path.resolve() in taken:
+            raise NullproofError(f"{path} is a file that is read or written; give another name")
+        taken += [] if path is None else [path.resolve()]
+
+
 def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:
-    """Write the table as it was read, text as it was written, with the attacked cells blank."""
+    """Write the table with the attacked cells blank."""
+    changes: dict[str, dict[int, Any]] = {}
+    for row, column in attack.cells(request.table):
+        changes.setdefault(column, {})[row] = None
+    _write_changed(request, changes, path)
+
+
+def _write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Path) -> None:
+    """Write the table as it was read, text as it was written, with some cells changed."""
     import narwhals as nw
 
     from nullproof.reading.files import read_file
@@ -204,14 +371,11 @@ def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:
     from nullproof.writing import write_whole
 
     table = request.table
-    changes: dict[str, dict[int, Any]] = {}
-    for row, column in attack.cells(table):
-        changes.setdefault(column, {})[row] = None
     frame = table.frame
     if request.train != "-":
         frame = nw.from_native(read_file(request.train, as_text=table.names)[0])
-    poisoned = set_cells(frame, changes)
-    write_whole(path, poisoned.write_csv if path.suffix == ".csv" else poisoned.write_parquet)
+    changed = set_cells(frame, changes)
+    write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)
 
 
 def main() -> None:

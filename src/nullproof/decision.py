@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.index import CountIndex
-from nullproof.markup import ROWS, shown_table
+from nullproof.markup import ROWS, shown_figure, shown_table
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.pictures import intervals
 from nullproof.reading.tables import native_frame
 from nullproof.support import verdicts
 
@@ -30,6 +31,9 @@ class Certificate:
     possible: tuple[Any, ...]
     min_log_support: dict[Any, float]
     max_log_support: dict[Any, float]
+
+    def _repr_html_(self) -> str:
+        return shown_figure(repr(self), _picture(self))
 
     def __repr__(self) -> str:
         if self.robust:
@@ -117,13 +121,35 @@ class Certificates:
             max_log_support=self.max_log_support[:ROWS],
         )
         columns = {"point": list(range(len(some))), **some.columns()}
-        return shown_table(self._headline(), columns, len(self))
+        listing = shown_table(self._headline(), columns, len(self))
+        return listing + "".join(
+            shown_figure(f"point {place}: {some[place]!r}", _picture(some[place]))
+            for place in some._telling()
+        )
+
+    def _telling(self) -> list[int]:
+        """The first robust point and the first that is not."""
+        robust = self.robust
+        found = [np.flatnonzero(robust == verdict)[:1].tolist() for verdict in (True, False)]
+        return sorted(found[0] + found[1])
 
     def __repr__(self) -> str:
         head = self._headline()
         return "\n".join([head, *(f"  {p}: {self[p]!r}" for p in range(min(len(self), 5)))]) + (
             "\n  …" if len(self) > 5 else ""
         )
+
+
+def _picture(one: Certificate) -> str:
+    """The support intervals of the strongest labels, possible ones first."""
+    high, low = one.max_log_support, one.min_log_support
+    order = sorted(high, key=lambda label: (label not in one.possible, -high[label]))[:ROWS]
+    return intervals(
+        [str(label) for label in order],
+        [low[label] for label in order],
+        [high[label] for label in order],
+        possible=[label in one.possible for label in order],
+    )
 
 
 @overload

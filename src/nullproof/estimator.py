@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from nullproof.blanking.attack import Attack
 from nullproof.blanking.poisoning import poison
 from nullproof.blanking.radii import radius
+from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.counting.building import Options, count_like, count_table, feature_names
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
@@ -191,6 +192,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         table = self._read(X, reset=False)
         return label_odds(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
+
+    def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
+        """Which missing training cells to fill first for these rows; options as for `cleaning_plan`."""
+        check_is_fitted(self)
+        table = self._read(X, reset=False)
+        return cleaning_plan(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

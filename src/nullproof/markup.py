@@ -1,4 +1,4 @@
-"""Small HTML for notebooks: a headline, then a readable table, never a wall of numbers."""
+"""Small HTML for notebooks: a headline, then a readable table or a picture, never a wall of numbers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,11 @@ def shown_table(headline: str, columns: Mapping[str, Sequence[Any]], n_rows: int
         f"<div><p><b>{escape(headline)}</b></p><table><thead><tr>{head}</tr></thead>"
         f"<tbody>{body}</tbody></table>{more}</div>"
     )
+
+
+def shown_figure(caption: str, picture: str) -> str:
+    """A picture, which is HTML already, below its caption, which is escaped."""
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{picture}</figure>"
 
 
 def _text(cell: Any) -> str:

@@ -85,7 +85,7 @@ class Model:
             logs: Floats = np.log(np.array([_float(share) for share in self.prior]))
         return logs
 
-    def log_terms(self, j: int, counts: NDArray[np.int64]) -> Floats:
+    def log_terms(self, j: int, counts: NDArray[np.int64] | Floats) -> Floats:
         """``log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""
         alpha = _float(self.alpha)
         size = self.index.label_counts + alpha * float(self.index.n_values[j])

@@ -68,7 +68,12 @@ class Points:
 
 
 def encode_points(schema: Schema, points: Any) -> Points:
-    """Encode a table, an array, rows, or one point, and tell of values outside their domain."""
+    """Encode a table, an array, rows, or one point, and tell of values outside their domain.
+
+    Points that are encoded already were told of then.
+    """
+    if isinstance(points, Points):
+        return points
     encoded = encode_quietly(schema, points)
     _warn_of_unseen(schema, encoded)
     return encoded

@@ -112,18 +112,30 @@ def witness(
             f"the point is robust: every world predicts {index.labels[possible[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    original = _known_cells(index, point, points)
+    return disagreeing(model, points, _known_cells(index, point, points))
+
+
+def disagreeing(model: Model, points: Points, cells: Sequence[Any]) -> tuple[World, World]:
+    """Two worlds that prove the only one of ``points``, which is not robust, to be so.
+
+    Parameters
+    ----------
+    cells
+        The point as it was given: known cells, sets of candidates, or None.
+    """
+    found = verdicts(model, points)
+    possible = np.flatnonzero(found.possible[0])
     start = [points.candidates(j, int(code))[0] for j, code in enumerate(points.codes[:, 0])]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
-    one = favouring(model, original, start, likely)
+    one = favouring(model, cells, start, likely)
     if len(one.winners) > 1:
         others = [i for i in possible if i != likely]
-        return one, favouring(model, original, start, int(others[0]))
-    winner = index.labels.index(one.winners[0])
+        return one, favouring(model, cells, start, int(others[0]))
+    winner = model.index.labels.index(one.winners[0])
     rivals = sorted((k for k in range(model.m) if k != winner), key=lambda k: -found.max_log[0, k])
     rival = next(k for k in rivals if not dominates(model, points, 0, winner, k))
     worst = worst_completion(model, points, 0, winner, rival)
-    return one, favouring(model, original, worst, rival)
+    return one, favouring(model, cells, worst, rival)
 
 
 def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int) -> World:

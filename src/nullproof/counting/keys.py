@@ -58,13 +58,16 @@ class LazyColumn:
     def known(self) -> nw.Expr:
         """Which cells are not missing; spellings among texts are looked for among the groups."""
         known = ~nw.col(self.name).is_null()
-        if self.kind == "number":
-            if self.dtype in _REAL:
-                known = known & ~self.number.is_nan()
-            for spelling in self.spellings:
-                if NUMBER.fullmatch(spelling):
-                    known = known & (self.number != self._rounded(float(spelling)))
+        if self.kind == "number" and self.dtype in _REAL:
+            known = known & ~self.number.is_nan()
+        for number in self._numbers_missing:
+            known = known & (self.number != number)
         return known
+
+    @property
+    def only_nulls(self) -> bool:
+        """Whether every cell that is not null is a finite value."""
+        return self.dtype not in _REAL and not self._numbers_missing
 
     @property
     def finite(self) -> nw.Expr:
@@ -73,8 +76,12 @@ class LazyColumn:
             return self.known & self.number.is_finite()
         return self.known
 
-    def _rounded(self, number: float) -> float:
-        return float(np.float32(number)) if self.dtype == nw.Float32 else number
+    @property
+    def _numbers_missing(self) -> list[float]:
+        if self.kind != "number":
+            return []
+        numbers = [float(spelling) for spelling in self.spellings if NUMBER.fullmatch(spelling)]
+        return [float(np.float32(n)) for n in numbers] if self.dtype == nw.Float32 else numbers
 
 
 @dataclass(frozen=True)

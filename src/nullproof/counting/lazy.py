@@ -1,7 +1,8 @@
 """Count a lazy table where it is: DuckDB, Spark, Dask, SQL databases, polars' own lazy frames.
 
-One group-by per column gives the number of rows of each label and value; those of one type are
-concatenated into one query. Numbers and dates are binned there, after one query for their extent. What
+The number of rows of each label and value of every column: columns of one type are concatenated, with
+the number of the column beside the cell, and grouped in one query. Numbers and dates are binned
+there, after one query for their extent. What
 comes back is as large as the index, and is read as the same cells in memory would be.
 """
 
@@ -185,7 +186,7 @@ class Counted:
     label_counts: Counts
     from_text: bool
 
-    @property
+    @cached_property
     def column(self) -> Column:
         """One cell per group."""
         has_null = int(self.groups.counts.sum()) < int(self.label_counts.sum())
@@ -262,23 +263,34 @@ def grouped(table: LazyTable, keys: Sequence[Key]) -> tuple[Groups, list[Groups]
     by_type: dict[str, list[nw.LazyFrame[Any]]] = {}
     for j, key in parts:
         cells = table.frame if key.with_holes else table.frame.filter(key.column.known)
-        counted = (
-            cells.select(label.value.alias("label"), key.value.alias("value"))
-            .group_by("label", "value")
-            .agg(nw.len().alias("count"))
-            .with_columns(nw.lit(j).cast(nw.Int32).alias("column"), nw.col("count").cast(nw.Int64))
+        cells = cells.select(
+            label.value.alias("label"),
+            key.value.alias("value"),
+            nw.lit(j, nw.Int32).alias("column"),
         )
-        by_type.setdefault(str(key.type), []).append(counted)
+        by_type.setdefault(str(key.type), []).append(cells)
     found: dict[int, Groups] = {}
     for frames in by_type.values():
         # One query at a time: their memory does not add up.
-        found.update(_split(collected(nw.concat(frames))))
+        found.update(_split(collected(_counted(frames))))
     if place not in found:
         raise NullproofError("the table has no rows; give at least one")
     return found[place], [
         _without_holes(key, found[j]) if j in found else _no_groups(key, found[place])
         for j, key in enumerate(keys)
     ]
+
+
+def _counted(frames: Sequence[nw.LazyFrame[Any]]) -> nw.LazyFrame[Any]:
+    """Count the cells of some columns, by one group-by where the engine does not copy them for it."""
+    if frames[0].implementation.is_polars() or frames[0].implementation.is_dask():
+        return nw.concat([_grouped_cells(cells) for cells in frames])
+    return _grouped_cells(nw.concat(frames))
+
+
+def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    groups = cells.group_by("column", "label", "value").agg(nw.len().alias("count"))
+    return groups.with_columns(nw.col("count").cast(nw.Int64))
 
 
 def _without_holes(key: Key, groups: Groups) -> Groups:

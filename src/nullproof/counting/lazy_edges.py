@@ -21,20 +21,21 @@ Extents = dict[str, tuple[float, float]]
 
 def extents_of(frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn]) -> Extents:
     """The least and the greatest finite value of each column, all in one query."""
-    return _least_and_greatest(frame, [(column, column.finite) for column in columns])
+    cells = [(column, None if column.only_nulls else column.finite) for column in columns]
+    return _least_and_greatest(frame, cells)
 
 
 def _least_and_greatest(
-    frame: nw.LazyFrame[Any], cells: Sequence[tuple[LazyColumn, nw.Expr]]
+    frame: nw.LazyFrame[Any], cells: Sequence[tuple[LazyColumn, nw.Expr | None]]
 ) -> Extents:
     if not cells:
         return {}
     wanted = []
     for j, (column, which) in enumerate(cells):
-        number = column.number
+        # An engine passes over nulls itself, and may know the extremes of a bare column.
+        number = nw.col(column.name) if which is None else nw.when(which).then(column.number)
         if column.dtype == nw.Date and column.engine == "dask":
             number = number.cast(nw.Datetime("us"))
-        number = nw.when(which).then(number)
         wanted += [number.min().alias(f"low{j}"), number.max().alias(f"high{j}")]
     found = collected(frame.select(*wanted)).row(0)
     numbers = [number_of(value) for value in found]

@@ -62,8 +62,27 @@ def fill_cells(
     if len(after) > 1:
         sets[j] = _with_set(sets[j], after, one)
     else:
-        cells = np.array(after), np.array([i]), np.array([n_cells])
-        known[j] = _with_cells(known[j], *cells)
+        known[j] = _with_cells(known[j], np.array(after), np.array([i]), np.array([n_cells]))
+    return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
+
+
+def fill_codes(
+    tally: Tally,
+    j: int,
+    labels: NDArray[np.integer],
+    codes: NDArray[np.integer],
+    candidates: Sequence[tuple[int, ...] | None],
+) -> Tally:
+    """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
+    known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
+    known[j] = _with_cells(known[j], codes, labels, np.ones(len(codes), dtype=np.int64))
+    for sort in {*candidates}:
+        whose = labels[[own == sort for own in candidates]]
+        n_cells = np.bincount(whose, minlength=len(tally.schema.labels)).astype(np.int64)
+        if sort is None:
+            n_null[j] -= n_cells
+        else:
+            sets[j] = _with_set(sets[j], sort, -n_cells)
     return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
@@ -84,16 +103,17 @@ def _changed(tally: Tally, rows: Any, labels: Sequence[Any], sign: int) -> Tally
         _refuse_outside(feature, points, j)
         cells = points.codes[j]
         held = cells < feature.n_values
-        keys, n_cells = np.unique(
-            cells[held].astype(np.int64) * len(schema.labels) + codes[held], return_counts=True
-        )
-        known[j] = _with_cells(known[j], *np.divmod(keys, len(schema.labels)), sign * n_cells)
+        values, labels_held = cells[held], codes[held]
+        known[j] = _with_cells(known[j], values, labels_held, np.full(len(values), sign))
         np.add.at(n_null[j], codes[cells == feature.n_values + 1], sign)
         for s, candidates in enumerate(points.sets[j]):
             whose = codes[cells == feature.n_values + 2 + s]
             counts = sign * np.bincount(whose, minlength=len(schema.labels)).astype(np.int64)
             sets[j] = _with_set(sets[j], candidates, counts)
-        if sign < 0 and _is_negative(known[j], n_null[j], sets[j]):
+        if sign < 0 and (
+            _is_negative(n_null[j], *sets[j].values())
+            or _is_negative(_at(known[j], values, labels_held))
+        ):
             raise NullproofError(
                 f"a row to remove has a cell in column {feature.name!r} that is not counted with "
                 "that label; give rows as they were when they were counted"
@@ -141,14 +161,41 @@ def _with_cells(
     labels: NDArray[np.integer],
     n_cells: NDArray[np.integer],
 ) -> Counts | SparseCounts:
+    """Counts of their own after a change; the same ones if there is none."""
+    if not len(values):
+        return counts
     if isinstance(counts, SparseCounts):
-        keys = values.astype(np.int64) * counts.shape[1] + labels
-        summed = counts + SparseCounts(keys, n_cells.astype(np.int64), counts.shape)
-        left = summed.counts != 0
-        return SparseCounts(summed.keys[left], summed.counts[left], counts.shape)
+        return _with_sparse_cells(counts, values, labels, n_cells)
     counts = counts.copy()
-    counts[values, labels] += n_cells
+    np.add.at(counts, (values, labels), n_cells)
     return counts
+
+
+def _with_sparse_cells(
+    counts: SparseCounts,
+    values: NDArray[np.integer],
+    labels: NDArray[np.integer],
+    n_cells: NDArray[np.integer],
+) -> SparseCounts:
+    """Look up only what changes: sorting all keys anew takes a hundred times as long."""
+    changed, which = np.unique(
+        values.astype(np.int64) * counts.shape[1] + labels, return_inverse=True
+    )
+    added = np.zeros(len(changed), dtype=np.int64)
+    np.add.at(added, which, n_cells)
+    places = np.searchsorted(counts.keys, changed)
+    there = np.isin(changed, counts.keys[places[places < len(counts.keys)]])
+    cells = counts.counts.copy()
+    cells[places[there]] += added[there]
+    gone = places[there][cells[places[there]] == 0]
+    keys = counts.keys
+    if not there.all():
+        keys = np.insert(keys, places[~there], changed[~there])
+        cells = np.insert(cells, places[~there], added[~there])
+    if len(gone):
+        left = cells != 0
+        keys, cells = keys[left], cells[left]
+    return SparseCounts(keys, cells, counts.shape)
 
 
 def _with_set(sets: CandidateSets, candidates: tuple[int, ...], counts: Counts) -> CandidateSets:
@@ -157,10 +204,14 @@ def _with_set(sets: CandidateSets, candidates: tuple[int, ...], counts: Counts) 
     return {**others, candidates: changed} if changed.any() else others
 
 
-def _is_negative(known: Counts | SparseCounts, n_null: Counts, sets: CandidateSets) -> bool:
-    counts = known.counts if isinstance(known, SparseCounts) else known
-    some = [counts, n_null, *sets.values()]
-    return any(bool((cells < 0).any()) for cells in some)
+def _at(
+    counts: Counts | SparseCounts, values: NDArray[np.integer], labels: NDArray[np.integer]
+) -> Counts:
+    return counts.counts if isinstance(counts, SparseCounts) else counts[values, labels]
+
+
+def _is_negative(*counts: Counts) -> bool:
+    return any(bool((cells < 0).any()) for cells in counts)
 
 
 def blank(tally: Tally, cells: Iterable[Cells]) -> Tally:
@@ -169,18 +220,17 @@ def blank(tally: Tally, cells: Iterable[Cells]) -> Tally:
     One candidate means cells that are known to hold it.
     """
     known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
-    n_labels = len(tally.schema.labels)
+    places: dict[int, list[tuple[int, int, int]]] = {}
     for label, j, candidates, n_cells in cells:
         n_null[j, label] += n_cells
         if len(candidates) > 1:
-            left = sets[j][candidates] - n_cells * (np.arange(n_labels) == label)
-            others = {key: counts for key, counts in sets[j].items() if key != candidates}
-            sets[j] = {**others, candidates: left} if left.any() else others
-            continue
-        values, labels, counts = cells_of(known[j])
-        counts = counts - n_cells * ((values == candidates[0]) & (labels == label))
-        shape = (tally.schema.features[j].n_values, n_labels)
-        known[j] = from_cells(values, labels, counts, shape)
+            one = np.zeros(len(tally.schema.labels), dtype=np.int64)
+            one[label] = n_cells
+            sets[j] = _with_set(sets[j], candidates, -one)
+        else:
+            places.setdefault(j, []).append((candidates[0], label, -n_cells))
+    for j, changes in places.items():
+        known[j] = _with_cells(known[j], *np.array(changes).T)
     return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 

@@ -58,7 +58,12 @@ def read_file(
         if form == "arrow stream":
             return pl.read_ipc_stream(content.source()), False
         return _read_text(content, missing, as_text), True
-    except (pl.exceptions.PolarsError, OSError, EOFError) as problem:
+    except (
+        pl.exceptions.PolarsError,
+        pl.exceptions.PanicException,
+        OSError,
+        EOFError,
+    ) as problem:
         raise _explained(content, problem) from problem
 
 
@@ -186,12 +191,16 @@ def _read_text(
     return frame
 
 
+def separator_of(header: str) -> str:
+    """What separates the names in a header line."""
+    return max(_SEPARATORS, key=_QUOTED.sub("", header).count)
+
+
 def _header(content: _Content) -> tuple[str, list[str]]:
     try:
         with _lines(content) as lines:
             first = next((line for line in lines if line.strip("\r\n")), "")
-            bare = _QUOTED.sub("", first)
-            separator = max(_SEPARATORS, key=bare.count)
+            separator = separator_of(first)
             if _plain_name(content).endswith((".tsv", ".tab")):
                 separator = "\t"
             _, header = next(_rows(itertools.chain([first], lines), separator), (0, []))

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.reading.files import TEXT_MISSING
+from nullproof.reading.files import TEXT_MISSING, separator_of
 
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -64,8 +64,19 @@ def duckdb_files(
                         False,
                     )
         except duckdb.Error as problem:
-            message = str(problem).strip().partition("\n")[0][:300]
-            raise NullproofError(f"DuckDB cannot count {path}: {message}") from problem
+            raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
+
+
+def _brief(problem: Exception) -> str:
+    """What is wrong, without DuckDB's own advice."""
+    lines = str(problem).strip().splitlines()
+    if "when sniffing file" in lines[0]:
+        return (
+            "some rows have other fields than the header, or a quote stands inside a value or is "
+            "never closed; mend those rows: put such values in quotes and double the quotes in them"
+        )
+    told = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
+    return "; ".join(told)[:300]
 
 
 def _pattern(path: str | Path) -> tuple[str, bool]:
@@ -130,9 +141,27 @@ def _text_files(
         "hive_partitioning": hive,
         "sample_size": -1,
     }
-    if _bare(pattern.lower()).endswith((".tsv", ".tab")):
-        options["delimiter"] = "\t"
+    # DuckDB takes a quote that is never closed for a part of the value, unless it is told better.
+    options |= {"delimiter": _delimiter(connection, pattern), "quotechar": '"', "escapechar": '"'}
     header = connection.read_csv(pattern, **{**options, "sample_size": 1}).columns
     kept = {name: "VARCHAR" for name in as_text if name in header}
     connection.read_csv(pattern, **options, dtype=kept).create("cells")
     return connection.table("cells")
+
+
+def _delimiter(connection: Any, pattern: str) -> str:
+    """What separates the names in the header, as for one file that is read here."""
+    if _bare(pattern.lower()).endswith((".tsv", ".tab")):
+        return "\t"
+    lines = connection.read_csv(
+        pattern,
+        columns={"line": "VARCHAR"},
+        header=False,
+        delimiter="\x01",
+        quotechar="",
+        escapechar="",
+        auto_detect=False,
+        strict_mode=False,
+    )
+    header = next((line for (line,) in lines.limit(1).fetchall()), "")
+    return separator_of(header or "")

@@ -1,7 +1,7 @@
 """Branch and bound over boxes of the relaxation: proves lower bounds, and finds attacks.
 
-Every attack with fewer than ``limit`` cells lies in one of the open boxes, so the least certified
-bound among them, or ``limit`` if none is left, bounds the optimum from below.
+An optimal attack with fewer than ``limit`` cells lies in one of the open boxes, so the least
+certified bound among them, or ``limit`` if none is left, bounds the optimum from below.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from math import ceil
 
 import numpy as np
 
+from nullproof.blanking.joint.effort import Watch
 from nullproof.blanking.joint.modes import Box, Modes
 from nullproof.blanking.joint.problem import Ints, Problem
 from nullproof.blanking.joint.relaxation import Relaxation, Relaxed
@@ -21,10 +22,12 @@ from nullproof.blanking.joint.single import Single
 class Tree:
     """The open boxes, best bound first."""
 
-    def __init__(self, problem: Problem, singles: list[list[Single]], limit: int) -> None:
+    def __init__(
+        self, problem: Problem, singles: list[list[Single]], limit: int, watch: Watch
+    ) -> None:
         self.problem, self.limit = problem, limit
         self.modes = Modes(problem, singles, limit)
-        self.relaxation = Relaxation(self.modes)
+        self.relaxation = Relaxation(self.modes, watch)
         self.ticket = count()
         self.open: list[tuple[float, int, Box]] = []
         # The fewest cells of an attack met as a box with one member.

@@ -27,11 +27,16 @@ class Watch:
     def __init__(self, effort: Effort) -> None:
         self.clock = effort.clock
         self.rounds = inf if effort.rounds is None else effort.rounds
-        self.end = self.clock() + effort.seconds if effort.rounds is None else inf
+        self.begin = self.clock()
+        self.seconds = effort.seconds if effort.rounds is None else inf
 
-    def late(self) -> bool:
-        """Tell whether the time is up."""
-        return self.clock() >= self.end
+    def late(self, share: float = 1.0) -> bool:
+        """Tell whether the time, or a share of it, is up."""
+        return self.clock() - self.begin >= share * self.seconds
+
+    def left(self) -> float:
+        """Return the seconds left, at least 0; infinity if rounds count instead."""
+        return max(0.0, self.begin + self.seconds - self.clock())
 
     def over(self, n_rounds: int) -> bool:
         """Tell whether the time is up or ``n_rounds`` are enough."""

@@ -9,11 +9,12 @@ them.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
 from nullproof.blanking.joint.problem import Bools, Floats, Ints, Problem, log_fraction
-from nullproof.blanking.joint.single import Single, room_to_raise
+from nullproof.blanking.joint.single import ANYONE, Single
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,11 @@ class Modes:
     def __init__(self, problem: Problem, singles: list[list[Single]], limit: int) -> None:
         self.problem, self.limit = problem, limit
         self.alpha = float(problem.alpha)
-        pairs = [s for found in singles for s in found if s.n_cells < limit]
-        pairs = [s for s in pairs if _can_win(problem, s)]
+        pairs = [s for found in singles for s in found if s.n_cells < limit and s.rival != ANYONE]
         self.pair_point = np.array([s.point for s in pairs], dtype=np.int64)
         self.pair_rival = np.array([s.rival for s in pairs], dtype=np.int64)
         self.alone = np.array([s.n_cells for s in pairs], dtype=np.float64)
+        self._find_facets(pairs)
         self._find_raising()
         at = np.full(problem.low.shape, -1, dtype=np.int64)
         group, point = np.nonzero(problem.lowers)
@@ -63,6 +64,13 @@ class Modes:
     def n_modes(self) -> int:
         """Number of modes: pairs first, then kills."""
         return len(self.owner)
+
+    def _find_facets(self, pairs: list[Single]) -> None:
+        lines = [(pair, *line) for pair, s in enumerate(pairs) for line in lower_hull(s.ends)]
+        found = np.array(lines, dtype=np.float64).reshape(-1, 3)
+        self.facet_pair = found[:, 0].astype(np.int64)
+        self.facet_slope, self.facet_need = found[:, 1], found[:, 2]
+        self.least_raised = np.array([s.ends[0, 0] for s in pairs], dtype=np.float64)
 
     def _find_raising(self) -> None:
         problem, point, rival = self.problem, self.pair_point, self.pair_rival
@@ -138,8 +146,24 @@ class Modes:
         return Chords(start, loss, slope)
 
 
-def _can_win(problem: Problem, single: Single) -> bool:
-    """Tell whether the rival's support can be positive at all."""
-    room = room_to_raise(problem, single.point, single.rival)
-    most = problem.high[single.point, single.rival] + room
-    return problem.support(single.rival, most) > 0
+def lower_hull(ends: Ints) -> list[tuple[float, float]]:
+    """Return lines ``b >= need - slope * a`` below a frontier with these ends of pieces.
+
+    Between two ends the frontier is the ceiling of a concave function (T8) that lies less than
+    one below the ends themselves; so it is above all lines below the ends lowered by one.
+    """
+    hull: list[tuple[int, int]] = []
+    for a, b in ((int(a), max(0, int(b) - 1)) for a, b in ends):
+        while len(hull) > 1 and _turns_down(hull[-2], hull[-1], (a, b)):
+            hull.pop()
+        hull.append((a, b))
+    lines = []
+    for (a, b), (c, d) in pairwise(hull):
+        if b > d:
+            lines.append(((b - d) / (c - a), b + (b - d) / (c - a) * a))
+    return [*lines, (0.0, float(hull[-1][1]))]
+
+
+def _turns_down(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:
+    (a, b), (c, d), (e, f) = one, two, three
+    return (d - b) * (e - a) >= (f - b) * (c - a)

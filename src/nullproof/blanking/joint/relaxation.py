@@ -1,8 +1,8 @@
 """A linear relaxation of the joint problem, solved by HiGHS and bounded by weak duality.
 
-Take any attack with fewer than ``limit`` cells. Give each point share 1 of one mode in which it
-falls (a kill if there is one), and let that mode's takings be all that is blanked of the groups
-that lower the point's winner. Then every row holds, so the least value is a lower bound:
+Take an optimal attack, if it has fewer than ``limit`` cells. Give each point share 1 of one mode in
+which it falls (a kill if there is one), and let that mode's takings be all that is blanked of the
+groups that lower the point's winner. Then every row holds, so the least value is a lower bound:
 
 * *modes*: each point has one, or pays ``limit``, which makes every box feasible;
 * *share*: only one mode of a point takes anything, and it takes no more than there is;
@@ -11,7 +11,8 @@ that lower the point's winner. Then every row holds, so the least value is a low
   neighbouring integers; the loss lies below its chord (``Modes.chords``). All terms are
   nonnegative, so an unused mode's row holds too;
 * *zeros*: with ``alpha = 0`` a rival needs one cell at least in each feature where it has none;
-* *alone*: the cells that serve a pair are an attack on that point alone (T7);
+* *frontier*: the cells that serve a pair are an attack on that point alone (T7), so their number
+  reaches its optimum, and what is lowered lies above the lines below its frontier (T8);
 * *taken*: no taking exceeds what the box allows, and without a kill one cell is left.
 
 Coefficients are widened by more than their rounding error, and the bound reported is not the
@@ -26,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from nullproof.blanking.joint import rows
+from nullproof.blanking.joint.effort import Watch
 from nullproof.blanking.joint.modes import Box, Modes
 from nullproof.blanking.joint.problem import Floats, Ints
 
@@ -46,8 +48,8 @@ class Relaxed:
 class Relaxation:
     """The program for a box, with the lines above the gains that have proved useful so far."""
 
-    def __init__(self, modes: Modes) -> None:
-        self.modes = modes
+    def __init__(self, modes: Modes, watch: Watch) -> None:
+        self.modes, self.watch = modes, watch
         self.layout = rows.Layout(modes)
         self.cut_pair = np.zeros(0, dtype=np.int64)
         self.cut_at = np.zeros((0, modes.high.shape[1]))
@@ -81,7 +83,7 @@ class Relaxation:
         """Solve the relaxation on ``box``, adding violated cuts for some more rounds."""
         best = self._solve_once(box)
         for _ in range(rounds - 1):
-            if not self._cut_off(best):
+            if self.watch.late() or not self._cut_off(best):
                 break
             again = self._solve_once(box)
             stalled = again.bound - best.bound < 1e-4 * max(1.0, best.bound)
@@ -115,9 +117,15 @@ class Relaxation:
         matrix, right, first_cut = self._rows(box)
         cost, low, high = self._columns(box)
         found = linprog(
-            cost, A_ub=-matrix, b_ub=-right, bounds=np.column_stack([low, high]), method="highs"
+            cost,
+            A_ub=-matrix,
+            b_ub=-right,
+            bounds=np.column_stack([low, high]),
+            method="highs",
+            options={"time_limit": self.watch.left()},
         )
-        if found.x is None:
+        # Out of time or of precision: the box keeps the bound it came with.
+        if found.status != 0:
             return self._trivial(box)
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
         bound = certified_value(cost, matrix, right, (low, high), duals)
@@ -137,12 +145,13 @@ class Relaxation:
         modes, at = self.modes, self.layout
         cost, low = np.zeros(at.n_columns), np.zeros(at.n_columns)
         cost[: at.pair] = 1.0
-        cost[at.slack : at.take] = modes.limit
+        cost[at.slack : at.up] = modes.limit
         low[: at.pair] = box.lower
         high = np.ones(at.n_columns)
         high[: at.pair] = box.upper
         high[at.pair : at.slack] = box.allowed
         high[at.kill : at.slack] *= box.upper[modes.kill_group] >= modes.kill_count
+        high[at.up : at.take] = modes.room.sum(axis=1)
         high[at.take :] = modes.most_taken(box)
         return cost, low, high
 
@@ -150,7 +159,8 @@ class Relaxation:
         """Return the matrix, the right-hand sides, and the number of the first cut's row."""
         modes, at = self.modes, self.layout
         head = [rows.mode_rows(modes, at), rows.share_rows(modes, at), rows.zero_rows(modes, at),
-                rows.alone_rows(modes, at), rows.taken_rows(modes, at, box)]  # fmt: skip
+                rows.raise_rows(modes, at), rows.frontier_rows(modes, at),
+                rows.taken_rows(modes, at, box)]  # fmt: skip
         logs = rows.log_rows(modes, at, self._lines(), modes.chords(box))
         matrix, right = rows.stack([*head, logs], at.n_columns)
         return matrix, right, len(right) - len(logs.right)

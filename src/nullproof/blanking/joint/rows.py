@@ -1,7 +1,7 @@
 """The rows ``A x >= b`` of the relaxation, block by block (see relaxation.py for their proofs).
 
 Columns are, in this order: cells per group, share per pair, share per kill, slack per point,
-cells per taking.
+cells that raise per pair, cells per taking.
 """
 
 from __future__ import annotations
@@ -43,9 +43,10 @@ class Layout:
 
     def __init__(self, modes: Modes) -> None:
         sizes = [modes.problem.n_groups, modes.n_pairs, len(modes.kill_point)]
-        sizes += [modes.problem.n_points, len(modes.take_pair)]
-        self.ends = np.cumsum(sizes).tolist()
-        self.pair, self.kill, self.slack, self.take, self.n_columns = self.ends
+        sizes += [modes.problem.n_points, modes.n_pairs, len(modes.take_pair)]
+        self.pair, self.kill, self.slack, self.up, self.take, self.n_columns = np.cumsum(
+            sizes
+        ).tolist()
 
 
 def mode_rows(modes: Modes, layout: Layout) -> Block:
@@ -95,14 +96,29 @@ def zero_rows(modes: Modes, layout: Layout) -> Block:
     return Block(row, np.concatenate([group, layout.pair + pair]), value, np.zeros(len(pair)))
 
 
-def alone_rows(modes: Modes, layout: Layout) -> Block:
-    """Make a pair cost at least its single-point optimum."""
+def raise_rows(modes: Modes, layout: Layout) -> Block:
+    """Let a pair be raised by no more than the cells that raise its rival."""
     pair, group = np.nonzero(modes.able)
-    index, takes = np.arange(modes.n_pairs), np.arange(len(modes.take_pair))
-    row = np.concatenate([pair, modes.take_pair, index])
-    column = np.concatenate([group, layout.take + takes, layout.pair + index])
-    value = np.concatenate([np.ones(len(group) + len(takes)), -modes.alone])
+    index = np.arange(modes.n_pairs)
+    value = np.concatenate([np.ones(len(group)), -np.ones(len(index))])
+    row, column = np.concatenate([pair, index]), np.concatenate([group, layout.up + index])
     return Block(row, column, value, np.zeros(modes.n_pairs))
+
+
+def frontier_rows(modes: Modes, layout: Layout) -> Block:
+    """Make a pair raise and lower as its frontier asks: in all, at least, and line by line."""
+    index, n_facets = np.arange(modes.n_pairs), len(modes.facet_pair)
+    pair = np.concatenate([index, index, modes.facet_pair])
+    slope = np.concatenate([np.ones(2 * len(index)), modes.facet_slope * (1 + WIDEN)])
+    facet_need = modes.facet_need * (1 - WIDEN)
+    need = np.concatenate([modes.alone, modes.least_raised, facet_need])
+    lowers = np.concatenate([np.ones(len(index)), np.zeros(len(index)), np.ones(n_facets)])
+    rows = np.arange(len(pair))
+    take_row, take = np.nonzero((pair[:, None] == modes.take_pair) & (lowers[:, None] > 0))
+    row = np.concatenate([rows, rows, take_row])
+    column = np.concatenate([layout.up + pair, layout.pair + pair, layout.take + take])
+    value = np.concatenate([slope, -need, np.ones(len(take))])
+    return Block(row, column, value, np.zeros(len(pair)))
 
 
 def taken_rows(modes: Modes, layout: Layout, box: Box) -> Block:

@@ -9,20 +9,27 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from itertools import accumulate
 
 import numpy as np
 
+from nullproof.blanking.frontier import Frontier
 from nullproof.blanking.joint.problem import UNSURE, Ints, Problem, log_fraction
+
+# The rival of a point that falls because one of its winner's counts is blanked away.
+ANYONE = -1
 
 
 @dataclass(frozen=True)
 class Single:
-    """Fewest cells with which ``rival`` overtakes the winner of ``point``."""
+    """Fewest cells with which ``rival`` overtakes the winner of ``point``, per feature."""
 
     point: int
     rival: int
     raised: Ints
     lowered: Ints
+    # The ends of the frontier's concave pieces: numbers of raising and of lowering steps.
+    ends: Ints
 
     @property
     def n_cells(self) -> int:
@@ -46,36 +53,54 @@ def room_to_lower(problem: Problem, point: int) -> Ints:
     return room
 
 
-def single_optimum(problem: Problem, point: int, rival: int) -> Single | None:
+def single_optimum(
+    problem: Problem, point: int, rival: int, limit: int | None = None
+) -> Single | None:
     """Return the cheapest way for ``rival`` to overtake at ``point``; None if there is none.
 
-    T7 walks the frontier of ``a`` raising and ``b`` lowering steps. Between two places where
+    The winner keeps positive support: blanking a count away altogether is `cheapest_kill`. T7
+    walks the frontier of ``a`` raising and ``b`` lowering steps. Between two places where
     lowering exhausts a feature the winner's support is linear in ``b`` and the rival's convex in
     ``a``, so the frontier is the ceiling of a concave function (T8) and its least sum lies at an
     end of such a piece: only those ends are tried, each found by bisection with exact tests.
+    Ways that raise or lower by more than ``limit`` are left out.
     """
-    steps = _Steps(problem, point, rival)
+    steps = Steps(problem, point, rival, limit)
     if not steps.falls(steps.most_raised, steps.most_lowered):
         return None
-    raises = {0, steps.most_raised}
-    for lowered in steps.exhausting:
-        if steps.falls(steps.most_raised, lowered):
-            first = _first(0, steps.most_raised, partial(steps.falls, n_lowered=lowered))
-            raises |= {first, max(0, first - 1)}
-    pairs = []
-    for raised in raises:
-        if steps.falls(raised, steps.most_lowered):
-            fewest = _first(0, steps.most_lowered, partial(steps.falls, raised))
-            pairs.append((raised + fewest, raised, fewest))
-    _, raised, lowered = min(pairs)
-    return Single(point, rival, steps.raising(raised), steps.lowering(lowered))
+    ends = np.array([(a, steps.fewest_lowered(a)) for a in steps.ends()], dtype=np.int64)
+    raised, lowered = ends[np.argmin(ends.sum(axis=1))].tolist()
+    return Single(point, rival, *steps.changes(raised, lowered), ends)
 
 
-def single_optima(problem: Problem, point: int) -> list[Single]:
-    """Return the optimum against every rival that can overtake at ``point``, cheapest first."""
-    rivals = (k for k in range(len(problem.weight)) if k != problem.winner[point])
-    found = [single_optimum(problem, point, rival) for rival in rivals]
-    return sorted((s for s in found if s is not None), key=lambda s: (s.n_cells, s.rival))
+def cheapest_kill(problem: Problem, point: int) -> Single | None:
+    """Return the smallest count of the winner to blank away; None if that is not enough."""
+    room = room_to_lower(problem, point)
+    if problem.alpha or not room.any() or len(problem.weight) < 2:
+        return None
+    lowered = np.zeros_like(room)
+    feature = int(np.argmin(np.where(room > 0, room, room.max() + 1)))
+    lowered[feature] = room[feature]
+    return Single(point, ANYONE, np.zeros_like(room), lowered, np.array([[0, room[feature]]]))
+
+
+def single_optima(problem: Problem) -> list[list[Single]]:
+    """Return for each point the optimum against every rival that can overtake, cheapest first.
+
+    With ``alpha = 0`` the cheapest count to blank away is one of them, against ``ANYONE``. Blanking
+    one away for every point is an attack, so no optimal one has more cells; what needs more is
+    left out.
+    """
+    kills = [cheapest_kill(problem, point) for point in range(problem.n_points)]
+    known = [kill for kill in kills if kill is not None]
+    limit = int(union_attack(problem, known).sum()) if len(known) == len(kills) else None
+    found = []
+    for point, kill in enumerate(kills):
+        rivals = (k for k in range(len(problem.weight)) if k != problem.winner[point])
+        ways = (single_optimum(problem, point, rival, limit) for rival in rivals)
+        known = [way for way in (kill, *ways) if way is not None]
+        found.append(sorted(known, key=lambda way: (way.n_cells, way.rival)))
+    return found
 
 
 def union_attack(problem: Problem, singles: list[Single]) -> Ints:
@@ -100,67 +125,75 @@ def single_attack(problem: Problem, single: Single) -> Ints:
     return cells
 
 
-class _Steps:
-    """The two greedy orders of T5 for one point and rival."""
+class Steps:
+    """Numbers of raising and lowering steps that fell one point for one rival, in the orders of T5."""
 
-    def __init__(self, problem: Problem, point: int, rival: int) -> None:
+    def __init__(self, problem: Problem, point: int, rival: int, limit: int | None = None) -> None:
         self.problem, self.point, self.rival = problem, point, rival
-        self.low = problem.low[point]
-        self.high = problem.high[point, rival]
-        self.room_up = room_to_raise(problem, point, rival)
-        self.room_down = room_to_lower(problem, point)
-        self.most_raised, self.most_lowered = int(self.room_up.sum()), int(self.room_down.sum())
-        # Features that blanking cannot lower keep their counts, so they come last in the order.
-        self.order = np.argsort(np.where(self.room_down > 0, self.low, self.low.max() + 1))
-        room = self.room_down[self.order]
-        self.before = np.cumsum(room) - room
-        # With alpha = 0 the first feature exhausted is the end: the winner's support is 0.
-        self.exhausting = [0, *np.cumsum(room).tolist()] if problem.alpha else [0]
-        ends = np.concatenate([self.high, self.high + self.room_up])
-        self.levels = np.unique(ends[np.tile(self.room_up > 0, 2)])
-        self.totals = self._to_level(self.levels[:, None]).sum(axis=1)
-        self._weigh()
-
-    def _weigh(self) -> None:
-        problem = self.problem
-        winner = problem.weight[int(problem.winner[self.point])]
-        rival = problem.weight[self.rival]
-        self.shift = log_fraction(winner) - log_fraction(rival)
         self.alpha = float(problem.alpha)
+        winner = problem.weight[int(problem.winner[point])]
+        self.shift = log_fraction(winner) - log_fraction(problem.weight[rival])
+        down, up = room_to_lower(problem, point), room_to_raise(problem, point, rival)
+        high = problem.high[point, rival]
+        # With one cell left the counts are as if smoothed by 1: T5 to T8 hold all the same.
+        self.kept = ((down > 0) & (problem.alpha == 0)).astype(np.int64)
+        low = problem.low[point] - self.kept
+        self.frontier = Frontier(
+            low.tolist(),
+            high.tolist(),
+            int((high + up).max(where=up > 0, initial=0)),
+            movable=np.flatnonzero((down > 0) | (up > 0)).tolist(),
+            overtaken=self._overtaken,
+        )
+        self.most_raised = _at_most(self.frontier.max_raise, limit)
+        self.most_lowered = _at_most(self.frontier.max_lower, limit)
+        exhausting = accumulate(sorted(low[down > 0].tolist()), initial=0)
+        self.exhausting = [*(e for e in exhausting if e < self.most_lowered), self.most_lowered]
+
+    def ends(self) -> list[int]:
+        """Return the raising steps where a piece of the frontier begins or ends."""
+        least = self._fewest_raised(self.most_lowered, self.most_raised)
+        found, first = {least, self.most_raised}, self.most_raised
+        for lowered in self.exhausting:
+            if first == least:
+                break
+            if self.falls(first, lowered):
+                first = self._fewest_raised(lowered, first)
+                found |= {first, max(least, first - 1)}
+        return sorted(found)
+
+    def _fewest_raised(self, n_lowered: int, at_most: int) -> int:
+        return _first(0, at_most, partial(self.falls, n_lowered=n_lowered))
+
+    def fewest_lowered(self, n_raised: int) -> int:
+        return _first(0, self.most_lowered, partial(self.falls, n_raised))
 
     def falls(self, n_raised: int, n_lowered: int) -> bool:
-        lowered, raised = self.lowering(n_lowered), self.raising(n_raised)
+        """Tell exactly whether the rival ties or beats the winner after these steps."""
+        return self._overtaken(self.frontier.lowered(n_lowered), self.frontier.raised(n_raised))
+
+    def _overtaken(self, low: list[int], high: list[int]) -> bool:
+        left, right = low + self.kept, np.array(high)
         with np.errstate(divide="ignore"):
-            left = float(np.log(self.low - lowered + self.alpha).sum())
-            right = float(np.log(self.high + raised + self.alpha).sum())
-        gap = left + self.shift - right
+            gap = np.log(left + self.alpha).sum() - np.log(right + self.alpha).sum() + self.shift
         # Floats decide only what they surely can; a NaN, from two zero supports, falls through.
         if gap > UNSURE or gap < -UNSURE:
-            return gap < 0
-        return self.problem.falls(self.point, self.rival, lowered, raised)
+            return bool(gap < 0)
+        problem, point, rival = self.problem, self.point, self.rival
+        return problem.falls(
+            point, rival, problem.low[point] - left, right - problem.high[point, rival]
+        )
 
-    def lowering(self, n_steps: int) -> Ints:
-        """Lower the smallest count until it is exhausted, then the next (A2)."""
-        done = np.zeros_like(self.room_down)
-        done[self.order] = np.clip(n_steps - self.before, 0, self.room_down[self.order])
-        return done
+    def changes(self, n_raised: int, n_lowered: int) -> tuple[Ints, Ints]:
+        """Return how far the steps raise the rival's counts and lower the winner's."""
+        low = np.array(self.frontier.lowered(n_lowered)) + self.kept
+        high = np.array(self.frontier.raised(n_raised))
+        point = self.point
+        return high - self.problem.high[point, self.rival], self.problem.low[point] - low
 
-    def raising(self, n_steps: int) -> Ints:
-        """Raise the smallest counts to one level as ``n_steps`` cells allow (A1)."""
-        if n_steps <= 0:
-            return np.zeros_like(self.room_up)
-        # Between two levels where a feature joins or is full, the total grows evenly.
-        end = int(np.searchsorted(self.totals, n_steps))
-        gained = self.totals[end] - self.totals[end - 1]
-        each = gained // (self.levels[end] - self.levels[end - 1])
-        level = int(self.levels[end - 1] - (self.totals[end - 1] - n_steps) // each)
-        done = self._to_level(level)
-        surplus = int(done.sum()) - n_steps
-        done[np.flatnonzero(done > self._to_level(level - 1))[:surplus]] -= 1
-        return done
 
-    def _to_level(self, level: Ints | int) -> Ints:
-        return np.asarray(np.clip(level - self.high, 0, self.room_up), dtype=np.int64)
+def _at_most(number: int, limit: int | None) -> int:
+    return number if limit is None else min(number, limit)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

@@ -14,16 +14,14 @@ import numpy as np
 
 from nullproof.blanking.joint.bound import Tree
 from nullproof.blanking.joint.effort import Effort, Watch
-from nullproof.blanking.joint.modes import Box
 from nullproof.blanking.joint.problem import Ints, Problem
-from nullproof.blanking.joint.relaxation import Relaxed
 from nullproof.blanking.joint.search import Search
 from nullproof.blanking.joint.single import Single, single_optima, union_attack
 
-STEPS_AT_FIRST = 60
-STEPS_A_ROUND = 15
-MANY_POINTS = 6
-WIDTHS = (0.3, 0.1, 0.5)
+# Steps of the search before the first box of the tree, and at most between two boxes.
+STEPS_AT_FIRST = 30
+STEPS_BETWEEN = 8
+FEW_POINTS = 6
 
 Progress = Callable[[int, int], None]
 
@@ -34,7 +32,6 @@ class Joint:
 
     cells: Ints
     lower_bound: int
-    n_union: int
     rivals: tuple[int, ...]
 
     @property
@@ -68,7 +65,7 @@ def solve(
     With a number of rounds in ``effort`` the answer depends on ``seed`` alone.
     """
     watch = effort.begin()
-    singles = [single_optima(problem, point) for point in range(problem.n_points)]
+    singles = single_optima(problem)
     hopeless = [point for point, found in enumerate(singles) if not found]
     if hopeless:
         raise UnbreakableError(hopeless)
@@ -77,7 +74,7 @@ def solve(
     # The best attack and the bound so far are complete and true at any time.
     with suppress(KeyboardInterrupt):
         work.run(watch)
-    return work.result(int(union.sum()))
+    return work.result()
 
 
 class _Work:
@@ -103,31 +100,31 @@ class _Work:
     def run(self, watch: Watch) -> None:
         search = Search(self.problem, self.start, self.singles, self.seed)
         self.search = search
-        self._walk(search, STEPS_AT_FIRST, watch)
+        self._walk(search, STEPS_AT_FIRST, watch, share=0.3)
         if self._proven() or watch.late():
             return
-        tree = Tree(self.problem, self.singles, search.n_cells)
-        # With many points the tree gains little per box and the search has more to find.
-        pace = 1 if self.problem.n_points <= MANY_POINTS else 3
-        done = 0
+        tree = Tree(self.problem, self.singles, search.n_cells, watch)
+        # With few points there is little to find and much to prove.
+        least = 1 if self.problem.n_points <= FEW_POINTS else STEPS_BETWEEN // 2
+        done, steps = 0, STEPS_BETWEEN
         while not self._proven() and not watch.over(done):
-            if done % pace == 0:
-                self._offer(search, tree.step())
-            self._walk(search, STEPS_A_ROUND, watch)
-            nearby = neighbourhood(self.problem, tree.modes.n_modes, search.now, WIDTHS[done % 3])
-            self._offer(search, tree.relaxation.solve(nearby, rounds=2))
+            found = tree.step()
+            self.bound = max(self.bound, tree.bound)
+            before = search.n_cells
+            if not watch.late():
+                search.offer(np.ceil(found.cells - 1e-6).astype(np.int64))
+            self._walk(search, steps, watch)
+            # A search that finds nothing more leaves its time to the proof.
+            steps = STEPS_BETWEEN if search.n_cells < before else max(least, steps // 2)
             tree.lower_limit(search.n_cells)
             self.bound = max(self.bound, tree.bound)
             self._report()
             done += 1
 
-    def _offer(self, search: Search, found: Relaxed) -> None:
-        for cells in (np.floor(found.cells + 1e-6), np.ceil(found.cells - 1e-6)):
-            search.offer(np.clip(cells.astype(np.int64), 0, self.problem.capacity))
-
-    def _walk(self, search: Search, steps: int, watch: Watch) -> None:
+    def _walk(self, search: Search, steps: int, watch: Watch, share: float = 1.0) -> None:
+        """Take some steps, as long as less than a share of the time is spent."""
         for _ in range(steps):
-            if self._proven() or watch.late():
+            if self._proven() or watch.late(share):
                 return
             if search.step():
                 self._report()
@@ -139,27 +136,8 @@ class _Work:
         if self.on_progress is not None:
             self.on_progress(int(self.best.sum()), self.bound)
 
-    def result(self, n_union: int) -> Joint:
+    def result(self) -> Joint:
         rivals = tuple(self.problem.fallen_to(self.best))
         if min(rivals, default=0) < 0 or not self.problem.succeeds(self.best):
             raise AssertionError("the attack found does not fell every point")
-        return Joint(self.best, min(self.bound, int(self.best.sum())), n_union, rivals)
-
-
-def neighbourhood(problem: Problem, n_modes: int, cells: Ints, width: float) -> Box:
-    """Return a box around an attack, in which the relaxation is nearly exact.
-
-    Only chords above the winners' losses make the relaxation wrong, so only groups that lower a
-    winner are held near their present values, and those blanked away stay so.
-    """
-    lowering = problem.lowers.any(axis=1)
-    away = lowering & (cells == problem.capacity)
-    least = np.where(away, cells, np.floor(cells * (1 - width)))
-    most = np.ceil(cells * (1 + width)) + np.ceil(0.3 * width * problem.capacity)
-    return Box(
-        lower=np.where(lowering, least, 0).astype(np.int64),
-        upper=np.where(lowering, np.minimum(most, problem.capacity), problem.capacity).astype(
-            np.int64
-        ),
-        allowed=np.ones(n_modes, dtype=bool),
-    )
+        return Joint(self.best, min(self.bound, int(self.best.sum())), rivals)

@@ -1,0 +1,1 @@
+"""Which missing cells to look up first, and when to stop."""

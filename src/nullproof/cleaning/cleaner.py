@@ -1,0 +1,219 @@
+"""Cleaner: a loop with a person or an oracle; it proposes cells, takes answers and tells when to stop."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cleaning.answers import Answers, Fill, fingerprint
+from nullproof.cleaning.cases import refuse_beyond_floats
+from nullproof.cleaning.opening import OpenCells
+from nullproof.cleaning.outlook import Outlook
+from nullproof.cleaning.plan import CleaningPlan, column_costs
+from nullproof.cleaning.ranges import Ranges, open_counts
+from nullproof.cleaning.settling import Settling
+from nullproof.cleaning.winning import contenders
+from nullproof.counting.building import many
+from nullproof.decision import Certificates
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+from nullproof.model import Alpha, Model, Prior
+from nullproof.odds.filling import Cells
+from nullproof.support import Verdicts, verdicts
+from nullproof.writing import write_whole
+
+Cell = tuple[int, str]
+_FORMAT = "nullproof cleaning"
+
+
+class Cleaner:
+    """Clean a table cell by cell until the points that matter are settled.
+
+    Parameters
+    ----------
+    index
+        The counts of the table.
+    points
+        The points that matter.
+    table
+        The table that was counted, with ``labels`` beside it where it was counted from plain rows.
+    confidence, cells, costs
+        As for `cleaning_plan`.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
+    >>> labels = ["yes", "yes", "no", "no"]
+    >>> index = CountIndex.from_rows(rows, labels)
+    >>> cleaner = Cleaner(index, [("a", "y"), ("b", "y")], rows, labels, alpha=1)
+    >>> cleaner.next(1)
+    [(3, 'x0')]
+    >>> cleaner.fill({(3, "x0"): "b"})
+    >>> cleaner
+    Cleaner: 2 of 2 points certain, 1 cell filled, 1 cell left
+    """
+
+    def __init__(
+        self,
+        index: CountIndex,
+        points: Any,
+        table: Any,
+        labels: Sequence[Any] | None = None,
+        *,
+        confidence: float = 1.0,
+        cells: Cells = "uniform",
+        costs: Mapping[str, float] | None = None,
+        alpha: Alpha = 0.0,
+        prior: Prior = None,
+    ) -> None:
+        self.original = self.index = index
+        self.points = index.encode(points)
+        self._settling = Settling(confidence, cells)
+        self._costs = column_costs(index, costs)
+        self._model_options: dict[str, Any] = {"alpha": alpha, "prior": prior}
+        refuse_beyond_floats(Model(index, alpha, prior))
+        self._answers = Answers(OpenCells.of(index, table, labels))
+        self._judge()
+
+    @property
+    def certain(self) -> NDArray[np.bool_]:
+        """Which points are certain now."""
+        certain: NDArray[np.bool_] = self._verdicts.possible.sum(axis=1) == 1
+        return certain
+
+    @property
+    def done(self) -> bool:
+        """Whether every point is settled, or no open cell matters to those that are not."""
+        return bool(self.settled.all()) or not self._outlook().matters.any()
+
+    @property
+    def filled(self) -> dict[Cell, str]:
+        """The answers so far, as text."""
+        names = self.index.features
+        return {(row, names[j]): text for (row, j), text in self._answers.given.items()}
+
+    @property
+    def certificates(self) -> Certificates:
+        """What all worlds that are left say of the points."""
+        found = self._verdicts
+        return Certificates(
+            self.index.labels, found.possible, found.min_log, found.max_log, self.points.frame
+        )
+
+    def next(self, n_cells: int = 1) -> list[Cell]:
+        """Propose cells to fill: those that probably settle most for least."""
+        if not isinstance(n_cells, int | np.integer) or n_cells < 1:
+            raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
+        found: list[Cell] = []
+        for i, j in self.ranking():
+            rows = self._answers.open_rows(i, j)[: n_cells - len(found)]
+            found += [(int(row), self.index.features[j]) for row in rows]
+            if len(found) == n_cells:
+                break
+        return found
+
+    def ranking(self) -> list[tuple[int, int]]:
+        """Labels and features with open cells that matter, the best first."""
+        outlook = self._outlook()
+        scores = outlook.scores(open_counts(self.index) * self._costs)
+        order = np.argsort(np.where(outlook.matters, -scores, np.inf), axis=None, kind="stable")
+        places = [divmod(int(place), scores.shape[1]) for place in order]
+        return [place for place in places if outlook.matters[place]]
+
+    def fill(self, answers: Mapping[Cell, Any]) -> None:
+        """Take answers: a value for each of some open cells. All are taken, or none."""
+        self.take(self._answers.checked(answers))
+
+    def answer(self, answers: Mapping[Cell, str]) -> None:
+        """Take answers that were written as text, as in a worksheet. All are taken, or none."""
+        self.take(self._answers.checked(answers, as_text=True))
+
+    def cells(self, plan: CleaningPlan) -> list[Cell]:
+        """The cells of a plan that was made for the index as it is now, in its order."""
+        return plan.cells_among(self._answers.open_rows)
+
+    def take(self, fills: list[Fill]) -> None:
+        """Take answers that were checked, as codes."""
+        self.index = self._answers.taken(self.index, fills)
+        self._judge()
+
+    def complete(self) -> Any:
+        """The table with all answers filled in, of the same type."""
+        return self._answers.filled_table()
+
+    def save(self, path: str | Path) -> None:
+        """Write the answers so far to a JSON file, whole or not at all."""
+        document = {
+            "format": _FORMAT,
+            "version": 1,
+            "table": fingerprint(self.original),
+            "answers": [
+                {"row": row, "column": column, "value": text}
+                for (row, column), text in self.filled.items()
+            ],
+        }
+        written = json.dumps(document, ensure_ascii=False, indent=1)
+        write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
+
+    def resume(self, path: str | Path) -> None:
+        """Take the answers that `save` wrote, in addition to those given since."""
+        try:
+            document = json.loads(Path(path).read_text("utf-8"))
+            saved = {(a["row"], a["column"]): a["value"] for a in document["answers"]}
+            is_ours = (
+                (document["format"], document["version"]) == (_FORMAT, 1)
+                and isinstance(document["table"], str)
+                and len(saved) == len(document["answers"])
+                and all(isinstance(value, str) for value in saved.values())
+            )
+        except OSError:
+            raise NullproofError(f"no such file: {path}; check the path") from None
+        except (ValueError, KeyError, TypeError):
+            is_ours = False
+        if not is_ours:
+            raise NullproofError(
+                f"{path} holds no answers that a Cleaner saved; give the file that save wrote"
+            )
+        if document["table"] != fingerprint(self.original):
+            raise NullproofError(f"{path} was saved for another table; give that one")
+        self.answer(saved)
+
+    def __repr__(self) -> str:
+        what = "certain" if self._settling.confidence == 1 else "settled"
+        return (
+            f"Cleaner: {int(self.settled.sum()):,} of {len(self.points):,} points {what}, "
+            f"{many(len(self._answers.given), 'cell')} filled, {many(self.n_open, 'cell')} left"
+        )
+
+    @property
+    def n_open(self) -> int:
+        """Open cells of the table that are not filled yet."""
+        return int(open_counts(self.index).sum())
+
+    @property
+    def open_cells(self) -> OpenCells:
+        """The open cells of the table before any answer."""
+        return self._answers.cells
+
+    def _judge(self) -> None:
+        model = Model(self.index, **self._model_options)
+        self._verdicts: Verdicts = verdicts(model, self.points)
+        self.settled = self._settling.settled(model, self.points, self._verdicts.possible)
+        self._model = model
+
+    def _outlook(self) -> Outlook:
+        some = np.flatnonzero(~self.settled)
+        points, found = self.points.take(some), self._verdicts
+        ranges = Ranges.of(self.index, points)
+        matter = contenders(
+            self._model,
+            points,
+            ranges,
+            Verdicts(found.possible[some], found.min_log[some], found.max_log[some]),
+        )
+        return Outlook(self._model, ranges, matter, self._settling.confidence)

@@ -1,0 +1,156 @@
+"""How many points will be settled as groups of cells are filled one after another.
+
+Expected: over random fillings, the same ones for all steps, so that the numbers never fall by chance.
+Best case: each point for itself, with the values that suit it best.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import NormalDist
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cleaning.ranges import Integers, Ranges, open_counts
+from nullproof.cleaning.winning import Winning, best_other, log_terms
+from nullproof.model import Floats, Model
+from nullproof.odds.filling import Filling
+from nullproof.points import Points
+
+Part = tuple[int, int, int]  # label, feature and number of cells
+# Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
+_ZERO = -(2.0**20)
+_MARGIN = 1e-8
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Points that will be settled after each of the parts: on average, and at best."""
+
+    expected: Floats
+    best: Integers
+
+
+def forecast(
+    model: Model,
+    points: Points,
+    filling: Filling,
+    parts: Sequence[Part],
+    *,
+    confidence: float,
+    n_draws: int = 32,
+    seed: int = 0,
+) -> Forecast:
+    """Foresee how many of some open points are settled after the first, the second, … part.
+
+    Below a confidence of 1 the best case is what some of the random fillings settle, at least.
+    """
+    ranges = Ranges.of(model.index, points)
+    rng = np.random.default_rng(seed)
+    drawn = _Drawn(model, ranges, points.complete, n_draws)
+    winning = Winning(model, points, ranges)
+    expected, best = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
+    ever = np.zeros(len(points), dtype=bool)
+    for step, part in enumerate(parts):
+        drawn.fill(part, _draw(filling, points, part, n_draws, rng))
+        winning.fill(*part)
+        settled = drawn.certain & winning.judge()
+        if confidence < 1:
+            settled |= drawn.by_odds(confidence)
+        ever |= winning.certain | settled.any(axis=0)
+        expected[step], best[step] = settled.sum(axis=1).mean(), ever.sum()
+    return Forecast(np.maximum.accumulate(expected), best)
+
+
+class _Drawn:
+    """Log supports under many random fillings at once; draws × points × labels."""
+
+    def __init__(
+        self, model: Model, ranges: Ranges, complete: NDArray[np.bool_], n_draws: int
+    ) -> None:
+        self.model, self.ranges, self.complete = model, ranges, complete
+        self._terms = [
+            _finite(log_terms(model, counts)) for counts in (ranges.low, ranges.high, ranges.likely)
+        ]
+        prior = _finite(model.log_prior)
+        shape = (n_draws, *ranges.low.shape[:2])
+        self.low, self.high, self.mean = (
+            np.broadcast_to(terms.sum(axis=2) + prior, shape).copy() for terms in self._terms
+        )
+        n_open = ranges.high - ranges.low
+        self._share = (ranges.likely - ranges.low) / np.maximum(n_open, 1)
+        size = np.maximum(ranges.likely + float(model.alpha), 0.5)
+        self._variance = n_open * self._share * (1 - self._share) / size**2
+        self.variance = self._variance.sum(axis=2)
+
+    def fill(self, part: Part, counts: tuple[Integers, Integers]) -> None:
+        """Fill cells of a group; ``counts`` are the least and the greatest then, draws × points."""
+        i, j, n_cells = part
+        low, high = counts
+        likely = low + (high - low) * self._share[:, i, j]
+        sums = (self.low, self.high, self.mean)
+        for total, own, after in zip(sums, self._terms, (low, high, likely), strict=True):
+            total[:, :, i] += self._term(i, j, after) - own[:, i, j]
+        done = n_cells / max(int(open_counts(self.model.index)[i, j]), 1)
+        self.variance[:, i] -= done * self._variance[:, i, j]
+
+    def _term(self, i: int, j: int, counts: Integers | Floats) -> Floats:
+        alpha, index = float(self.model.alpha), self.model.index
+        size = index.label_counts[i] + alpha * float(index.n_values[j])
+        with np.errstate(divide="ignore"):
+            return _finite(np.log((counts + alpha) / max(size, 1e-300)))
+
+    @property
+    def certain(self) -> NDArray[np.bool_]:
+        """Which points are certain, draws × points."""
+        low, high = (np.where(sums < _ZERO / 2, -np.inf, sums) for sums in (self.low, self.high))
+        return np.asarray((low > best_other(high) + _MARGIN).any(axis=2))
+
+    def by_odds(self, confidence: float) -> NDArray[np.bool_]:
+        """Which complete points one label probably wins, by normal distributions of log supports."""
+        winner = self.mean.argmax(axis=2)[..., None]
+        spread = np.broadcast_to(np.maximum(self.variance, 0.0), self.mean.shape)
+        lead = np.take_along_axis(self.mean, winner, 2) - self.mean
+        both = np.sqrt(spread + np.take_along_axis(spread, winner, 2))
+        needed = NormalDist().inv_cdf(confidence) * both + _MARGIN
+        np.put_along_axis(lead, winner, np.inf, 2)
+        has_support = np.take_along_axis(self.mean, winner, 2)[..., 0] > _ZERO / 2
+        return np.asarray((lead > needed).all(axis=2) & has_support & self.complete)
+
+
+def _draw(
+    filling: Filling, points: Points, part: Part, n_draws: int, rng: np.random.Generator
+) -> tuple[Integers, Integers]:
+    """The least and the greatest counts of each point after cells of a group were filled by chance.
+
+    Draws × points. Which of its cells a part of a group fills is left to chance too.
+    """
+    (i, j, n_cells), index = part, filling.index
+    size = int(index.n_values[j])
+    held = np.zeros((n_draws, size + 1), dtype=np.int64)
+    gone = np.zeros_like(held)
+    sorts = [(tuple(range(size)), int(index.n_null[j, i]))]
+    sorts += [(candidates, int(cells[i])) for candidates, cells in index.sets[j].items()]
+    shares = rng.multivariate_hypergeometric([n for _, n in sorts], n_cells, size=n_draws)
+    for (candidates, _), n_filled in zip(sorts, shares.T, strict=True):
+        if n_filled.any():
+            weights = filling.weights(j, candidates)[:, i]
+            held[:, list(candidates)] += rng.multinomial(n_filled, weights / weights.sum())
+            gone[:, list(candidates)] += n_filled[:, None]
+    return _looked_up(points, j, index.low(j)[:, i] + held, index.high(j)[:, i] - gone + held)
+
+
+def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
+    """Counts of the points from those of the values (draws × values), over their completions."""
+    used, places = np.unique(points.codes[j], return_inverse=True)
+    candidates = [list(points.candidates(j, int(code))) for code in used]
+    least = np.stack([low[:, own].min(axis=1) for own in candidates], axis=1)
+    most = np.stack([high[:, own].max(axis=1) for own in candidates], axis=1)
+    return least[:, places], most[:, places]
+
+
+def _finite(terms: Floats) -> Floats:
+    found: Floats = np.maximum(terms, _ZERO)
+    return found

@@ -1,0 +1,261 @@
+"""cleaning_plan: which missing cells to fill first, and what that will bring."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cleaning.cases import Cases, cases, refuse_beyond_floats
+from nullproof.cleaning.forecast import Part, forecast
+from nullproof.cleaning.opening import OpenCells
+from nullproof.cleaning.outlook import Outlook
+from nullproof.cleaning.ranges import Ranges, open_counts
+from nullproof.cleaning.settling import Settling, is_number
+from nullproof.cleaning.winning import contenders
+from nullproof.counting.building import many
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+from nullproof.markup import ROWS, shown_table
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.odds.filling import Cells, Filling
+from nullproof.points import Points
+from nullproof.reading.tables import native_frame
+from nullproof.support import verdicts
+
+
+@dataclass(frozen=True)
+class Step:
+    """Fill the missing cells of one feature in the rows of one label.
+
+    Parameters
+    ----------
+    n_cells
+        How many cells the step fills.
+    expected
+        How many points will be settled after it, on average over random fillings.
+    best
+        How many can be settled after it: each point with the values that suit it best. A bound from
+        above for incomplete points, and for a part of a group with candidate sets.
+    """
+
+    label: Any
+    feature: str
+    n_cells: int
+    expected: float
+    best: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class CleaningPlan:
+    """An order of work: steps one after another, with what each will bring.
+
+    Parameters
+    ----------
+    settled
+        Which points need nothing: certain, or with odds of one label that reach ``confidence``.
+    stuck
+        Positions of points that no values of the missing cells make certain.
+    """
+
+    index: CountIndex
+    points: Points
+    model: Model
+    steps: tuple[Step, ...]
+    settled: NDArray[np.bool_]
+    stuck: tuple[int, ...]
+    confidence: float
+
+    @property
+    def n_points(self) -> int:
+        return len(self.settled)
+
+    @property
+    def n_settled(self) -> int:
+        """How many points need nothing."""
+        return int(self.settled.sum())
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells all steps fill."""
+        return sum(step.n_cells for step in self.steps)
+
+    @cached_property
+    def cases(self) -> Cases:
+        """The fewest and the most cells that each point can need; computed when first asked for."""
+        return cases(self.index, self.points, alpha=self.model.alpha, prior=self.model.prior)
+
+    def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
+        """The cells to fill, in this order: row position and column name.
+
+        Parameters
+        ----------
+        table
+            The table that was counted; ``labels`` beside it where it was counted from plain rows.
+        """
+        return self.cells_among(OpenCells.of(self.index, table, labels).rows)
+
+    def cells_among(self, rows: Callable[[int, int], NDArray[np.intp]]) -> list[tuple[int, str]]:
+        """The cells to fill, where ``rows`` tells the open rows of a label and a feature."""
+        labels, position = [*self.index.labels], self.index.schema.position
+        return [
+            (int(row), step.feature)
+            for step in self.steps
+            for row in rows(labels.index(step.label), position[step.feature])[: step.n_cells]
+        ]
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The steps as plain columns."""
+        return {
+            "label": [str(step.label) for step in self.steps],
+            "feature": [step.feature for step in self.steps],
+            "n_cells": [step.n_cells for step in self.steps],
+            "expected": [step.expected for step in self.steps],
+            "best": [step.best for step in self.steps],
+        }
+
+    def to_frame(self) -> Any:
+        """One row per step, in the library that the points came in."""
+        return native_frame(self.columns(), self.points.frame)
+
+    def _headline(self) -> str:
+        what = "certain" if self.confidence == 1 else f"settled at odds of {self.confidence:g}"
+        return (
+            f"CleaningPlan: {self.n_settled:,} of {self.n_points:,} points are {what}; "
+            f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
+        )
+
+    def _repr_html_(self) -> str:
+        some = {name: column[:ROWS] for name, column in self.columns().items()}
+        return shown_table(self._headline(), some, len(self.steps))
+
+    def __repr__(self) -> str:
+        lines = [self._headline()]
+        lines += [
+            f"  {step.feature} where {self.index.schema.label_name} is {step.label}: "
+            f"{many(step.n_cells, 'cell')}, then {step.expected:.1f} expected, {step.best:,} at best"
+            for step in self.steps[:5]
+        ]
+        return "\n".join(lines + (["  …"] if len(self.steps) > 5 else []))
+
+
+def cleaning_plan(
+    index: CountIndex,
+    points: Any,
+    *,
+    budget: float | None = None,
+    confidence: float = 1.0,
+    cells: Cells = "uniform",
+    costs: Mapping[str, float] | None = None,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+) -> CleaningPlan:
+    """Order the missing cells so that few of them settle many points.
+
+    Parameters
+    ----------
+    points
+        The points that matter: a data frame, a file, an array or a list of rows.
+    budget
+        The most cells to fill, or their most cost; None for no limit.
+    confidence
+        1: a point is settled when it is certain. Below 1 it is settled once one label's odds surely
+        reach it, which needs far fewer cells: a point near a tie needs almost every cell to be
+        certain.
+    cells
+        How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``.
+    costs
+        The cost of a cell by column name, 1 where it is not said.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1)
+    CleaningPlan: 1 of 2 points are certain; 2 cells in 2 steps
+      x0 where label is no: 1 cell, then 1.4 expected, 2 at best
+      x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
+    """
+    if budget is not None and not (is_number(budget) and budget >= 0):
+        raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
+    settling, filling = Settling(confidence, cells), Filling(index, cells)
+    encoded = index.encode(points)
+    model = Model.of(index, alpha, prior)
+    refuse_beyond_floats(model)
+    found = verdicts(model, encoded)
+    settled = settling.settled(model, encoded, found.possible)
+    each = column_costs(index, costs)
+    ranges = Ranges.of(index, encoded)
+    matter = contenders(model, encoded, ranges, found)
+    some = np.flatnonzero(~settled)
+    outlook = Outlook(model, ranges.take(some), matter[some], settling.confidence)
+    parts = [*_within(_order(outlook, index, each), budget, each)]
+    foreseen = forecast(model, encoded.take(some), filling, parts, confidence=settling.confidence)
+    n_settled = len(encoded) - len(some)
+    steps = [
+        Step(
+            index.labels[i],
+            index.features[j],
+            n_cells,
+            n_settled + float(expected),
+            n_settled + int(best),
+        )
+        for (i, j, n_cells), expected, best in zip(
+            parts, foreseen.expected, foreseen.best, strict=True
+        )
+    ]
+    stuck = np.flatnonzero(~settled & ~matter.any(axis=1))
+    return CleaningPlan(
+        index,
+        encoded,
+        model,
+        tuple(steps),
+        settled,
+        tuple(stuck.tolist()),
+        settling.confidence,
+    )
+
+
+def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
+    """The cost of a cell per feature."""
+    costs = costs or {}
+    unknown = [name for name in costs if name not in index.schema.position]
+    if unknown:
+        raise NullproofError(
+            f"costs names {unknown[0]!r}, which is no feature; "
+            f"they are {', '.join(index.features[:8])}{', …' if len(index.features) > 8 else ''}"
+        )
+    for name, cost in costs.items():
+        if not (is_number(cost) and 0 < cost < math.inf):
+            raise NullproofError(f"the cost of {name!r} is {cost!r}; give a number above 0")
+    return np.array([float(costs.get(name, 1.0)) for name in index.features])
+
+
+def _order(outlook: Outlook, index: CountIndex, each: Floats) -> list[Part]:
+    """The groups that matter, those that probably settle most for least first."""
+    n_open = open_counts(index)
+    left = outlook.matters
+    found: list[Part] = []
+    while left.any():
+        scores = np.where(left, outlook.scores(n_open * each), -np.inf)
+        i, j = (int(place) for place in np.unravel_index(int(scores.argmax()), scores.shape))
+        found.append((i, j, int(n_open[i, j])))
+        left[i, j] = False
+        outlook.fill(i, j)
+    return found
+
+
+def _within(parts: Iterable[Part], budget: float | None, each: Floats) -> Iterator[Part]:
+    """What a budget allows; of a group that is too dear, a part."""
+    left = math.inf if budget is None else float(budget)
+    for i, j, n_cells in parts:
+        affordable = left / each[j] * (1 + 1e-12)
+        n_bought = n_cells if affordable >= n_cells else int(affordable)
+        if n_bought > 0:
+            yield i, j, n_bought
+        left -= n_bought * float(each[j])

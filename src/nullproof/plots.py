@@ -1,0 +1,255 @@
+"""Charts for notebooks and reports: support intervals, radii, holes.
+
+The charts are Altair's; what they show is worked out here as plain rows first. Backgrounds are
+transparent, text takes the colour of the page, and the other colours are readable on light and dark.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.blanking.radii import Radii
+from nullproof.decision import Certificate, Certificates
+from nullproof.errors import NullproofError, missing_extra
+from nullproof.index import CountIndex
+from nullproof.pictures import CERTAIN, OPEN, OUT, shortened, support
+
+BLUE, PALE = "#3b7dd8", "#8fa3b8"
+WIDTH = 380
+_BARS = 10
+# Fonts differ from those that Vega measures by: room for labels that turn out longer.
+_PADDING = {"left": 24, "right": 16, "top": 4, "bottom": 4}
+_MOST_POINTS = 6
+_MOST_LABELS = 40
+_MOST_FEATURES = 60
+
+
+def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Any:
+    """Draw per label a bar from its least to its greatest support; a robust point has one that lies clear.
+
+    Parameters
+    ----------
+    certificates
+        What `certify` found.
+    points
+        Positions of the points to draw, by default the first ones.
+
+    Returns
+    -------
+    altair.Chart
+        A support of 0 is drawn at the left end of the scale.
+    """
+    alt = _altair()
+    rows = interval_rows(certificates, points)
+    bars = alt.Chart(alt.Data(values=rows)).mark_bar(height=12, cornerRadius=3, clip=True)
+    colours = alt.Scale(domain=["certain", "possible", "never wins"], range=[CERTAIN, OPEN, OUT])
+    drawn = bars.encode(
+        x=alt.X("low:Q", title="support, as a power of ten")
+        .scale(zero=False, nice=False)
+        .axis(tickCount=4, grid=False),
+        x2="high:Q",
+        y=alt.Y("label:N", title=None, sort=None),
+        color=alt.Color("kind:N", title=None, scale=colours).legend(orient="top"),
+        tooltip=["label:N", "kind:N", "least:N", "greatest:N"],
+    ).properties(width=WIDTH)
+    row = alt.Row("name:N", title=None, sort=None).header(
+        labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"
+    )
+    faceted = drawn.encode(row=row).resolve_scale(x="independent", y="independent")
+    return _themed(faceted)
+
+
+def plot_radius(radii: Radii | Any) -> Any:
+    """Draw how many certain points have which radius.
+
+    Parameters
+    ----------
+    radii
+        What `radius` or `radii` found. Points that are not robust (0) and points beyond any attack
+        (infinite) have no bar; the title tells how many there are.
+    """
+    radius = np.asarray(radii.radius if isinstance(radii, Radii) else radii, dtype=np.float64)
+    finite = radius[(radius > 0) & np.isfinite(radius)]
+    said = f"{int((radius == 0).sum()):,} not certain, {int(np.isinf(radius).sum()):,} beyond any attack"
+    return radius_chart(histogram(finite)).properties(title=said)
+
+
+def plot_missing(index: CountIndex) -> Any:
+    """Draw the share of missing cells per feature and label, features with most holes first."""
+    alt = _altair()
+    missing, _ = missing_cells(index)
+    order = np.argsort(-missing.sum(axis=1), kind="stable")[:_MOST_FEATURES].tolist()
+    labels = np.sort(np.argsort(-index.label_counts, kind="stable")[:_MOST_LABELS]).tolist()
+    rows = [
+        {
+            "feature": index.features[j],
+            "label": str(index.labels[i]),
+            "missing": int(missing[j, i]),
+            "share": int(missing[j, i]) / max(int(index.label_counts[i]), 1),
+        }
+        for j in order
+        for i in labels
+    ]
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_rect()
+        .encode(
+            x=alt.X("label:N", title=index.schema.label_name, sort=None).axis(labelAngle=0),
+            y=alt.Y("feature:N", title=None, sort=None),
+            color=alt.Color("share:Q", title="missing")
+            .scale(scheme="oranges", domainMin=0)
+            .legend(format="%"),
+            tooltip=["feature:N", "label:N", "missing:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(width=alt.Step(60), height=alt.Step(22))
+    )
+    return _themed(chart)
+
+
+def radius_chart(rows: list[dict[str, int]]) -> Any:
+    """Bars of a histogram of radii; ``rows`` are those of `histogram`."""
+    alt = _altair()
+    named = [{**row, "name": bar_name(row)} for row in rows]
+    base = alt.Chart(alt.Data(values=named)).encode(
+        y=alt.Y("name:N", title="cells to blank", sort=None),
+        x=alt.X("n_points:Q", axis=None),
+        tooltip=[alt.Tooltip("name:N", title="cells"), alt.Tooltip("n_points:Q", title="points")],
+    )
+    bars = base.mark_bar(color=CERTAIN)
+    counts = base.mark_text(align="left", dx=4).encode(text=alt.Text("n_points:Q", format=","))
+    return _themed((bars + counts).properties(width=WIDTH - 90, height=alt.Step(24)))
+
+
+def features_chart(rows: list[dict[str, Any]]) -> Any:
+    """Per feature two bars: the share that would become certain, behind it the share that could."""
+    alt = _altair()
+    names = _told_apart([shortened(row["feature"], 20) for row in rows])
+    named = [{**row, "feature": name} for row, name in zip(rows, names, strict=True)]
+    base = alt.Chart(alt.Data(values=named)).encode(
+        y=alt.Y("feature:N", title=None, sort=None).axis(labelLimit=180)
+    )
+    percent = alt.X("share_could:Q", title="become certain")
+    percent = percent.axis(format="%", tickCount=4, grid=False)
+    could = base.mark_bar(color=PALE, opacity=0.55).encode(x=percent)
+    share = base.mark_bar(color=BLUE, height=10).encode(x="share:Q")
+    return _themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
+
+
+def interval_rows(certificates: Certificate | Certificates, points: Any) -> list[dict[str, Any]]:
+    """One row per point and label, supports as powers of ten."""
+    if isinstance(certificates, Certificate):
+        chosen = [("", certificates)]
+    elif isinstance(certificates, Certificates):
+        places = range(min(len(certificates), _MOST_POINTS)) if points is None else points
+        chosen = [(f"point {place}", certificates[place]) for place in places]
+    else:
+        raise NullproofError(
+            f"{type(certificates).__name__} has no supports; give what certify found"
+        )
+    rows = []
+    for name, one in chosen:
+        logs = [*one.min_log_support.values(), *one.max_log_support.values()]
+        finite = [log for log in logs if math.isfinite(log)]
+        # A logarithm of 0 lies left of all others, by a tenth of their range at least.
+        floor = min(finite) - max(0.1 * (max(finite) - min(finite)), 0.5) if finite else 0.0
+        names = _told_apart([shortened(str(label)) for label in one.min_log_support])
+        for shown, (label, least) in zip(names, one.min_log_support.items(), strict=True):
+            greatest = one.max_log_support[label]
+            rows.append(
+                {
+                    "name": name,
+                    "label": shown,
+                    "kind": _kind(one, label),
+                    "low": _ten(least, floor),
+                    "high": _ten(greatest, floor),
+                    "least": support(least),
+                    "greatest": support(greatest),
+                }
+            )
+    return rows
+
+
+def histogram(radius: NDArray[np.float64]) -> list[dict[str, int]]:
+    """How many points have which radius, in bars of equal ratio; both ends of a bar belong to it."""
+    if not len(radius):
+        return []
+    low, high = float(radius.min()), float(radius.max())
+    edges = np.unique(np.round(np.geomspace(low, high + 1, _BARS + 1)))
+    counts, edges = np.histogram(radius, bins=edges)
+    return [
+        {"start": int(start), "stop": int(stop) - 1, "n_points": int(count)}
+        for start, stop, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
+def bar_name(row: dict[str, int]) -> str:
+    """The radii of one bar of the histogram: ``3`` or ``4–7``."""
+    return f"{row['start']:,}" + ("" if row["start"] == row["stop"] else f"–{row['stop']:,}")
+
+
+def missing_cells(index: CountIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Features × labels: cells with several candidates, and those of them with fewer than all."""
+    candidates = np.zeros_like(index.n_null)
+    for j, sets in enumerate(index.sets):
+        for counts in sets.values():
+            candidates[j] += counts
+    return index.n_null + candidates, candidates
+
+
+def svg(chart: Any) -> str:
+    """A chart as SVG that needs nothing else to be seen."""
+    try:
+        import vl_convert
+    except ImportError as problem:
+        raise missing_extra("drawing a chart as SVG", "report") from problem
+    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict())
+    return drawn
+
+
+def _altair() -> Any:
+    try:
+        import altair
+    except ImportError as problem:
+        raise missing_extra("a chart", "report") from problem
+    return altair
+
+
+def _themed(chart: Any) -> Any:
+    """The colours of the page it is on."""
+    text = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11}
+    line = {"domainColor": "currentColor", "tickColor": "currentColor", "domainOpacity": 0.5}
+    return (
+        chart.configure(
+            background="transparent", font="system-ui, sans-serif", aria=False, padding=_PADDING
+        )
+        .configure_view(stroke=None)
+        .configure_axis(**text, **line, titleFontWeight="normal", titleFontSize=11)
+        .configure_legend(**text)
+        .configure_header(**text)
+        .configure_title(color="currentColor", fontSize=12, fontWeight="normal", anchor="start")
+        .configure_text(color="currentColor", fontSize=12)
+    )
+
+
+def _told_apart(names: list[str]) -> list[str]:
+    """Names of which no two are equal: repeated ones get spaces of no width."""
+    seen: dict[str, int] = {}
+    apart = []
+    for name in names:
+        apart.append(name + "\u200b" * seen.get(name, 0))
+        seen[name] = seen.get(name, 0) + 1
+    return apart
+
+
+def _kind(one: Certificate, label: Any) -> str:
+    if label not in one.possible:
+        return "never wins"
+    return "certain" if one.robust else "possible"
+
+
+def _ten(log: float, floor: float) -> float:
+    return (log if math.isfinite(log) else floor) / math.log(10)

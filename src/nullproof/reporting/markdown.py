@@ -1,0 +1,232 @@
+"""The report as Markdown: the same story for mails, wikis and pull requests."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from nullproof import plots
+from nullproof.pictures import support
+from nullproof.reporting.words import cleaning_text, many, odds, per_cent
+
+_SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
+_BARS = 20
+_MOST_POINTS = 20
+_LONGEST = 60
+
+Document = dict[str, Any]
+
+
+def render(document: Document) -> str:
+    """Write a document of `story.tell` as Markdown; texts of the data are shown as they are."""
+    parts = [
+        f"# {document['title']}",
+        _summary(document),
+        *(f"- {data(note, 1000)}" for note in document["notes"]),
+        *_labels(document["certain"]),
+        *_holes(document["holes"]),
+        *_uncertain(document),
+        *_fragility(document["fragility"]),
+        *_features(document["features"]),
+        *_attack(document["attack"]),
+        *_cleaning(document.get("cleaning")),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def data(text: str, longest: int = _LONGEST) -> str:
+    """A text of the data: marks of Markdown and HTML lose their meaning, directions stay inside."""
+    cut = text if len(text) <= longest else text[: longest - 1] + "…"
+    plain = " ".join("".join(c if c.isprintable() else _replaced(c) for c in cut).split())
+    escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+    escaped = _SPECIAL.sub(r"\\\1", escaped)
+    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in plain):
+        return f"\u2068{escaped}\u2069"
+    return escaped
+
+
+def _replaced(character: str) -> str:
+    """Marks that turn the direction of what follows, and other controls, become spaces."""
+    return " " if character.isspace() or unicodedata.category(character) == "Cc" else "�"
+
+
+def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """A table; the cells are Markdown already."""
+    lines = [names, ["---"] * len(names), *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _summary(document: Document) -> str:
+    held, certain = document["table"], document["certain"]
+    share = certain["share"] or 0.0
+    bar = "█" * int(share * _BARS) + "░" * (_BARS - int(share * _BARS))
+    said = (
+        f"`{bar}` Prediction of {data(held['label_name'])} from {many(held['n_rows'], 'row')}, "
+        f"{many(held['n_features'], 'feature')}, {many(held['n_missing'], 'missing cell')} "
+        f"({per_cent(held['share_missing'])}), smoothing {data(held['alpha'])}. A prediction is certain "
+        "if every way to fill in the missing cells gives the same label."
+    )
+    sample = document["sample"]
+    if sample["all"]:
+        return said
+    return f"{said} Odds are worked out for a sample: {sample['how']}."
+
+
+def _labels(certain: Document) -> list[str]:
+    rows = [
+        [data(row["label"]), f"{row['n_robust']:,}", f"{row['n_possible']:,}"]
+        for row in certain["labels"]
+    ]
+    return ["## What is predicted", table(["label", "certain", "possible"], rows)]
+
+
+def _holes(holes: Document) -> list[str]:
+    title = "## Where the holes are"
+    if not holes["features"]:
+        return [title, "No cell is missing."]
+    rows = [
+        [
+            data(row["feature"]),
+            per_cent(row["share"]),
+            *(per_cent(cell["share"]) for cell in row["per_label"]),
+        ]
+        for row in holes["features"]
+    ]
+    names = ["feature", "all", *map(data, holes["labels"])]
+    left = holes["n_complete"], holes["n_left_off"], holes["n_labels_left_off"]
+    return [
+        title,
+        table(names, rows),
+        f"Not listed: {many(left[0], 'feature')} without a hole, {left[1]:,} with fewer holes, "
+        f"{many(left[2], 'rarer label')}.",
+    ]
+
+
+def _uncertain(document: Document) -> list[str]:
+    uncertain, title = document["uncertain"], "## Which points are uncertain"
+    if not uncertain["n_points"]:
+        return [title, "None: all are certain."]
+    between = [
+        [" or ".join(map(data, row["labels"])), f"{row['n_points']:,}"]
+        for row in uncertain["between"]
+    ]
+    shown = [point for point in document["points"] if not point["robust"]][:_MOST_POINTS]
+    rows = [[str(point["point"]), _chances(point), _supports(point)] for point in shown]
+    return [
+        title,
+        table(["between", "points"], between),
+        f"The first {len(rows):,} of {many(uncertain['n_points'], 'uncertain point')} that were looked "
+        "at; odds are shares of worlds.",
+        table(["point", "odds", "support over all worlds"], rows),
+    ]
+
+
+def _chances(point: Document) -> str:
+    if point["odds"] is None:
+        return " or ".join(map(data, point["possible"][:6]))
+    return ", ".join(
+        f"{data(row['label'])} {odds(row['lower'], row['upper'])}" for row in point["odds"][:4]
+    )
+
+
+def _supports(point: Document) -> str:
+    return ", ".join(
+        f"{data(row['label'])} {_support(row['low'])} to {_support(row['high'])}"
+        for row in point["support"][:4]
+    )
+
+
+def _support(log: float | None) -> str:
+    return support(float("-inf") if log is None else log)
+
+
+def _fragility(fragility: Document) -> list[str]:
+    title = "## How fragile the certain ones are"
+    if not fragility["n_robust"]:
+        return [title, "No point is certain."]
+    beyond = f"{many(fragility['n_unbreakable'], 'point')} cannot be broken by blanking cells."
+    if not fragility["histogram"]:
+        return [title, beyond]
+    most = max(row["n_points"] for row in fragility["histogram"])
+    bars = [
+        [
+            plots.bar_name(row),
+            f"{row['n_points']:,}",
+            "█" * -(-_BARS * row["n_points"] // most),
+        ]
+        for row in fragility["histogram"]
+    ]
+    weakest = [
+        [str(row["point"]), data(row["label"]), data(row["rival"]), f"{row['radius']:,}"]
+        for row in fragility["weakest"]
+    ]
+    return [
+        title,
+        f"Fewest training cells to blank before a point is certain no more. {beyond}",
+        table(["cells to blank", "points", ""], bars),
+        "The weakest certain points:",
+        table(["point", "label", "rival", "cells"], weakest),
+    ]
+
+
+def _features(features: Document) -> list[str]:
+    title = "## Which features cause the uncertainty"
+    if not features["n_uncertain"] or not features["features"]:
+        return [title, "Nothing is uncertain for want of a feature."]
+    rows = [
+        [
+            data(row["feature"]),
+            f"{row['n_missing']:,}",
+            per_cent(row["share"]),
+            per_cent(row["share_could"]),
+        ]
+        for row in features["features"]
+    ]
+    return [
+        title,
+        f"Of {features['n_judged']:,} uncertain points, the share that becomes certain if one "
+        f"feature were complete. {features['meaning']}",
+        table(["feature", "missing cells", "would", "could"], rows),
+    ]
+
+
+def _attack(attack: Document | None) -> list[str]:
+    title = "## What an attack looks like"
+    if attack is None:
+        return [title, "No certain point can be attacked."]
+    rows = [
+        [
+            data(row["feature"]),
+            " or ".join(map(data, row["values"])),
+            data(row["label"]),
+            f"{row['n_cells']:,}",
+            row["effect"],
+        ]
+        for row in attack["cells"]
+    ]
+    return [
+        title,
+        f"Point {attack['point']} is certainly {data(attack['label'])}. Blanking "
+        f"{many(attack['n_cells'], 'cell')} lets {data(attack['rival'])} catch up:",
+        table(["blank in", "cells that hold", "of label", "cells", "its support"], rows),
+    ]
+
+
+def _cleaning(cleaning: Document | None) -> list[str]:
+    if not cleaning:
+        return []
+    names = ("n_cells", "expected", "best")
+    rows = [
+        [data(step["feature"]), data(step["label"]), *(_number(step[name]) for name in names)]
+        for step in cleaning["steps"]
+    ]
+    heads = ["look up", "where the label is", "cells", "then certain, expected", "at best"]
+    more = cleaning["n_left_off"]
+    left_off = [f"and {many(more, 'step')} more"] if more else []
+    return ["## What to clean first", cleaning_text(cleaning), table(heads, rows), *left_off]
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"

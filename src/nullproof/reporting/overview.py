@@ -1,0 +1,181 @@
+"""The parts of a report's document that speak of all points or of the training table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.blanking.radii import Radii
+from nullproof.index import CountIndex
+from nullproof.model import Model
+from nullproof.plots import histogram, missing_cells
+from nullproof.points import Points
+from nullproof.reporting.choosing import weakest
+from nullproof.reporting.words import many, number, text
+from nullproof.support import Verdicts
+
+GAP = 0.01
+LIKELY = 0.99
+MOST_FEATURES = 60
+MOST_LABELS = 40
+_MOST_SETS = 12
+
+
+def table(model: Model) -> dict[str, Any]:
+    """What was counted, and by which model the points are judged."""
+    index = model.index
+    n_cells = index.n_rows * len(index.features)
+    return {
+        "label_name": text(index.schema.label_name),
+        "labels": [text(label) for label in index.labels],
+        "label_counts": index.label_counts.tolist(),
+        "n_rows": index.n_rows,
+        "n_features": len(index.features),
+        "n_cells": n_cells,
+        "n_missing": index.n_missing,
+        "share_missing": _share(index.n_missing, n_cells),
+        "alpha": number(model.alpha),
+        "prior": [float(share) for share in model.prior],
+    }
+
+
+def certain(index: CountIndex, found: Verdicts) -> dict[str, Any]:
+    """How many predictions hold in every world."""
+    possible = found.possible
+    robust = possible.sum(axis=1) == 1
+    own, all_ = possible[robust].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
+    return {
+        "n_points": len(possible),
+        "n_robust": int(robust.sum()),
+        "share": _share(int(robust.sum()), len(possible)),
+        "labels": [
+            {"label": text(label), "n_robust": n_robust, "n_possible": n_possible}
+            for label, n_robust, n_possible in zip(index.labels, own, all_, strict=True)
+        ],
+    }
+
+
+def holes(index: CountIndex) -> dict[str, Any]:
+    """Where the cells are missing, the features with most holes first."""
+    missing, candidates = missing_cells(index)
+    total = missing.sum(axis=1)
+    order = np.argsort(-total, kind="stable")
+    order = order[total[order] > 0]
+    labels = np.sort(np.argsort(-index.label_counts, kind="stable")[:MOST_LABELS]).tolist()
+    listed = [
+        {
+            "feature": text(index.features[j]),
+            "n_missing": int(total[j]),
+            "share": _share(int(total[j]), index.n_rows),
+            "per_label": [
+                {
+                    "n_missing": int(missing[j, i]),
+                    "n_candidates": int(candidates[j, i]),
+                    "share": _share(int(missing[j, i]), int(index.label_counts[i])),
+                }
+                for i in labels
+            ],
+        }
+        for j in order[:MOST_FEATURES].tolist()
+    ]
+    return {
+        "labels": [text(index.labels[i]) for i in labels],
+        "n_rows": [int(index.label_counts[i]) for i in labels],
+        "features": listed,
+        "n_complete": len(index.features) - len(order),
+        "n_left_off": len(order) - len(listed),
+        "n_labels_left_off": len(index.labels) - len(labels),
+    }
+
+
+def uncertain(index: CountIndex, found: Verdicts, told: list[dict[str, Any]]) -> dict[str, Any]:
+    """Between which labels the points hang."""
+    possible = found.possible
+    is_open = possible.sum(axis=1) > 1
+    sets, counts = _distinct_rows(possible[is_open])
+    order = np.argsort(-counts, kind="stable")
+    shown = [point for point in told if not point["robust"]]
+    weighed = [point for point in shown if point["odds"] is not None]
+    return {
+        "n_points": int(is_open.sum()),
+        "between": [
+            {
+                "labels": [text(index.labels[i]) for i in np.flatnonzero(sets[place])],
+                "n_points": int(counts[place]),
+            }
+            for place in order[:_MOST_SETS].tolist()
+        ],
+        "n_between_left_off": max(0, len(sets) - _MOST_SETS),
+        "shown": [point["point"] for point in shown],
+        "n_odds": len(weighed),
+        "n_likely": sum(max(o["lower"] for o in point["odds"]) >= LIKELY for point in weighed),
+        "cells": "uniform",
+        "gap": GAP,
+    }
+
+
+def fragility(fragile: Radii) -> dict[str, Any]:
+    """How many cells would have to be blanked before certain points are certain no more."""
+    radius = fragile.radius
+    finite = radius[(radius > 0) & np.isfinite(radius)]
+    labels, rivals = fragile.label, fragile.rival
+    return {
+        "n_robust": int((radius > 0).sum()),
+        "n_unbreakable": int(np.isinf(radius).sum()),
+        "least": int(finite.min()) if len(finite) else None,
+        "median": float(np.median(finite)) if len(finite) else None,
+        "greatest": int(finite.max()) if len(finite) else None,
+        "histogram": histogram(finite),
+        "weakest": [
+            {
+                "point": place,
+                "label": text(labels[place]),
+                "rival": text(rivals[place]),
+                "radius": int(radius[place]),
+            }
+            for place in weakest(radius).tolist()
+        ],
+    }
+
+
+def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
+    """What the reader should know of before believing the numbers."""
+    said = []
+    unseen = (points.codes == points.n_values[:, None]).sum(axis=1)
+    if unseen.any():
+        names = [text(index.features[j]) for j in np.argsort(-unseen, kind="stable")[:5].tolist()]
+        named = ", ".join(names[: int((unseen > 0).sum())])
+        said.append(
+            f"{many(int(unseen.sum()), 'cell')} of the points hold values that the training table "
+            f"never shows ({named}). No world gives such a value a count, so without smoothing "
+            "every label ties at zero there."
+        )
+    n_incomplete = int((~points.complete).sum())
+    if n_incomplete:
+        said.append(
+            f"{many(n_incomplete, 'point')} of {len(points):,} have holes of their own: they are "
+            "certain only if every way to fill these, too, gives the same label."
+        )
+    wide = [p for p in told if p["odds"] and any(o["upper"] - o["lower"] > GAP for o in p["odds"])]
+    if wide:
+        said.append(
+            f"The odds of {many(len(wide), 'point')} are known less closely than to within "
+            f"{GAP:g}: they have holes of their own, or labels tie too often there."
+        )
+    return said
+
+
+def _distinct_rows(rows: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
+    if not len(rows):
+        return rows, np.empty(0, dtype=np.int64)
+    # As bytes, which sort a hundred times faster than rows of truths.
+    packed = np.ascontiguousarray(np.packbits(rows, axis=1))
+    whole = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
+    _, first, counts = np.unique(whole, return_index=True, return_counts=True)
+    return rows[first], counts
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None

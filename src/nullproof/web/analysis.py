@@ -1,0 +1,258 @@
+"""One analysis of an uploaded table: the report's document, and what can be asked afterwards.
+
+Everything is worked out by the library; here it is only asked, one client's question at a time.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof import schema
+from nullproof.arguments import number
+from nullproof.blanking.radii import radii
+from nullproof.decision import Certificates, certify
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
+from nullproof.model import Model
+from nullproof.points import Points, encode_quietly
+from nullproof.reading.readers import open_table
+from nullproof.reporting import details
+from nullproof.reporting.story import tell
+from nullproof.reporting.words import text
+from nullproof.support import verdicts
+from nullproof.web.jobs import Job, Say
+from nullproof.web.problems import RequestError, shortened
+from nullproof.web.uploads import Upload
+
+_READING = 0.15
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a table is to be understood and judged, as the client wrote it."""
+
+    label: str
+    alpha: str = "0"
+    prior: str | None = None
+    bins: int | None = 5
+    binning: str = "uniform"
+    missing: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Result:
+    """A finished analysis."""
+
+    model: Model
+    points: Points
+    certificates: Certificates
+    document: dict[str, Any]
+
+    @property
+    def index(self) -> CountIndex:
+        return self.model.index
+
+    @property
+    def size(self) -> int:
+        """The memory that the points take."""
+        frame = self.points.frame
+        kept = 0 if frame is None else int(frame.estimated_size())
+        supports = self.certificates.min_log_support.nbytes * 2
+        return kept + self.points.codes.nbytes + supports
+
+
+class Analysis:
+    """A job that reads, counts and judges; its result once it is done."""
+
+    def __init__(
+        self,
+        train: Upload,
+        points: Upload | None,
+        options: Options,
+        on_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.options, self._train, self._points = options, train, points
+        self._on_end = on_end
+        self.patience: float | None = None
+        self.asked = time.monotonic()
+        self._result: Result | None = None
+        self.job = Job(self._work)
+
+    @property
+    def size(self) -> int:
+        return 0 if self._result is None else self._result.size
+
+    @property
+    def busy(self) -> bool:
+        return not self.job.over
+
+    def discard(self) -> None:
+        """Stop working."""
+        self.job.cancel()
+
+    def stop_if_abandoned(self) -> None:
+        """Stop working for somebody who does not ask any more."""
+        if self.patience is not None and time.monotonic() - self.asked > self.patience:
+            self.job.cancel()
+
+    @property
+    def result(self) -> Result:
+        """The result, or why there is none."""
+        if self.job.state == "failed":
+            raise RequestError(409, f"this analysis failed: {self.job.error}")
+        if self._result is None or not self.job.over:
+            raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
+        return self._result
+
+    def _work(self, say: Say) -> None:
+        try:
+            with self._train:
+                if self._points is None:
+                    self._result = self._judged(None, say)
+                else:
+                    with self._points:
+                        self._result = self._judged(self._points, say)
+        finally:
+            self._on_end()
+
+    def _judged(self, named: Upload | None, say: Say) -> Result:
+        index, table = self._counted(say)
+        say(0.1, "reading the points")
+        points = _encoded(index, table if named is None else named.path, named or self._train)
+        alpha = number(self.options.alpha)
+        prior = None if self.options.prior in (None, "") else self.options.prior
+        model = Model.of(index, alpha, prior)  # type: ignore[arg-type]
+        with self.job.computing():
+            document = tell(
+                index,
+                points,
+                alpha=alpha,
+                prior=prior,  # type: ignore[arg-type]
+                on_progress=lambda doing, share: say(_READING + (0.95 - _READING) * share, doing),
+            )
+        say(0.95, "keeping the verdicts")
+        certificates = certify(index, points, alpha=alpha, prior=prior)  # type: ignore[arg-type]
+        assert isinstance(certificates, Certificates)
+        return Result(model, points, certificates, document)
+
+    def _counted(self, say: Say) -> tuple[CountIndex, Any]:
+        options = self.options
+        say(0.0, "reading the table")
+        try:
+            table = open_table(self._train.path, missing=options.missing, as_text=[options.label])
+            say(0.05, "counting the cells")
+            index = CountIndex.from_table(
+                table,
+                options.label,
+                missing=options.missing,
+                bins=options.bins,
+                binning=options.binning,  # type: ignore[arg-type]
+                ignore=options.ignore,
+            )
+        except NullproofError as problem:
+            raise self._train.explained(problem) from problem
+        return index, table
+
+
+def _encoded(index: CountIndex, source: Any, upload: Upload) -> Points:
+    try:
+        return encode_quietly(index.schema, source)
+    except NullproofError as problem:
+        raise upload.explained(problem) from problem
+
+
+def about_points(result: Result, positions: NDArray[np.intp]) -> list[dict[str, Any]]:
+    """The verdicts of some points, one line each."""
+    labels = [text(label) for label in result.index.labels]
+    possible = result.certificates.possible
+    return [
+        {
+            "point": int(place),
+            "robust": bool(possible[place].sum() == 1),
+            "possible": [labels[i] for i in np.flatnonzero(possible[place])],
+        }
+        for place in positions.tolist()
+    ]
+
+
+def select(result: Result, verdict: str, label: str | None) -> NDArray[np.intp]:
+    """The positions of the points with a verdict and, if one is named, a possible label."""
+    possible, robust = result.certificates.possible, result.certificates.robust
+    wanted = np.ones(len(robust), dtype=bool)
+    if verdict != "all":
+        wanted = robust if verdict == "certain" else ~robust
+    if label is not None:
+        wanted = wanted & possible[:, label_place(result.index, label)]
+    return np.flatnonzero(wanted)
+
+
+def label_place(index: CountIndex, label: str) -> int:
+    """The position of a label, or which labels there are."""
+    if label not in index.schema.label_codes:
+        named = ", ".join(text(one) for one in index.labels[:10])
+        raise RequestError(400, f"there is no label {shortened(label)!r}; it is one of {named}")
+    return index.schema.label_codes[label]
+
+
+def one_point(result: Result, position: int) -> Points:
+    """A point of the analysis by its position."""
+    if not 0 <= position < len(result.points):
+        raise RequestError(
+            404,
+            f"there is no point {position}; positions go from 0 to {len(result.points) - 1}",
+        )
+    return result.points.take(np.array([position]))
+
+
+def given_values(result: Result, position: int) -> dict[str, Any]:
+    """The cells of a point as they were in its table; None for every spelling of missing."""
+    frame = result.points.frame
+    assert frame is not None
+    codes, unknown = result.points.codes[:, position], result.points.n_values + 1
+    return {
+        name: None if gone else plain(frame[name][position])
+        for name, gone in zip(result.index.features, codes == unknown, strict=True)
+    }
+
+
+def typed_point(index: CountIndex, values: dict[str, Any]) -> Points:
+    """A point that a client wrote: one value per feature, None where it is not known."""
+    unknown = [name for name in values if name not in index.schema.position]
+    if unknown:
+        named = ", ".join(index.features[:10])
+        raise RequestError(
+            400, f"there is no feature {shortened(unknown[0])!r}; the features are {named}"
+        )
+    cells = {name: values.get(name) for name in index.features}
+    cells = {name: None if cell == [] else cell for name, cell in cells.items()}
+    return encode_quietly(index.schema, cells)
+
+
+def explain(model: Model, point: Points) -> dict[str, Any]:
+    """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
+    found = verdicts(model, point)
+    fragile = radii(model.index, point, alpha=model.alpha, prior=model.prior)
+    (told,) = details.points(model, point, (found, fragile), np.array([0]))
+    return {name: told[name] for name in told if name not in ("point", "values")}
+
+
+def plain(cell: Any) -> Any:
+    """A cell as JSON has it."""
+    if hasattr(cell, "to_list"):
+        cell = cell.to_list()
+    if isinstance(cell, list | tuple):
+        return [plain(one) for one in cell]
+    if schema.is_missing(cell):
+        return None
+    if isinstance(cell, bool | str):
+        return cell
+    if isinstance(cell, int | float) and abs(cell) < 2**53:
+        return cell
+    return schema.text(cell)

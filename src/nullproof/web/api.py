@@ -1,0 +1,281 @@
+"""The JSON API: tables in, analyses made, questions answered."""
+
+from __future__ import annotations
+
+import time
+from importlib.resources import files
+from typing import Annotated, Any, Literal
+
+import anyio.to_thread
+from fastapi import APIRouter, Path, Query, Request
+from starlette.requests import ClientDisconnect
+
+from nullproof import __version__
+from nullproof.arguments import number
+from nullproof.web import changing
+from nullproof.web.analysis import (
+    Analysis,
+    Options,
+    about_points,
+    explain,
+    given_values,
+    one_point,
+    select,
+    typed_point,
+)
+from nullproof.web.desk import Desk, desk_of
+from nullproof.web.forms import (
+    AnalysisForm,
+    AnalysisOrder,
+    ErrorForm,
+    ExampleForm,
+    FeatureCounts,
+    FeaturesForm,
+    Limits,
+    PointAnswer,
+    PointQuestion,
+    PointsPage,
+    TableForm,
+    WhatIf,
+    WhatIfAnswer,
+)
+from nullproof.web.problems import RequestError
+from nullproof.web.uploads import Receiver, Upload, receive
+
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    400: {"model": ErrorForm, "description": "The data do not allow an answer."},
+    403: {"model": ErrorForm, "description": "The request comes from a page of another site."},
+    404: {"model": ErrorForm, "description": "There is no such table, analysis or point."},
+    422: {"model": ErrorForm, "description": "The question does not have the right form."},
+}
+_NOT_READY: dict[int | str, dict[str, Any]] = {
+    409: {"model": ErrorForm, "description": "The analysis is not done, or failed."}
+}
+_FILE = {
+    "requestBody": {
+        "required": True,
+        "description": "The bytes of the file: CSV, TSV, Parquet or Arrow; CSV also by gzip.",
+        "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
+    }
+}
+router = APIRouter(prefix="/api", responses=_ERRORS)
+
+
+@router.get("/limits", tags=["tables"])
+def limits(request: Request) -> Limits:
+    """Tell how much this server takes."""
+    own = desk_of(request).settings
+    return Limits(
+        version=__version__,
+        max_upload=own.max_upload,
+        max_rows=own.max_rows,
+        max_columns=own.max_columns,
+        max_tables=own.max_tables,
+        max_analyses=own.max_analyses,
+    )
+
+
+@router.post(
+    "/tables",
+    tags=["tables"],
+    status_code=201,
+    openapi_extra=_FILE,
+    responses={
+        408: {"model": ErrorForm, "description": "The file stopped arriving."},
+        413: {"model": ErrorForm, "description": "The file or the table is too large."},
+        415: {"model": ErrorForm, "description": "The file is packed in a way not supported."},
+        503: {"model": ErrorForm, "description": "All places are in use."},
+    },
+)
+async def upload(
+    request: Request,
+    name: Annotated[str, Query(description="File name, only to be shown.")] = "table",
+) -> TableForm:
+    """Upload a table: the file is the body of the request.
+
+    For example: `curl --data-binary @train.csv 'http://127.0.0.1:8321/api/tables?name=train.csv'`
+    """
+    desk = desk_of(request)
+    receiver = Receiver(desk.folder, name, desk.settings)
+    try:
+        # Those beyond wait with their bytes unread, so that the disk holds a few files at most.
+        async with desk.uploading:
+            await receive(request.stream(), receiver, desk.settings.idle)
+            table = await anyio.to_thread.run_sync(receiver.finish, limiter=desk.limiter)
+        return _table_form(desk.tables.put(table), table)
+    except ClientDisconnect:
+        receiver.path.unlink(missing_ok=True)
+        raise RequestError(
+            400, "the connection was closed before the whole file had arrived"
+        ) from None
+    except BaseException:
+        receiver.path.unlink(missing_ok=True)
+        raise
+
+
+@router.post("/example", tags=["tables"], status_code=201)
+async def example(request: Request) -> ExampleForm:
+    """Take the embedded example, customers who may leave, as if it had been uploaded."""
+    desk = desk_of(request)
+    train = await anyio.to_thread.run_sync(_embedded, desk, "customers.csv")
+    points = await anyio.to_thread.run_sync(_embedded, desk, "new_customers.csv")
+    return ExampleForm(train=train, points=points, label="churn", ignore=["customer"])
+
+
+@router.get("/tables/{table}", tags=["tables"])
+def table(request: Request, table: str) -> TableForm:
+    """Describe an uploaded table again."""
+    return _table_form(table, desk_of(request).tables.get(table))
+
+
+@router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
+def forget_table(request: Request, table: str) -> None:
+    """Delete an uploaded table; analyses of it stay."""
+    desk_of(request).tables.drop(table)
+
+
+@router.post("/analyses", tags=["analyses"], status_code=202)
+def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
+    """Order an analysis; ask for its state until it is `done`."""
+    desk = desk_of(request)
+    train = desk.tables.get(wanted.table)
+    points = None if wanted.points is None else desk.tables.get(wanted.points)
+    alpha = str(wanted.alpha)
+    if not 0 <= number(alpha) < float("inf"):
+        raise RequestError(400, f"alpha is {alpha}; give a number that is not negative")
+    options = Options(
+        wanted.label,
+        alpha,
+        wanted.prior,
+        wanted.bins,
+        wanted.binning,
+        tuple(wanted.missing),
+        tuple(wanted.ignore),
+    )
+    analysis = Analysis(train, points, options, desk.analyses.settle)
+    analysis.patience = wanted.patience
+    name = desk.analyses.put(analysis)
+    desk.workers.submit(analysis.job)
+    return _analysis_form(name, analysis)
+
+
+@router.get("/analyses/{analysis}", tags=["analyses"])
+async def state(request: Request, analysis: str) -> AnalysisForm:
+    """Tell how far an analysis is."""
+    found = desk_of(request).analyses.get(analysis)
+    found.asked = time.monotonic()
+    return _analysis_form(analysis, found)
+
+
+@router.delete("/analyses/{analysis}", tags=["analyses"], status_code=204, response_model=None)
+async def cancel(request: Request, analysis: str) -> None:
+    """Stop an analysis and forget it."""
+    desk_of(request).analyses.drop(analysis)
+
+
+@router.get("/analyses/{analysis}/document", tags=["analyses"], responses=_NOT_READY)
+def document(request: Request, analysis: str) -> dict[str, Any]:
+    """Give everything that the report says, as plain data (keys: `nullproof.reporting.story`)."""
+    return desk_of(request).analyses.get(analysis).result.document
+
+
+@router.get("/analyses/{analysis}/points", tags=["points"], responses=_NOT_READY)
+def points(
+    request: Request,
+    analysis: str,
+    verdict: Annotated[Literal["all", "certain", "uncertain"], Query()] = "all",
+    label: Annotated[str | None, Query(description="A label that must be possible.")] = None,
+    offset: Annotated[int, Query(ge=0)] = 0,
+    limit: Annotated[int, Query(ge=1, le=1000)] = 50,
+) -> PointsPage:
+    """List verdicts, some at a time."""
+    result = desk_of(request).analyses.get(analysis).result
+    places = select(result, verdict, label)
+    lines = about_points(result, places[offset : offset + limit])
+    return PointsPage.model_validate({"n_points": len(places), "offset": offset, "points": lines})
+
+
+@router.get("/analyses/{analysis}/points/{point}", tags=["points"], responses=_NOT_READY)
+def point(request: Request, analysis: str, point: Annotated[int, Path(ge=0)]) -> PointAnswer:
+    """Tell all about one point: its support intervals, odds, radius and two worlds that disagree."""
+    result = desk_of(request).analyses.get(analysis).result
+    told = explain(result.model, one_point(result, point))
+    return PointAnswer.model_validate(
+        {"point": point, "values": given_values(result, point), **told}
+    )
+
+
+@router.post("/analyses/{analysis}/point", tags=["points"], responses=_NOT_READY)
+def judge(request: Request, analysis: str, question: PointQuestion) -> PointAnswer:
+    """Judge a point with any values, also on a table with cells blanked or filled."""
+    result = desk_of(request).analyses.get(analysis).result
+    model = changing.changed_model(result.model, _changes(question))
+    told = explain(model, typed_point(model.index, question.values))
+    return PointAnswer.model_validate({"point": None, "values": question.values, **told})
+
+
+@router.get("/analyses/{analysis}/features", tags=["what if"], responses=_NOT_READY)
+def features(request: Request, analysis: str) -> FeaturesForm:
+    """List the features with their values and missing cells."""
+    index = desk_of(request).analyses.get(analysis).result.index
+    return FeaturesForm.model_validate(
+        {"labels": [*index.schema.label_codes], "features": changing.about_features(index)}
+    )
+
+
+@router.get("/analyses/{analysis}/features/{feature}", tags=["what if"], responses=_NOT_READY)
+def feature(request: Request, analysis: str, feature: Annotated[int, Path(ge=0)]) -> FeatureCounts:
+    """Count the known and missing cells of one feature, named by its position."""
+    index = desk_of(request).analyses.get(analysis).result.index
+    return FeatureCounts.model_validate(changing.about_feature(index, feature))
+
+
+@router.post("/analyses/{analysis}/what-if", tags=["what if"], responses=_NOT_READY)
+async def what_if(request: Request, analysis: str, question: WhatIf) -> WhatIfAnswer:
+    """Blank or fill training cells and certify all points again, against the original."""
+    desk = desk_of(request)
+    result = desk.analyses.get(analysis).result
+    answer = await anyio.to_thread.run_sync(
+        changing.what_if, result, _changes(question), limiter=desk.limiter
+    )
+    return WhatIfAnswer.model_validate(answer)
+
+
+def _changes(question: PointQuestion | WhatIf) -> list[changing.Change]:
+    return [
+        changing.Change(one.do, one.feature, one.label, one.value, one.n_cells)
+        for one in question.changes
+    ]
+
+
+def _embedded(desk: Desk, name: str) -> TableForm:
+    receiver = Receiver(desk.folder, name, desk.settings)
+    receiver.path.write_bytes((files("nullproof") / "demo" / name).read_bytes())
+    table = receiver.finish()
+    return _table_form(desk.tables.put(table), table)
+
+
+def _table_form(name: str, table: Upload) -> TableForm:
+    return TableForm.model_validate(
+        {
+            "id": name,
+            "name": table.name,
+            "n_bytes": table.size,
+            "n_rows": table.n_rows,
+            "columns": table.columns,
+            "preview": table.preview,
+            "spellings": table.spellings,
+        }
+    )
+
+
+def _analysis_form(name: str, analysis: Analysis) -> AnalysisForm:
+    job = analysis.job
+    return AnalysisForm(
+        id=name,
+        state=job.state,
+        share=job.share,
+        doing=job.doing,
+        seconds=job.seconds,
+        error=job.error,
+    )

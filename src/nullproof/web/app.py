@@ -1,0 +1,99 @@
+"""The web application: one FastAPI app with its page, its API and everything it keeps."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from anyio import create_task_group
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse, Response
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+
+from nullproof import __version__
+from nullproof.errors import NullproofError
+from nullproof.web import api, pages
+from nullproof.web.desk import Desk
+from nullproof.web.guard import Guard
+from nullproof.web.problems import RequestError, shortened
+from nullproof.web.settings import Settings
+
+_DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
+
+Upload a table, order an analysis of it, ask for its state until it is `done`, then get the document
+of the report, ask about single points, or blank and fill training cells. Every error is
+`{"error": "one sentence"}`. Files are sent as the body of the request, not as a form."""
+
+
+def make_app(settings: Settings, folder: Path) -> Guard:
+    """The application, guarded, with its uploads in ``folder``."""
+    desk = Desk.open(settings, folder)
+
+    @asynccontextmanager
+    async def life(_: FastAPI) -> AsyncIterator[None]:
+        async with create_task_group() as tasks:
+            tasks.start_soon(desk.watch)
+            yield
+            tasks.cancel_scope.cancel()
+        desk.close()
+
+    app = FastAPI(
+        title="nullproof",
+        version=__version__,
+        description=_DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        lifespan=life,
+    )
+    app.state.desk = desk
+    app.include_router(api.router)
+    app.include_router(pages.router)
+    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+
+    app.add_exception_handler(NullproofError, _sorry)
+    app.add_exception_handler(HTTPException, _no_such_page)
+    app.add_exception_handler(RequestValidationError, _wrong_form)
+    app.add_exception_handler(Exception, _our_fault)
+    # Around everything, so that the answer to a mistake of ours is guarded too.
+    return Guard(app, settings.hosts)
+
+
+async def _sorry(_: Request, problem: Exception) -> Response:
+    status = problem.status if isinstance(problem, RequestError) else 400
+    return JSONResponse({"error": " ".join(str(problem).split())}, status)
+
+
+async def _no_such_page(request: Request, problem: Exception) -> Response:
+    assert isinstance(problem, HTTPException)
+    said = {
+        400: "the body cannot be read as JSON; send JSON in UTF-8, nested no deeper than the form is",
+        404: "there is nothing at this address; /openapi.json lists what can be asked",
+        405: f"{request.method} is not for this address; /openapi.json says which method is",
+    }
+    message = said.get(problem.status_code, str(problem.detail))
+    return JSONResponse({"error": message}, problem.status_code, headers=problem.headers)
+
+
+async def _wrong_form(_: Request, problem: Exception) -> Response:
+    assert isinstance(problem, RequestValidationError)
+    first = problem.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
+    came = shortened(repr(first.get("input")), 60)
+    needed = first["msg"].lower()
+    if first["type"] == "json_invalid" or isinstance(first.get("input"), bytes):
+        where, needed = "the body", "it is not JSON; send JSON as content-type application/json"
+    return JSONResponse(
+        {"error": f"{shortened(where)} came as {came}: {needed}; see /openapi.json for the form"},
+        422,
+    )
+
+
+async def _our_fault(_: Request, problem: Exception) -> Response:
+    traceback.print_exception(problem, file=sys.stderr)
+    message = f"{type(problem).__name__}: {problem}; this is a mistake in nullproof"
+    return JSONResponse({"error": shortened(message, 300)}, 500)

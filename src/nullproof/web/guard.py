@@ -1,0 +1,133 @@
+"""Who may ask: only pages of this server and programs that address it by one of its own names.
+
+A foreign page can make a browser send requests to the loopback, by its own name (DNS rebinding) or
+across sites. The first shows in the Host header, the second in Origin or Sec-Fetch-Site.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping
+from typing import Any
+from urllib.parse import urlsplit
+
+from nullproof.web.problems import body, shortened
+
+Scope = MutableMapping[str, Any]
+Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
+App = Callable[[Scope, Callable[[], Awaitable[Any]], Send], Awaitable[None]]
+
+UPLOADS = "/api/tables"
+LONGEST = 4 << 20
+POLICY = "; ".join(
+    (
+        "default-src 'none'",
+        "script-src 'self'",
+        "style-src 'self'",
+        "img-src 'self' data:",
+        "connect-src 'self'",
+        "base-uri 'none'",
+        "form-action 'none'",
+        "frame-ancestors 'none'",
+    )
+)
+HEADERS = {
+    "content-security-policy": POLICY,
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+
+
+class Guard:
+    """Refuses what comes from elsewhere, and sends safe headers with every answer."""
+
+    def __init__(self, app: App, hosts: frozenset[str]) -> None:
+        self._app, self._hosts = app, hosts
+
+    async def __call__(
+        self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Send
+    ) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+
+        async def guarded(message: MutableMapping[str, Any]) -> None:
+            if message["type"] == "http.response.start":
+                message["headers"] = _with_safe(message.get("headers", []), scope["path"])
+            await send(message)
+
+        headers = {
+            name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
+        }
+        refused = refusal(headers, self._hosts, is_api=scope["path"].startswith("/api/"))
+        if refused is None and scope["path"] != UPLOADS:
+            refused = _too_long(headers)
+        if refused is None:
+            await self._app(scope, receive, guarded)
+            return
+        status, message = refused
+        answer = body(message)
+        start = [(b"content-type", b"application/json"), (b"connection", b"close")]
+        await guarded({"type": "http.response.start", "status": status, "headers": start})
+        await send({"type": "http.response.body", "body": answer})
+
+
+def refusal(
+    headers: Mapping[str, str], hosts: frozenset[str], *, is_api: bool
+) -> tuple[int, str] | None:
+    """Say why a request with these headers is not answered, if so."""
+    host = headers.get("host", "")
+    if _name(f"//{host}") not in hosts:
+        return 421, (
+            f"the request is addressed to the host {shortened(host)!r}, which is not a name of "
+            "this server; use 127.0.0.1 or localhost, or name the host with --name when the "
+            "server is started"
+        )
+    origin = headers.get("origin")
+    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+        return 403, (
+            f"the request comes from a page of {shortened(origin)!r}; only pages of this server "
+            "may ask it, so open its own address"
+        )
+    if is_api and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        return 403, (
+            "the request comes from a page of another site; only pages of this server may ask "
+            "it, so open its own address"
+        )
+    return None
+
+
+def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
+    """Refuse questions that would fill the memory: only files are streamed to disk."""
+    if "transfer-encoding" in headers:
+        return (
+            411,
+            f"the length of the question is not given; only {UPLOADS} takes it piece by piece",
+        )
+    length = headers.get("content-length", "0")
+    if length.isdecimal() and int(length) <= LONGEST:
+        return None
+    return 413, (
+        f"the question has {shortened(length, 20)} bytes; ask with at most {LONGEST:,}, and send "
+        f"files to {UPLOADS}"
+    )
+
+
+def _name(url: str) -> str | None:
+    try:
+        parts = urlsplit(url)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts.hostname.rstrip(".") if parts.hostname and not parts.username else None
+
+
+def _with_safe(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
+    safe = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+    names = {name.lower() for name, _ in headers}
+    if path.startswith("/api/"):
+        safe.append((b"cache-control", b"no-store"))
+    return [*headers, *((name, value) for name, value in safe if name not in names)]

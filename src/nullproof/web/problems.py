@@ -1,0 +1,25 @@
+"""Errors of the API: a status code and one sentence, as JSON."""
+
+from __future__ import annotations
+
+import json
+
+from nullproof.errors import NullproofError
+
+
+class RequestError(NullproofError):
+    """Something that the client must change; ``status`` is the HTTP code."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+def body(message: str) -> bytes:
+    """The one form that every error has."""
+    return json.dumps({"error": message}, ensure_ascii=False).encode()
+
+
+def shortened(text: str, limit: int = 80) -> str:
+    """A text for a message: a name of 10,000 characters helps nobody."""
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

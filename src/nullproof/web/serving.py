@@ -1,0 +1,141 @@
+"""serve: start the server, say where it is, and leave nothing behind."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.web.settings import LOOPBACK, Settings
+
+_GRACE = 1
+_EVERYWHERE = ("0.0.0.0", "::", "")
+
+
+def serve(
+    settings: Settings, *, host: str, port: int, say: Callable[[str], None], browser: bool
+) -> None:
+    """Serve until Ctrl-C or SIGTERM.
+
+    Parameters
+    ----------
+    say
+        Is told the address.
+    browser
+        Whether to open it in a browser.
+    """
+    try:
+        import uvicorn
+
+        from nullproof.web.app import make_app
+    except ImportError:
+        raise missing_extra("nullproof serve", "web") from None
+    settings = _with_names(settings, host)
+    listener = _listener(host, port)
+    address = _address(host, listener.getsockname()[1])
+    folder = Path(tempfile.mkdtemp(prefix="nullproof-serve-"))
+    # Threads share one list of filters, so notices are part of the documents instead.
+    warnings.filterwarnings("ignore", category=NullproofWarning)
+    config = uvicorn.Config(
+        make_app(settings, folder),
+        log_level="critical",
+        access_log=False,
+        server_header=False,
+        ws="none",
+        timeout_graceful_shutdown=_GRACE,
+    )
+    server = uvicorn.Server(config)
+    # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
+    before = signal.signal(signal.SIGTERM, _leave)
+    try:
+        say(address)
+        if browser:
+            _open_browser(address)
+        server.run(sockets=[listener])
+    finally:
+        signal.signal(signal.SIGTERM, before)
+        listener.close()
+        shutil.rmtree(folder, ignore_errors=True)
+        _leave_if_busy()
+
+
+def _with_names(settings: Settings, host: str) -> Settings:
+    """Know the host's own names; on an address that is not the loopback they must be given."""
+    if host in LOOPBACK:
+        return settings
+    if host in _EVERYWHERE and not settings.names:
+        raise NullproofError(
+            f"--host {host} listens on every address of this machine, but no host name was given; "
+            "add --name with each name that people will type, e.g. --name lab.example.org"
+        )
+    sys.stderr.write(
+        f"note: {host} is not the loopback: everyone who can reach it can use this server and its "
+        "memory; there is no password and no encryption\n"
+    )
+    return settings if host in _EVERYWHERE else replace(settings, names=(*settings.names, host))
+
+
+def _listener(host: str, port: int) -> socket.socket:
+    if not 0 <= port < 65536:
+        raise NullproofError(f"--port is {port}; give a number from 0 (any free port) to 65535")
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=512)
+    except OSError as problem:
+        if isinstance(problem, socket.gaierror) or problem.errno in (99, 49):
+            raise NullproofError(
+                f"--host {host} is no address of this machine; give one of its own, or leave it out"
+            ) from problem
+        if isinstance(problem, PermissionError):
+            raise NullproofError(
+                f"port {port} is for the administrator only; give one above 1023 with --port"
+            ) from problem
+        raise NullproofError(
+            f"port {port} of {host} is in use, perhaps by another nullproof serve; give another "
+            "with --port N, or --port 0 for any free one"
+        ) from problem
+
+
+def _address(host: str, port: int) -> str:
+    shown = "127.0.0.1" if host in _EVERYWHERE else host
+    try:
+        is_six = ipaddress.ip_address(shown).version == 6
+    except ValueError:
+        is_six = False
+    return f"http://{f'[{shown}]' if is_six else shown}:{port}/"
+
+
+def _open_browser(address: str) -> None:
+    import webbrowser
+
+    threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
+
+
+def _leave(number: int, _: FrameType | None) -> None:
+    raise SystemExit(128 + number)
+
+
+def _leave_if_busy() -> None:
+    """End at once if a thread is still at work: nothing can stop a call into compiled code."""
+    busy = [
+        thread
+        for thread in threading.enumerate()
+        if thread is not threading.main_thread() and not thread.daemon and thread.is_alive()
+    ]
+    leaving: Any = sys.exc_info()[1]
+    if busy and isinstance(leaving, KeyboardInterrupt | SystemExit):
+        sys.stdout.flush()
+        code = leaving.code if isinstance(leaving, SystemExit) else 130
+        os._exit(code if isinstance(code, int) else 1)

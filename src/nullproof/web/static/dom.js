@@ -1,0 +1,84 @@
+// Elements from plain values: whatever the data say goes in as text, never as markup.
+
+export function el(tag, attributes = {}, ...children) {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
+    else if (name === "css") for (const [key, set] of Object.entries(value)) node.style.setProperty(key, set);
+    else if (name in PROPERTIES) node[name] = value;
+    else node.setAttribute(name, value === true ? "" : String(value));
+  }
+  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  return node;
+}
+
+const PROPERTIES = { value: 1, checked: 1, disabled: 1, hidden: 1, selected: 1, className: 1 };
+
+export const $ = (id) => document.getElementById(id);
+
+export function fill(node, ...children) {
+  node.replaceChildren(...children.flat(Infinity).filter(Boolean));
+  return node;
+}
+
+// Names from the data keep their own direction and cannot disturb the text around them.
+export const name = (text, limit = 60) =>
+  el("bdi", { className: "name", title: text.length > limit ? text.slice(0, 2000) : null }, short(text, limit));
+
+export const short = (text, limit = 60) => {
+  const letters = Array.from(text.slice(0, limit * 2 + 2));
+  return letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : text;
+};
+
+export const count = (number) => number.toLocaleString("en");
+
+export const many = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
+
+export function percent(share) {
+  if (share === null) return "–";
+  if (share === 0 || share === 1) return `${share * 100} %`;
+  if (share < 0.001) return "under 0.1 %";
+  if (share > 0.999) return "over 99.9 %";
+  return `${(100 * share).toFixed(1)} %`;
+}
+
+export function bytes(number) {
+  if (number < 1000) return `${number} bytes`;
+  return number < 1e6 ? `${(number / 1e3).toFixed(1)} kB` : `${(number / 1e6).toFixed(1)} MB`;
+}
+
+export function say(text) {
+  $("live").textContent = text;
+}
+
+let numbers = 0;
+export const unique = (start) => `${start}-${++numbers}`;
+
+// Runs at most once per pause; the answer to an older call is dropped.
+export function debounced(wait, run) {
+  let timer = null;
+  return (...given) => {
+    clearTimeout(timer);
+    timer = setTimeout(() => run(...given), wait);
+  };
+}
+
+export function field(label, control, hint = null) {
+  const id = control.id || (control.id = unique("field"));
+  const hinted = hint ? el("small", { id: `${id}-hint` }, hint) : null;
+  if (hinted) control.setAttribute("aria-describedby", hinted.id);
+  return el("div", { className: "field" }, el("label", { for: id }, label), control, hinted);
+}
+
+export function choice(options, chosen, attributes = {}) {
+  return el("select", attributes, options.map(([value, text]) =>
+    el("option", { value, selected: value === chosen }, short(text, 80))));
+}
+
+export function table(head, rows, attributes = {}) {
+  return el("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": attributes.label },
+    el("table", { className: attributes.className },
+      el("thead", {}, el("tr", {}, head.map((cell) => el("th", { scope: "col" }, cell)))),
+      el("tbody", {}, rows)));
+}

@@ -1,0 +1,147 @@
+// The page: files, options, a job, and its story.
+
+import { ask, follow } from "./api.js";
+import { Drop, forget, Options } from "./data.js";
+import { $, el, field, fill, many, say } from "./dom.js";
+import { PointPanel } from "./point.js";
+import { PointList } from "./points.js";
+import * as story from "./story.js";
+import { WhatIf } from "./whatif.js";
+
+const state = { train: null, points: null, order: null, analysis: null, running: null };
+
+const train = new Drop($("drop-train"), {
+  title: "Training table",
+  hint: "Drop a CSV or Parquet file here: rows with a label, some cells missing.",
+  onTable: (table) => { state.train = table; state.points || points.show(); options.show(table); },
+});
+const points = new Drop($("drop-points"), {
+  title: "Points to predict",
+  hint: "Optional: a second file with the same columns. Without it the training rows are the points.",
+  optional: true,
+  onTable: (table) => { state.points = table; },
+});
+const options = new Options($("options"), start);
+
+$("example").addEventListener("click", async () => {
+  try {
+    const found = await ask("example", { method: "POST" });
+    train.set(found.train);
+    points.set(found.points);
+    options.show(found.train, { label: found.label, ignore: found.ignore });
+    options.submit();
+  } catch (problem) {
+    train.show(problem.message);
+  }
+});
+
+ask("limits").then((limits) => { $("version").textContent = limits.version; }).catch(() => null);
+addEventListener("pagehide", () => state.running && fetch(`/api/analyses/${state.running}`, { method: "DELETE", keepalive: true }));
+
+async function start(order) {
+  if (state.running) await forget(state.running);
+  // Browsers let hidden pages ask once a minute only.
+  const wanted = { ...order, points: state.points?.id ?? null, patience: 150 };
+  const job = jobView();
+  try {
+    const made = await ask("analyses", { method: "POST", body: wanted });
+    state.running = made.id;
+    job.cancel.addEventListener("click", () => forget(made.id));
+    const ended = await follow(made.id, job.show).catch((problem) => {
+      if (state.running === made.id && !job.cancelled) throw problem;
+      return { state: "cancelled" };
+    });
+    if (state.running !== made.id) return;
+    state.running = null;
+    if (ended.state === "failed") return job.fail(ended.error);
+    if (ended.state === "cancelled") return job.fail("The analysis was cancelled.");
+    const told = await ask(`analyses/${made.id}/document`);
+    if (state.analysis) forget(state.analysis);
+    Object.assign(state, { analysis: made.id, order });
+    await show(made.id, told);
+    job.done();
+  } catch (problem) {
+    state.running = null;
+    job.fail(problem.message);
+  }
+}
+
+function jobView() {
+  const bar = el("progress", { max: 1, value: 0, "aria-label": "progress of the analysis" });
+  const word = el("span", {}, "starting …");
+  const cancel = el("button", { type: "button", className: "quiet" }, "Cancel");
+  const view = { cancel, cancelled: false };
+  cancel.addEventListener("click", () => { view.cancelled = true; });
+  fill($("job"), el("div", { className: "job" }, bar, word, cancel));
+  $("job").hidden = false;
+  $("job").scrollIntoView({ block: "nearest" });
+  const start = Date.now();
+  view.show = (now) => {
+    const seconds = Math.floor((Date.now() - start) / 1000);
+    bar.value = now.share;
+    word.textContent = `${now.doing} …${seconds > 2 ? ` ${seconds} s` : ""}`;
+  };
+  view.done = () => { $("job").hidden = true; };
+  view.fail = (text) => {
+    fill($("job"), el("p", { className: "problem", role: "alert" }, text));
+    $("job").scrollIntoView({ block: "nearest" });
+  };
+  return view;
+}
+
+async function show(id, told) {
+  const [known, parts] = await Promise.all([ask(`analyses/${id}/features`), ask(`analyses/${id}/sections`)]);
+  const drawn = Object.fromEntries(Object.entries(parts).map(([key, html]) => [key, story.drawn(html)]));
+  const panel = el("div", { className: "panel", hidden: true, role: "region", "aria-label": "one point" });
+  const open = (point, focus = true) => { list.mark(point); return onePoint.open(point, { focus }); };
+  const what = new WhatIf(id, known, { onPoint: (point) => open(point), onChange: () => onePoint.refresh() });
+  const onePoint = new PointPanel(panel, id, known.features, () => what.changes);
+  const list = new PointList(id, known.labels, open);
+  drawn.headline.append(alphaForm());
+  const sections = [
+    story.section("explore", "Point by point", intro(told), el("div", { className: "two" }, list.node, panel)),
+    story.holes(told),
+    drawn.features,
+    story.fragility(told, open),
+    drawn.attack,
+    story.section("what-if", "What if …", el("p", {}, "Blank known training cells, as an attacker would, or fill missing ones, as a cleaner would, and see what becomes of certainty."), what.node),
+    drawn.cleaning,
+    story.downloads(id),
+  ].filter(Boolean);
+  fill($("result"), drawn.headline, contents(sections), sections);
+  $("result").onclick = (event) => {
+    const link = event.target.closest('a[href^="#point-"]');
+    if (!link) return;
+    event.preventDefault();
+    open(Number(link.hash.slice("#point-".length)));
+  };
+  $("result").hidden = false;
+  if (!told.uncertain.n_points) list.verdict.value = "all";
+  const page = await list.load();
+  if (page?.points.length) await open(page.points[0].point, false);
+  drawn.headline.tabIndex = -1;
+  drawn.headline.focus({ preventScroll: true });
+  $("result").scrollIntoView({ block: "start" });
+  say(told.title);
+}
+
+function alphaForm() {
+  const alpha = el("input", { type: "text", value: String(state.order?.alpha ?? "0"), inputmode: "decimal", autocomplete: "off", size: 6 });
+  return el("form", { className: "again", onsubmit: (event) => {
+    event.preventDefault();
+    options.alpha.value = alpha.value.trim();
+    start({ ...state.order, alpha: alpha.value.trim() || "0" });
+  } }, field("Smoothing α", alpha), el("button", { type: "submit", className: "quiet" }, "Judge again"));
+}
+
+function intro(told) {
+  const { uncertain } = told;
+  if (!uncertain.n_points) return el("p", {}, "Every prediction is certain. Choose a point to see the support of each label over all worlds, from least to greatest: one bar lies clear of all others.");
+  return el("p", {}, `${many(uncertain.n_points, "prediction")} ${uncertain.n_points === 1 ? "depends" : "depend"} on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`);
+}
+
+const SHORT = { explore: "Points", holes: "Holes", features: "Features", fragility: "Fragility", attack: "Attack", "what-if": "What if", cleaning: "Cleaning", downloads: "Downloads" };
+
+function contents(parts) {
+  return el("nav", { className: "contents", "aria-label": "Sections" }, parts.map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])));
+}

@@ -1,0 +1,297 @@
+"""Uploaded tables: streamed to a temporary folder, checked, described.
+
+A name from the browser is only shown; files on disk are named by this server.
+"""
+
+from __future__ import annotations
+
+import gzip
+import secrets
+import threading
+import zlib
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from nullproof.errors import NullproofError
+from nullproof.schema import text
+from nullproof.web.problems import RequestError, shortened
+from nullproof.web.settings import MEGABYTE, Settings
+
+if TYPE_CHECKING:
+    import polars as pl
+
+SHOWN_ROWS = 8
+SHOWN_CHARACTERS = 200
+_LONGEST_NAME = 200
+_ZSTD = b"\x28\xb5\x2f\xfd"
+_SPELLINGS = ("?", "-", "--", ".", "unknown", "Unknown", "none", "None", "n/a", "nan", "missing")
+
+
+@dataclass
+class Upload:
+    """One uploaded table on disk, with what a person needs to know to choose its label."""
+
+    name: str
+    path: Path
+    size: int
+    n_rows: int
+    columns: list[dict[str, Any]]
+    preview: list[list[str | None]]
+    spellings: list[str]
+    _users: int = 0
+    _gone: bool = False
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    @property
+    def busy(self) -> bool:
+        """Whether an analysis is reading it."""
+        return self._users > 0
+
+    def discard(self) -> None:
+        """Delete the file, at the latest when nobody reads it any more."""
+        with self._lock:
+            self._gone = True
+            if not self._users:
+                self.path.unlink(missing_ok=True)
+
+    def __enter__(self) -> Upload:
+        with self._lock:
+            self._users += 1
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with self._lock:
+            self._users -= 1
+            if self._gone and not self._users:
+                self.path.unlink(missing_ok=True)
+
+    def explained(self, problem: NullproofError) -> NullproofError:
+        """The same problem told by the name that the person knows the file by."""
+        return NullproofError(str(problem).replace(str(self.path), shown_name(self.name)))
+
+
+def shown_name(name: str) -> str:
+    """A file name as a message shows it."""
+    return shortened(" ".join(name.split()) or "the table", 60)
+
+
+class Receiver:
+    """Writes the chunks of one upload to a file and stops at the limits."""
+
+    def __init__(self, folder: Path, name: str, settings: Settings) -> None:
+        ending = ".tsv" if name.lower().endswith((".tsv", ".tab")) else ".table"
+        self.name = name[:_LONGEST_NAME]
+        self.path = folder / (secrets.token_hex(8) + ending)
+        self.size = 0
+        self._settings = settings
+        self._lines, self._quoted = 0, False
+
+    @property
+    def limit(self) -> int:
+        """The most bytes of one file."""
+        return self._settings.max_upload
+
+    def take(self, stream: Any, block: bytes) -> None:
+        """Write one block."""
+        self.size += len(block)
+        if self.size > self._settings.max_upload:
+            raise self.too_large()
+        self._lines += block.count(b"\n")
+        self._quoted = self._quoted or b'"' in block
+        stream.write(block)
+
+    def too_large(self) -> RequestError:
+        """Say what the limit is."""
+        limit = self._settings.max_upload / MEGABYTE
+        return RequestError(
+            413,
+            f"{shown_name(self.name)} is larger than {limit:,.0f} MB; send fewer rows or columns, or "
+            "start the server with a larger --max-upload",
+        )
+
+    def finish(self) -> Upload:
+        """Check and describe the table that arrived; run this in a thread."""
+        import polars as pl
+
+        try:
+            self._unpack()
+            self._refuse_many_lines()
+            return _described(self.name, self.path, self._settings)
+        except NullproofError as problem:
+            if isinstance(problem, RequestError):
+                raise
+            told = str(problem).replace(str(self.path), shown_name(self.name))
+            raise RequestError(400, told) from problem
+        except pl.exceptions.PanicException as problem:
+            raise RequestError(
+                400, f"{shown_name(self.name)} is damaged and cannot be read; make it again"
+            ) from problem
+        except KeyboardInterrupt:
+            # polars turns Ctrl-C into an exception of whichever thread is calling it.
+            raise RequestError(503, "the server is ending; start it again") from None
+
+    def _refuse_many_lines(self) -> None:
+        """Refuse a plain text with far too many rows before it is read into memory."""
+        with self.path.open("rb") as stream:
+            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff")
+        if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
+            raise _too_many(self.name, self._lines - 1, self._settings)
+
+    def _unpack(self) -> None:
+        """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""
+        with self.path.open("rb") as stream:
+            start = stream.read(4)
+        if start == _ZSTD:
+            raise RequestError(
+                415, f"{shown_name(self.name)} is packed with zstd; unpack it, or use gzip"
+            )
+        if not start.startswith(b"\x1f\x8b"):
+            return
+        packed, self.path = self.path, self.path.with_name(f"u{self.path.name}")
+        self.size = self._lines = 0
+        try:
+            with gzip.open(packed) as source, self.path.open("wb") as target:
+                while block := source.read(MEGABYTE):
+                    self.take(target, block)
+        except (OSError, EOFError, zlib.error) as problem:
+            raise RequestError(
+                400, f"{shown_name(self.name)} is a damaged gzip file; pack it again"
+            ) from problem
+        finally:
+            packed.unlink(missing_ok=True)
+
+
+async def receive(blocks: AsyncIterator[bytes], receiver: Receiver, idle: float) -> None:
+    """Stream an upload to its file, in blocks of a megabyte written by another thread."""
+    import anyio
+    import anyio.to_thread
+
+    iterator = aiter(blocks)
+    buffer = bytearray()
+    with receiver.path.open("wb") as stream:
+        while True:
+            block = await _next(iterator, idle)
+            buffer += block or b""
+            if len(buffer) >= MEGABYTE or (block is None and buffer):
+                try:
+                    await anyio.to_thread.run_sync(receiver.take, stream, bytes(buffer))
+                except RequestError:
+                    await _drain(iterator, idle, receiver.limit)
+                    raise
+                buffer.clear()
+            if block is None:
+                return
+
+
+async def _next(iterator: AsyncIterator[bytes], idle: float) -> bytes | None:
+    import anyio
+
+    try:
+        with anyio.fail_after(idle):
+            return await anext(iterator, None)
+    except TimeoutError:
+        raise RequestError(
+            408, f"nothing arrived for {idle:.0f} seconds; send the file again"
+        ) from None
+
+
+async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> None:
+    """Take in the rest of a file that is too large: clients read no answer before they have sent it."""
+    left = 4 * limit
+    while left > 0 and (block := await _next(iterator, idle)) is not None:
+        left -= len(block)
+
+
+def _described(name: str, path: Path, settings: Settings) -> Upload:
+    from nullproof.reading.files import read_file
+
+    _refuse_many_stored_rows(name, path, settings)
+    frame, _ = read_file(path)
+    if frame.height > settings.max_rows:
+        raise _too_many(name, frame.height, settings)
+    if frame.width > settings.max_columns:
+        raise RequestError(
+            413,
+            f"{shown_name(name)} has {frame.width:,} columns and this server takes "
+            f"{settings.max_columns:,}; leave some out",
+        )
+    if frame.width < 2:
+        raise RequestError(
+            400,
+            f"{shown_name(name)} has one column; a table needs a label and at least one feature, "
+            "separated by comma, tab or semicolon",
+        )
+    preview = [[_cell(cell) for cell in row] for row in frame.head(SHOWN_ROWS).rows()]
+    size = path.stat().st_size
+    columns = [_column(series) for series in frame]
+    return Upload(name, path, size, frame.height, columns, preview, _odd_spellings(frame))
+
+
+def _refuse_many_stored_rows(name: str, path: Path, settings: Settings) -> None:
+    """Ask a Parquet file for its number of rows: a few kilobytes may hold billions."""
+    import polars as pl
+
+    with path.open("rb") as stream:
+        if stream.read(4) != b"PAR1":
+            return
+    try:
+        n_rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
+    except Exception:
+        # Reading it will say what is wrong.
+        return
+    if n_rows > settings.max_rows:
+        raise _too_many(name, n_rows, settings)
+
+
+def _too_many(name: str, n_rows: int, settings: Settings) -> RequestError:
+    return RequestError(
+        413,
+        f"{shown_name(name)} has {n_rows:,} rows and this server takes {settings.max_rows:,}; send a "
+        "part of it, or start the server with a larger --max-rows",
+    )
+
+
+def _cell(cell: Any) -> str | None:
+    return None if cell is None else shortened(text(cell), SHOWN_CHARACTERS)
+
+
+def _column(series: pl.Series) -> dict[str, Any]:
+    sample = series.drop_nulls().head(10_000)
+    try:
+        n_distinct = sample.n_unique()
+    except Exception:
+        # Lists of candidates in old versions of polars.
+        n_distinct = len(sample)
+    return {
+        "name": series.name,
+        "type": _kind(series),
+        "n_missing": series.null_count(),
+        "n_distinct": n_distinct,
+        "is_key": bool(
+            len(sample) > 20 and n_distinct == len(sample) and not series.dtype.is_float()
+        ),
+    }
+
+
+def _kind(series: pl.Series) -> str:
+    if series.dtype.is_numeric():
+        return "number"
+    if series.dtype.is_temporal():
+        return "date"
+    return {"Boolean": "boolean", "List": "candidates"}.get(
+        series.dtype.base_type().__name__, "text"
+    )
+
+
+def _odd_spellings(frame: pl.DataFrame) -> list[str]:
+    """Texts in the table that often mean missing."""
+    import polars as pl
+
+    found: set[str] = set()
+    for series in frame.head(100_000):
+        if series.dtype == pl.String:
+            hits = series.filter(series.str.strip_chars().is_in(_SPELLINGS)).unique()
+            found.update(cell.strip() for cell in hits.to_list())
+    return sorted(found)

@@ -1,0 +1,154 @@
+"""Charts for notebooks: what they show, and that nothing in the data breaks them."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import itertools
+import math
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+from hostile import hostile_index, hostile_points
+
+from nullproof import CountIndex, certify, radius
+from nullproof.blanking.radii import radii
+from nullproof.errors import MissingExtraError, NullproofError
+from nullproof.plots import (
+    features_chart,
+    histogram,
+    interval_rows,
+    missing_cells,
+    plot_intervals,
+    plot_missing,
+    plot_radius,
+    radius_chart,
+    svg,
+)
+from nullproof.reporting.demo import load
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+    pytest.mark.skipif(
+        importlib.util.find_spec("vl_convert") is None, reason="the extra report is not installed"
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def demo() -> tuple[CountIndex, Any]:
+    train, new = load()
+    return CountIndex.from_table(train, "churn", ignore=["customer"]), new
+
+
+def words(drawn: str) -> list[str]:
+    root = ElementTree.fromstring(drawn)
+    return [node.text or "" for node in root.iter() if node.tag.endswith("text")]
+
+
+def test_radius_bars(demo: tuple[CountIndex, Any]) -> None:
+    """Every bar is named and counted, and the points without a bar are told of."""
+    index, new = demo
+    for given in (radii(index, new), radius(index, new)):
+        shown = words(svg(plot_radius(given)))
+        assert "3 not certain, 0 beyond any attack" in shown
+        assert {"1", "2", "4", "6–7"} <= set(shown)
+
+
+def test_missing(demo: tuple[CountIndex, Any]) -> None:
+    """Every feature and label has a place, with the share of its missing cells."""
+    index, _ = demo
+    chart = plot_missing(index)
+    assert {*index.features, "no", "yes"} <= set(words(svg(chart)))
+    values = chart.to_dict()["data"]["values"]
+    found = {(row["feature"], row["label"]): row["missing"] for row in values}
+    assert found["in_us", "yes"] == 3
+    assert sum(found.values()) == index.n_missing
+
+
+def test_intervals(demo: tuple[CountIndex, Any]) -> None:
+    """One or more certificates; the bars are their supports as powers of ten."""
+    index, new = demo
+    result = certify(index, new)
+    rows = interval_rows(result, [0, 2])
+    assert [row["name"] for row in rows] == ["point 0"] * 2 + ["point 2"] * 2
+    assert [row["kind"] for row in rows] == ["never wins", "certain", "possible", "possible"]
+    assert rows[1]["low"] == pytest.approx(result[0].min_log_support["yes"] / math.log(10))
+    for given in (result, result[2]):
+        assert {"no", "yes"} <= set(words(svg(plot_intervals(given))))
+    with pytest.raises(NullproofError, match="give what certify found"):
+        plot_intervals([1, 2])  # type: ignore[arg-type]
+
+
+def test_intervals_down_to_zero() -> None:
+    """A support of 0 is a number on the scale, left of all others."""
+    index = CountIndex.from_rows([("a",), ("b",), (None,)], ["x", "y", "y"])
+    rows = interval_rows(certify(index, ("a",)), None)
+    zero = next(row for row in rows if row["least"] == "0")
+    assert math.isfinite(zero["low"])
+    assert zero["low"] < min(row["low"] for row in rows if row is not zero)
+
+
+@pytest.mark.parametrize(
+    "values", [[1], [1, 1, 5], [3, 900, 17, 17], list(range(1, 400)), [10**9, 1]]
+)
+def test_histogram(values: list[int]) -> None:
+    """Every radius is in exactly one bar, bars follow each other without gaps."""
+    rows = histogram(np.array(values, dtype=float))
+    assert sum(row["n_points"] for row in rows) == len(values)
+    for row in rows:
+        assert row["start"] <= row["stop"]
+        assert row["n_points"] == sum(row["start"] <= v <= row["stop"] for v in values)
+    assert all(a["stop"] + 1 == b["start"] for a, b in itertools.pairwise(rows))
+    assert histogram(np.empty(0)) == []
+
+
+def test_missing_cells_count_candidates() -> None:
+    """A set of candidates is missing too, and is told apart from a cell without any."""
+    rows = [("a", None), ({"a", "b"}, "x"), ("b", "y"), (None, "x"), ("c", "x")]
+    missing, candidates = missing_cells(CountIndex.from_rows(rows, list("ppqqq")))
+    assert missing.tolist() == [[1, 1], [1, 0]]
+    assert candidates.tolist() == [[1, 0], [0, 0]]
+
+
+def test_hostile_texts_stay_texts() -> None:
+    """Markup in the data is written as text in every chart, and equal short names stay apart."""
+    index, points = hostile_index(), hostile_points()
+    rows = [{"feature": name, "share": 0.5, "share_could": 0.7} for name in index.features]
+    rows += [{"feature": "x" * 50 + end, "share": 0.1, "share_could": 0.2} for end in "ab"]
+    charts = [plot_missing(index), plot_intervals(certify(index, points)), features_chart(rows)]
+    for chart in charts:
+        drawn = svg(chart)
+        ElementTree.fromstring(drawn)
+        assert "<script" not in drawn
+        assert "<img" not in drawn
+    assert svg(features_chart(rows)).count("xxx…") == 2
+
+
+def test_charts_take_the_colours_of_the_page(demo: tuple[CountIndex, Any]) -> None:
+    """Text has the current colour and there is no background, so light and dark both work."""
+    drawn = svg(radius_chart(histogram(np.array([1.0, 2.0, 2.0]))))
+    assert 'fill="currentColor"' in drawn
+    assert "white" not in drawn
+    # Two charts on one page must not share names, and the same chart is always the same text.
+    assert " id=" not in drawn
+    assert 'fill="#000' not in drawn
+
+
+@pytest.mark.parametrize("lacking", ["altair", "vl_convert"])
+def test_a_missing_extra_is_one_sentence(
+    demo: tuple[CountIndex, Any], monkeypatch: pytest.MonkeyPatch, lacking: str
+) -> None:
+    """Without the extra the message gives its install line."""
+    real = builtins.__import__
+
+    def without(name: str, *arguments: Any, **options: Any) -> Any:
+        if name == lacking:
+            raise ImportError(name)
+        return real(name, *arguments, **options)
+
+    monkeypatch.setattr(builtins, "__import__", without)
+    with pytest.raises(MissingExtraError, match=r'pip install "nullproof\[report\]"'):
+        svg(plot_missing(demo[0]))
