@@ -15,12 +15,14 @@ from hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
 from nullproof.blanking.radii import radii
+from nullproof.cleaning.simulation import Curve
 from nullproof.errors import MissingExtraError, NullproofError
 from nullproof.plots import (
     features_chart,
     histogram,
     interval_rows,
     missing_cells,
+    plot_cleaning,
     plot_intervals,
     plot_missing,
     plot_radius,
@@ -152,3 +154,17 @@ def test_a_missing_extra_is_one_sentence(
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingExtraError, match=r'pip install "nullproof\[report\]"'):
         svg(plot_missing(demo[0]))
+
+
+def test_cleaning_has_a_line_for_each_curve() -> None:
+    """Shares of settled points over cells, as the curves tell them; equal names stay apart."""
+    curves = [
+        Curve(name, np.array([0, 5, 9]), np.array([1, 2, 4]), 4, 9)
+        for name in ("ours", "random", "ours")
+    ]
+    chart = plot_cleaning(curves).to_dict()
+    rows = chart["data"]["values"]
+    assert [row["share"] for row in rows[:3]] == [0.25, 0.5, 1.0]
+    assert len({row["order"] for row in rows}) == 3
+    assert plot_cleaning(curves[0]).to_dict()["data"]["values"] == rows[:3]
+    assert "points settled" in words(svg(plot_cleaning(curves)))

@@ -1,4 +1,4 @@
-"""Charts for notebooks and reports: support intervals, radii, holes.
+"""Charts for notebooks and reports: support intervals, radii, holes, progress of cleaning.
 
 The charts are Altair's; what they show is worked out here as plain rows first. Backgrounds are
 transparent, text takes the colour of the page, and the other colours are readable on light and dark.
@@ -7,12 +7,14 @@ transparent, text takes the colour of the page, and the other colours are readab
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.blanking.radii import Radii
+from nullproof.cleaning.simulation import Curve
 from nullproof.decision import Certificate, Certificates
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.index import CountIndex
@@ -106,6 +108,40 @@ def plot_missing(index: CountIndex) -> Any:
             tooltip=["feature:N", "label:N", "missing:Q", alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(width=alt.Step(60), height=alt.Step(22))
+    )
+    return _themed(chart)
+
+
+def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
+    """Draw how many points were settled after how many cells, one line for each simulation.
+
+    Parameters
+    ----------
+    curves
+        What `simulate_cleaning` found, with the same table and points.
+    """
+    alt = _altair()
+    chosen = [curves] if isinstance(curves, Curve) else list(curves)
+    names = _told_apart([curve.strategy for curve in chosen])
+    rows = [
+        {"order": name, "cells": cells, "share": settled / max(curve.n_points, 1)}
+        for name, curve in zip(names, chosen, strict=True)
+        for cells, settled in zip(*curve.columns().values(), strict=True)
+    ]
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=alt.X("cells:Q", title="cells looked up").axis(grid=False, tickCount=5),
+            y=alt.Y("share:Q", title="points settled")
+            .axis(format="%", tickCount=5, gridOpacity=0.3)
+            .scale(domain=[0, 1]),
+            color=alt.Color("order:N", title=None, sort=None)
+            .scale(range=[CERTAIN, OPEN, BLUE, PALE])
+            .legend(orient="top"),
+            tooltip=["order:N", "cells:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(width=WIDTH, height=220)
     )
     return _themed(chart)
 
