@@ -14,6 +14,7 @@ from rich.text import Text
 
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
+from nullproof.cleaning.settling import Settling
 from nullproof.cleaning.worksheet import read_worksheet, write_worksheet
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
@@ -112,17 +113,16 @@ def told(model: Model, points: Points, possible: NDArray[np.bool_]) -> dict[str,
     if not len(judged):
         return None
     chosen = points.take(judged)
-    options: dict[str, Any] = {"alpha": model.alpha, "prior": model.prior}
-    plan = cleaning_plan(model.index, chosen, **options)
+    plan = cleaning_plan(model.index, chosen, alpha=model.alpha, prior=model.prior)
     if not plan.steps:
         return None
-    likely = cleaning_plan(model.index, chosen, confidence=LIKELY, **options)
+    likely = Settling(LIKELY).settled(model, chosen, possible[judged])
     return {
         "n_uncertain": len(uncertain),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
         "confidence": LIKELY,
-        "n_likely": likely.n_settled,
+        "n_likely": int(likely.sum()),
         "steps": [
             {
                 "label": text(step.label),
