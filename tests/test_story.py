@@ -499,3 +499,12 @@ def test_sets_of_labels_are_counted_each_once() -> None:
         tuple(map(str, c.possible)) for c in certify(index, points) if not c.robust
     ).most_common()
     assert {tuple(row["labels"]): row["n_points"] for row in between} == dict(sets[: len(between)])
+
+
+def test_a_story_with_the_smallest_alpha() -> None:
+    """A smoothing that no float holds leaves out the plan, and nothing else."""
+    train, new = load()
+    index = CountIndex.from_table(train, "churn", ignore=["customer"])
+    document = tell(index, new, alpha=5e-324)
+    assert document["cleaning"] is None
+    assert document["certain"]["n_robust"] == int(certify(index, new, alpha=5e-324).robust.sum())

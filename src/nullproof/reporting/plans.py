@@ -110,7 +110,8 @@ def told(model: Model, points: Points, possible: NDArray[np.bool_]) -> dict[str,
     """The plan as a report tells it, for the uncertain points or an even sample of them."""
     uncertain = np.flatnonzero(possible.sum(axis=1) > 1)
     judged = evenly(uncertain, MOST_POINTS)
-    if not len(judged):
+    # A plan weighs by floats, which such an alpha or prior does not fit into.
+    if not len(judged) or not model.floats_hold:
         return None
     chosen = points.take(judged)
     plan = cleaning_plan(model.index, chosen, alpha=model.alpha, prior=model.prior)
