@@ -17,8 +17,14 @@ import pytest
 
 if TYPE_CHECKING:
     import httpx
+    import polars as pl
+
+    from nullproof import CountIndex
 
 ROOT = Path(__file__).parent.parent
+
+
+Example = tuple[str, "CountIndex", "pl.DataFrame"]
 
 
 class Served(NamedTuple):
@@ -117,3 +123,13 @@ def state(client: httpx.Client, name: str) -> dict[str, Any]:
     """How far an analysis is."""
     found: dict[str, Any] = client.get(f"/api/analyses/{name}").json()
     return found
+
+
+def told(answer: Any, status: int, *reasons: str) -> None:
+    """Check that an answer is one sentence of an error."""
+    assert answer.status_code == status, answer.text
+    found = answer.json()
+    assert [*found] == ["error"]
+    assert "\n" not in found["error"]
+    for reason in reasons:
+        assert reason in found["error"], found["error"]
