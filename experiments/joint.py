@@ -1,9 +1,9 @@
 """Joint attacks on real tables: cells against the union of single optima, and the gap to the bound.
 
 The folder of datasets is named by the environment variable ``NULLPROOF_DATA``, and the number of
-seeds by ``NULLPROOF_SEEDS`` (five). Each table is split
-80/20; points are drawn from the robust ones of the test part. Seconds are processor time, so that a
-busy machine does not spoil the comparison.
+seeds by ``NULLPROOF_SEEDS`` (five). Each table is split 80/20; points are the first different robust ones
+of the test part (of 2,000 rows at most). Seconds are processor time, so that a busy machine does not
+spoil the comparison.
 """
 
 from __future__ import annotations
@@ -87,11 +87,14 @@ def _measure(folder: Path, name: str, n_points: int, seed: int) -> dict[str, Any
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore)
     found = radii(index, table[cut : cut + 2_000])
-    places = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))[:n_points]
-    targets = list(dict.fromkeys(map(tuple, found.codes[:, places].T.tolist())))
-    if len(targets) < 2:
+    robust = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist()
+    # Equal points are one point: the first of each.
+    first = {tuple(found.codes[:, place].tolist()): place for place in reversed(robust)}
+    places = sorted(first.values())[:n_points]
+    if len(places) < 2:
         return None
-    plans = single_attacks(Model.of(index), found, places.tolist())
+    targets = [tuple(found.codes[:, place].tolist()) for place in places]
+    plans = single_attacks(Model.of(index), found, places)
     n_union = sum(blank.n_cells for blank in union(plans))
     begin = process_time()
     effort = Effort(SECONDS[n_points], clock=process_time)
@@ -118,6 +121,8 @@ def _goals(measured: pl.DataFrame) -> Iterator[str]:
     ]
     for text, met in goals:
         yield f"- {text} ({'met' if met else 'NOT met'})."
+    least = float(np.exp(np.log((many["ratio"] / many["gap"]).to_numpy()).mean()))
+    yield f"- 16 points: by the proven bounds no attack gets the mean below {least:.4f}."
 
 
 def _summary(measured: pl.DataFrame) -> Iterator[str]:
