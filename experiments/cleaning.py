@@ -130,7 +130,8 @@ def _case(
             codes[open_rows, j] = rng.choice(known, len(open_rows))
     cut = len(labels) * 4 // 5
     holes = holes[:cut] | (rng.random((cut, len(sizes))) < rate)
-    truth, known_labels = codes[:cut], labels[:cut]
+    # A sample may lack a rare label: labels are numbered anew.
+    truth, known_labels = codes[:cut], np.unique(labels[:cut], return_inverse=True)[1]
     holed = np.where(holes, -1, truth)
     chosen = rng.choice(
         np.arange(cut, len(labels)), min(N_POINTS, len(labels) - cut), replace=False

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from commands import Runner
+from commands import Runner, one_line
 
 from nullproof import CountIndex, certify
 
@@ -187,3 +187,22 @@ def test_odds_mistakes(run: Runner) -> None:
         done = run("odds", "train.csv", "test.csv", *LABEL, *wrong)
         assert done.code == 2
         assert len(done.err.splitlines()) == 1
+
+
+def test_poison_names_cells_by_a_key_of_many_files(run: Runner, folder: Path) -> None:
+    """A table of several files has no rows to count: its cells are named by a column."""
+    pytest.importorskip("duckdb")
+    table = pl.read_csv("train.csv", infer_schema_length=0)
+    keys = [f"k{row:02}" for row in range(len(table))]
+    named = table.with_columns(pl.Series("key", keys))
+    (folder / "parts").mkdir()
+    named[:3].write_csv("parts/a.csv")
+    named[3:].write_csv("parts/b.csv")
+    named.write_csv("named.csv")
+    options = ("test.csv", *LABEL, "--ignore", "key", "--json", "--steps", "1")
+    by_key = json.loads(run("poison", "parts", *options, "--key", "key").out)
+    by_row = json.loads(run("poison", "named.csv", *options).out)
+    assert by_key["n_cells"] == by_row["n_cells"] == len(by_key["cells"]) > 0
+    assert {cell["key"] for cell in by_key["cells"]} <= {*keys}
+    one_line(run("poison", "parts", *options), "cannot be named by their rows")
+    one_line(run("poison", "parts", *options, "--key", "nope"), "no column 'nope'")

@@ -110,6 +110,10 @@ def poison(
         int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="COL", help="A column that names rows, for large TRAIN."),
+    ] = None,
 ) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
 
@@ -127,7 +131,9 @@ def poison(
         )
     with working("reading and counting"):
         index, points = request.load()
-        table = request.table
+        if key is None:
+            # Asked for now, so that a table without rows is refused before the long work.
+            _ = request.table
     with working("looking for an attack") as say:
         attack = attack_on(
             index,
@@ -142,7 +148,12 @@ def poison(
     if request.output is not None:
         _write_poisoned(attack, request, request.output)
     if request.as_json:
-        echo(to_json(attacks.document(attack, attack.cells(table))))
+        if key is None:
+            cells = attacks.by_row(attack.cells(request.table))
+        else:
+            limit = request.memory_limit or "1GB"
+            cells = attacks.by_key(attack.locate(request.train, key=key, memory_limit=limit))
+        echo(to_json(attacks.document(attack, cells)))
     elif request.output is None:
         attacks.show(console(), attack)
 

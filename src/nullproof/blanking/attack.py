@@ -113,16 +113,20 @@ class Attack:
         order = {name: j for j, name in enumerate(self.index.features)}
         return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
 
-    def locate(self, table: Any, *, key: str | None = None) -> list[tuple[Any, str]]:
+    def locate(
+        self, table: Any, *, key: str | None = None, memory_limit: str | None = None
+    ) -> list[tuple[Any, str]]:
         """As `cells`, in a lazy table and without collecting it: (key of the row, column name).
 
         Parameters
         ----------
         key
             A column that tells rows apart, since rows of a database have no order.
+        memory_limit
+            For files, as DuckDB writes it.
         """
         sorts = ((b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks)
-        return locate_cells(self.index.schema, sorts, table, key=key)
+        return locate_cells(self.index.schema, sorts, table, key=key, memory_limit=memory_limit)
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""

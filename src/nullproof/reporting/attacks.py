@@ -10,18 +10,32 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.blanking.attack import Attack
+from nullproof.schema import text
 
 SHOWN = 20
 
 
-def document(attack: Attack, cells: list[tuple[int, str]]) -> dict[str, Any]:
+def by_row(cells: list[tuple[int, str]]) -> list[dict[str, Any]]:
+    """Cells that are named by the positions of their rows."""
+    return [{"row": row, "column": column} for row, column in cells]
+
+
+def by_key(cells: list[tuple[Any, str]]) -> list[dict[str, Any]]:
+    """Cells that are named by a column of their rows; numbers stay numbers, the rest is text."""
+    return [
+        {"key": key if isinstance(key, int | str) else text(key), "column": column}
+        for key, column in cells
+    ]
+
+
+def document(attack: Attack, cells: list[dict[str, Any]]) -> dict[str, Any]:
     """The JSON form of an attack; ``cells`` are those that it found in the table."""
     return {
         "n_points": len(attack.targets),
         "n_cells": attack.n_cells,
         "lower_bound": attack.lower_bound,
         "optimal": attack.optimal,
-        "cells": [{"row": row, "column": column} for row, column in cells],
+        "cells": cells,
         "points": [
             {
                 "point": target.point,
