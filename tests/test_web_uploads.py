@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import sys
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,8 @@ def test_damaged_files_are_told(server: Served) -> None:
     ("body", "status", "reason"),
     [
         (b'{"values": {"age": "\\ud800"}}', 422, "surrogate"),
-        (b'{"values": ' + b"[" * 5000, 400, "JSON"),
+        # Too deep for Python 3.11 and 3.12; later ones see that it is cut short.
+        (b'{"values": ' + b"[" * 5000, 400 if sys.version_info < (3, 13) else 422, "JSON"),
         (b"\xff\xfe{", 400, "UTF-8"),
         (b"[]", 422, "valid"),
         (b'{"values": {"age": {"a": 1}}}', 422, "values.age"),
