@@ -15,7 +15,7 @@ import pytest
 from nullproof import CountIndex, NullproofError, NullproofWarning
 from nullproof.reading.columns import Column, encode, fit_feature, widen_feature
 from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature, is_missing, sort_key, text
+from nullproof.schema import Feature, in_order, is_missing, text
 
 
 def feature_of(cells: Any, **options: Any) -> Feature:
@@ -284,8 +284,9 @@ def test_values_are_written_in_one_way(value: Any, written: str) -> None:
 
 def test_values_have_one_order() -> None:
     """Numbers come by size and before texts; infinite ones are texts."""
-    values = ["b", "10", "9", "inf", "-1.5", "a", "nan"]
-    assert sorted(values, key=sort_key) == ["-1.5", "9", "10", "a", "b", "inf", "nan"]
+    values = ["b", "10", "9", "inf", "-1.5", "a", "nan", "", "٣", "1e999", " 2 ", "É", "-inf"]
+    ordered = ("-1.5", " 2 ", "٣", "9", "10", "", "-inf", "1e999", "a", "b", "inf", "nan", "É")
+    assert in_order(values) == ordered
 
 
 @pytest.mark.parametrize("value", [None, math.nan, np.float32("nan"), pd.NA, pd.NaT])

@@ -18,7 +18,7 @@ from nullproof.errors import NullproofError
 from nullproof.reading.columns import Column
 from nullproof.reading.readers import Table, open_table
 from nullproof.reading.tables import set_cells
-from nullproof.schema import sort_key
+from nullproof.schema import in_order
 
 Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]
@@ -159,8 +159,9 @@ def _weights(column: Column) -> NDArray[np.float64]:
         codes = column.codes[known]
         places = np.zeros(len(column.values))
         used = np.unique(codes).tolist()
-        for place, code in enumerate(sorted(used, key=lambda code: sort_key(column.values[code]))):
-            places[code] = place
+        order = in_order({column.values[code] for code in used})
+        rank = {value: place for place, value in enumerate(order)}
+        places[used] = [rank[column.values[code]] for code in used]
         ranks[known] += places[codes]
     # Sums of whole numbers are exact, hence the same on every machine.
     weights: NDArray[np.float64] = ranks / (ranks.sum() / max(len(ranks), 1))

@@ -10,6 +10,7 @@ import datetime as dt
 import decimal
 import math
 import numbers
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
@@ -105,13 +106,28 @@ def in_utc(value: dt.datetime) -> dt.datetime:
     return value if value.tzinfo is None else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
-def sort_key(value: str) -> tuple[int, float, str]:
-    """Order numbers by size and before texts, so that a domain never depends on the order of rows."""
+def in_order(values: Iterable[str]) -> tuple[str, ...]:
+    """Sort numbers by size and before texts, so that a domain never depends on the order of rows."""
+    numbers_, words = [], []
+    for value in values:
+        number = as_number(value)
+        if number is None:
+            words.append(value)
+        else:
+            numbers_.append((number, value))
+    return (*(value for _, value in sorted(numbers_)), *sorted(words))
+
+
+def as_number(value: str) -> float | None:
+    """The finite number that a text writes, None if it writes none."""
+    # Cheaper than a failing conversion: of what begins with a letter only inf and nan are floats.
+    if value[:1].isascii() and value[:1].isalpha():
+        return None
     try:
         number = float(value)
     except ValueError:
-        return (1, 0.0, value)
-    return (0, number, value) if math.isfinite(number) else (1, 0.0, value)
+        return None
+    return number if math.isfinite(number) else None
 
 
 def is_number(value: Any) -> bool:

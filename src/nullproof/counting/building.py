@@ -18,7 +18,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.reading.bins import Binning, extent
 from nullproof.reading.columns import Column, Encoded, distinct, encode, fit_feature
 from nullproof.reading.readers import Table
-from nullproof.schema import Feature, Schema, is_missing, sort_key, text
+from nullproof.schema import Feature, Schema, in_order, is_missing, text
 
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
@@ -212,9 +212,8 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
         found, codes = distinct(labels.numbers)
         return codes, tuple(found.tolist())
     assert labels.codes is not None
-    used = sorted(
-        {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()},
-        key=sort_key,
+    used = in_order(
+        {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()}
     )
     place = {value: code for code, value in enumerate(used)}
     table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)

@@ -20,7 +20,7 @@ from nullproof.reading.bins import (
     interval_texts,
     parsed_date,
 )
-from nullproof.schema import Feature, Kind, sort_key, text
+from nullproof.schema import Feature, Kind, as_number, in_order, text
 
 
 @dataclass
@@ -125,7 +125,7 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
         new.update(text(x) for x in candidates)
     if feature.kind == "code":
         return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
-    return replace(feature, values=tuple(sorted({*feature.values, *new}, key=sort_key)))
+    return replace(feature, values=in_order({*feature.values, *new}))
 
 
 def encode(feature: Feature, column: Column) -> Encoded:
@@ -134,9 +134,9 @@ def encode(feature: Feature, column: Column) -> Encoded:
     if column.numbers is not None:
         return _with_sets(feature, column, encode_numbers(feature, column.numbers))
     assert column.codes is not None
+    codes, outside = feature.codes, feature.n_values
     table = np.array(
-        [feature.codes.get(v, feature.n_values) for v in column.values] + [MISSING],
-        dtype=code_type(feature.n_values),
+        [*(codes.get(value, outside) for value in column.values), MISSING], dtype=code_type(outside)
     )
     return _with_sets(feature, column, table[column.codes])
 
@@ -165,7 +165,7 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
 
 
 def _is_word(value: str) -> bool:
-    return sort_key(value)[0] == 1
+    return as_number(value) is None
 
 
 def _fit_bins(column: Column, bins: int, binning: Binning) -> tuple[Feature, Encoded]:
@@ -203,7 +203,7 @@ def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Enco
     seen = [text(x) for x in distinct(column.numbers[column.known])[0].tolist()]
     seen += [text(x) for cells in column.sets.values() for x in cells]
     seen += [text(float(value)) for value in declared]
-    feature = Feature(column.name, "number", tuple(sorted({*seen}, key=sort_key)))
+    feature = Feature(column.name, "number", in_order({*seen}))
     return feature, encode(feature, column)
 
 
@@ -214,7 +214,7 @@ def _fit_categories(column: Column, declared: Sequence[str]) -> tuple[Feature, E
     used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
     seen = {column.values[code] for code in used if code >= 0}
     seen.update(text(x) for cells in column.sets.values() for x in cells)
-    values = tuple(sorted({*seen, *declared, *column.declared}, key=sort_key))
+    values = in_order({*seen, *declared, *column.declared})
     feature = Feature(column.name, column.kind, values)
     return feature, encode(feature, column)
 

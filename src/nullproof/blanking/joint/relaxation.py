@@ -33,6 +33,8 @@ from nullproof.blanking.joint.problem import Floats, Ints
 
 # Solutions that a cut may go without being leaned on before it is dropped.
 MAX_AGE = 8
+# What linprog answers then.
+OUT_OF_TIME = 1
 
 
 @dataclass(frozen=True)
@@ -50,6 +52,8 @@ class Relaxation:
 
     def __init__(self, modes: Modes, watch: Watch) -> None:
         self.modes, self.watch = modes, watch
+        # Whether the program is too large for the time.
+        self.too_slow = False
         self.layout = rows.Layout(modes)
         self.cut_pair = np.zeros(0, dtype=np.int64)
         self.cut_at = np.zeros((0, modes.high.shape[1]))
@@ -122,8 +126,10 @@ class Relaxation:
             b_ub=-right,
             bounds=np.column_stack([low, high]),
             method="highs",
-            options={"time_limit": self.watch.left()},
+            # What is left after a program that did not end in time belongs to the search.
+            options={"time_limit": self.watch.left() / 2},
         )
+        self.too_slow = found.status == OUT_OF_TIME
         # Out of time or of precision: the box keeps the bound it came with.
         if found.status != 0:
             return self._trivial(box)

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from itertools import accumulate
 
 import numpy as np
 
@@ -147,8 +146,10 @@ class Steps:
         )
         self.most_raised = _at_most(self.frontier.max_raise, limit)
         self.most_lowered = _at_most(self.frontier.max_lower, limit)
-        exhausting = accumulate(sorted(low[down > 0].tolist()), initial=0)
-        self.exhausting = [*(e for e in exhausting if e < self.most_lowered), self.most_lowered]
+        self.counts = np.sort(low[down > 0])
+        self.used_up = np.concatenate([[0], np.cumsum(self.counts)])
+        self.exhausting = [e for e in self.used_up.tolist() if e < self.most_lowered]
+        self.exhausting.append(self.most_lowered)
 
     def ends(self) -> list[int]:
         """Return the raising steps where a piece of the frontier begins or ends."""
@@ -166,7 +167,24 @@ class Steps:
         return _first(0, at_most, partial(self.falls, n_lowered=n_lowered))
 
     def fewest_lowered(self, n_raised: int) -> int:
-        return _first(0, self.most_lowered, partial(self.falls, n_raised))
+        """Return how many lowering steps are needed beside these raising steps."""
+        falls = partial(self.falls, n_raised)
+        low, high = _bracket(self._guess_lowered(n_raised), self.most_lowered, falls)
+        return _first(low, high, falls)
+
+    def _guess_lowered(self, n_raised: int) -> int:
+        """Return the same up to rounding: lowering uses up one feature after the other."""
+        left = float(self.problem.alpha) or 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            high = np.log(np.array(self.frontier.raised(n_raised)) + self.alpha).sum()
+            need = np.log(self.problem.low[self.point] + self.alpha).sum() - high + self.shift
+        losses = np.log((self.counts + left) / left)
+        lost = np.concatenate([[0.0], np.cumsum(losses)])
+        if not 0 < need < lost[-1]:
+            return 0 if need <= 0 else self.most_lowered
+        place = int(np.searchsorted(lost, need, side="right")) - 1
+        part = -np.expm1(lost[place] - need) * (self.counts[place] + left)
+        return int(self.used_up[place] + np.ceil(part))
 
     def falls(self, n_raised: int, n_lowered: int) -> bool:
         """Tell exactly whether the rival ties or beats the winner after these steps."""
@@ -194,6 +212,17 @@ class Steps:
 
 def _at_most(number: int, limit: int | None) -> int:
     return number if limit is None else min(number, limit)
+
+
+def _bracket(guess: int, top: int, holds: Callable[[int], bool]) -> tuple[int, int]:
+    """Return a range around ``guess`` in which ``holds``, true at ``top``, turns true."""
+    low = high = min(guess, top)
+    stride = 1
+    while high < top and not holds(high):
+        low, high, stride = high + 1, min(top, high + stride), 2 * stride
+    while low and holds(low - 1):
+        low, high, stride = max(0, low - 1 - stride), low - 1, 2 * stride
+    return low, high
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:

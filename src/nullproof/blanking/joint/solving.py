@@ -108,11 +108,9 @@ class _Work:
         least = 1 if self.problem.n_points <= FEW_POINTS else STEPS_BETWEEN // 2
         done, steps = 0, STEPS_BETWEEN
         while not self._proven() and not watch.over(done):
-            found = tree.step()
-            self.bound = max(self.bound, tree.bound)
             before = search.n_cells
-            if not watch.late():
-                search.offer(np.ceil(found.cells - 1e-6).astype(np.int64))
+            if not tree.relaxation.too_slow:
+                self._prove(tree, search, watch)
             self._walk(search, steps, watch)
             # A search that finds nothing more leaves its time to the proof.
             steps = STEPS_BETWEEN if search.n_cells < before else max(least, steps // 2)
@@ -120,6 +118,13 @@ class _Work:
             self.bound = max(self.bound, tree.bound)
             self._report()
             done += 1
+
+    def _prove(self, tree: Tree, search: Search, watch: Watch) -> None:
+        """Raise the bound, and let the search make an attack of the relaxation's solution."""
+        found = tree.step()
+        self.bound = max(self.bound, tree.bound)
+        if not watch.late():
+            search.offer(np.ceil(found.cells - 1e-6).astype(np.int64))
 
     def _walk(self, search: Search, steps: int, watch: Watch, share: float = 1.0) -> None:
         """Take some steps, as long as less than a share of the time is spent."""
