@@ -156,4 +156,6 @@ class Polish:
         below = [(len(used) + own, *rest) for own, *rest in points]
         rows, columns, values = map(np.concatenate, zip(taken, given, *below, strict=True))
         shape = (n_rows, self.problem.n_groups + len(column))
-        return coo_array((values, (rows, columns)), shape=shape).tocsr()
+        # Older versions of HiGHS take no wider integers.
+        place = rows.astype(np.int32), columns.astype(np.int32)
+        return coo_array((values, place), shape=shape).tocsr()

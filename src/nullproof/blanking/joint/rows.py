@@ -139,4 +139,6 @@ def stack(blocks: list[Block], n_columns: int) -> tuple[Any, Floats]:
     row = np.concatenate([b.row + start for b, start in zip(blocks, starts, strict=True)])
     column = np.concatenate([block.column for block in blocks])
     value = np.concatenate([block.value for block in blocks])
-    return coo_array((value, (row, column)), shape=(len(right), n_columns)).tocsr(), right
+    # Older versions of HiGHS take no wider integers.
+    place = row.astype(np.int32), column.astype(np.int32)
+    return coo_array((value, place), shape=(len(right), n_columns)).tocsr(), right
