@@ -27,14 +27,15 @@ def code_type(n_values: int) -> type[np.signedinteger[Any]]:
 
 def bin_codes(array: NDArray[Any], edges: Sequence[float]) -> NDArray[Any]:
     """Number the bins as scikit-learn's KBinsDiscretizer does: count the inner edges not above x."""
-    inner = edges[1:-1]
+    inner = np.array(edges[1:-1], dtype=np.float64)
     codes: NDArray[Any]
     if len(inner) < 32:
         codes = np.zeros(len(array), dtype=np.int8)
-        for edge in inner:
-            codes += array >= np.float64(edge)  # never in the precision of float32 columns
+        # An array of one edge, not the edge: never compare in the precision of float32 columns.
+        for edge in inner[:, None]:
+            codes += array >= edge
     else:
-        codes = np.searchsorted(np.asarray(inner), array, side="right")
+        codes = np.searchsorted(inner, array, side="right")
         codes = codes.astype(code_type(len(edges)))
     if array.dtype.kind == "f":
         codes[np.isnan(array)] = MISSING

@@ -232,9 +232,7 @@ def odds_list(point: Document, most: int) -> str:
     found = point["odds"]
     if found is None:
         possible = listed(point["possible"][:6]) + _more(len(point["possible"]) - 6)
-        return (
-            f'{possible} <span class="small">(its own holes can be filled in too many ways)</span>'
-        )
+        return f'{possible} <span class="small">(its odds would take too long for a report)</span>'
     parts = [
         f"<li>{data(row['label'], 24)} {bar(row['lower'], 'open', behind=row['upper'])} "
         f"<span>{odds(row['lower'], row['upper'])}</span></li>"

@@ -57,8 +57,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
       ``"candidates"``); ``n_values_left_off``;
     - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
       ``possible``, the strongest labels first; ``n_labels_left_off``;
-    - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or has
-      holes of its own that can be filled in too many ways;
+    - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or
+      the odds would take too long: holes of its own, many features and labels;
     - ``worlds``: null if certain, else two of ``winners`` and ``support`` (``label``, ``log``);
     - ``differences`` between the two: ``label``, ``feature``, ``n_cells``, and ``first`` and
       ``second``, each ``value`` and ``takes`` (whether those cells take that value in that world,
