@@ -50,19 +50,29 @@ class LazyColumn:
     def number(self) -> nw.Expr:
         """The cells as numbers, or as the dates they are."""
         column = nw.col(self.name)
-        if self.kind == "date" or self.dtype == nw.Float64:
+        if self.kind == "date":
             return column
-        return column.cast(nw.Float64)
+        number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
+        # Parquet files of polars 1 call pages with NaN empty, and Spark skips such pages where it filters
+        # by the column or looks for cells that are not null; not where NULL is as good as a number.
+        return nw.coalesce(number, nw.lit(math.nan)) if self._nan_for_null else number
 
     @property
     def known(self) -> nw.Expr:
         """Which cells are not missing; spellings among texts are looked for among the groups."""
-        known = ~nw.col(self.name).is_null()
-        if self.kind == "number" and self.dtype in _REAL:
-            known = known & ~self.number.is_nan()
+        if self._nan_for_null:
+            known = ~self.number.is_nan()
+        else:
+            known = ~nw.col(self.name).is_null()
+            if self.dtype in _REAL:
+                known = known & ~self.number.is_nan()
         for number in self._numbers_missing:
             known = known & (self.number != number)
         return known
+
+    @property
+    def _nan_for_null(self) -> bool:
+        return self.dtype in _REAL and self.engine.startswith("pyspark")
 
     @property
     def only_nulls(self) -> bool:
@@ -72,7 +82,7 @@ class LazyColumn:
     @property
     def finite(self) -> nw.Expr:
         """Which cells have a place among the edges of bins."""
-        if self.kind == "number" and self.dtype in _REAL:
+        if self.dtype in _REAL:
             return self.known & self.number.is_finite()
         return self.known
 
