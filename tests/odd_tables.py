@@ -1,0 +1,42 @@
+"""A table with every kind of column and of odd value, to be counted alike wherever it is."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections.abc import Callable
+from typing import Any
+
+import polars as pl
+
+
+def odd_table(n_rows: int = 2000, seed: int = 0) -> pl.DataFrame:
+    """All kinds of columns and of odd values, with holes."""
+    rng = random.Random(seed)
+
+    def cells(draw: Callable[[], Any], holes: float = 0.1) -> list[Any]:
+        return [None if rng.random() < holes else draw() for _ in range(n_rows)]
+
+    odd = ["", "null", "é\n", "'q\"", "1", "01", " a", "NULL", "None", "日本", "a\tb", "\\", "%s"]
+    start = dt.datetime(2020, 2, 29)
+    return pl.DataFrame(
+        {
+            "odd": cells(lambda: rng.choice(odd)),
+            "word": cells(lambda: rng.choice("abc"), 0.0),
+            "many": cells(lambda: f"category {rng.randrange(10_000)}"),
+            "spelled": cells(lambda: rng.choice(["1", "2.5", "?", "10"])),
+            "real": cells(lambda: rng.choice([rng.gauss(0, 1), float("nan"), float("inf")])),
+            "code": cells(lambda: rng.choice([-999.0, 0.5, 0.25, 2.0])),
+            "whole": cells(lambda: rng.randrange(-50, 50)),
+            "big": cells(lambda: rng.randrange(2**60, 2**60 + 5), 0.0),
+            "flag": cells(lambda: rng.random() < 0.3),
+            "day": cells(lambda: start.date() + dt.timedelta(rng.randrange(900))),
+            "stamp": cells(lambda: start + dt.timedelta(microseconds=rng.randrange(10**14))),
+            "constant": [7] * n_rows,
+            "empty": pl.Series([None] * n_rows, dtype=pl.Float64),
+            "label": cells(lambda: rng.choice(["yes", "no", "per'haps\n"]), 0.0),
+        },
+        schema_overrides={"real": pl.Float64, "whole": pl.Int32},
+    ).with_columns(
+        zoned=pl.col("stamp").dt.replace_time_zone("UTC"), single=pl.col("real").cast(pl.Float32)
+    )
