@@ -50,6 +50,8 @@ class LazyColumn:
     def number(self) -> nw.Expr:
         """The cells as numbers, or as the dates they are."""
         column = nw.col(self.name)
+        if self.compares_stamps:
+            return column.cast(nw.Datetime("us"))
         if self.kind == "date":
             return column
         number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
@@ -69,6 +71,11 @@ class LazyColumn:
         for number in self._numbers_missing:
             known = known & (self.number != number)
         return known
+
+    @property
+    def compares_stamps(self) -> bool:
+        """Dask with pandas 2 takes a day to compare with for a text, but not a time stamp."""
+        return self.dtype == nw.Date and self.engine == "dask"
 
     @property
     def _nan_for_null(self) -> bool:
@@ -177,10 +184,10 @@ def _literal(column: LazyColumn, edge: float) -> Any:
     if column.kind == "number":
         return edge
     when = at_microseconds(math.ceil(edge))
-    if column.dtype == nw.Date:
+    if column.dtype == nw.Date and not column.compares_stamps:
         day = when.date()
         return nw.lit(day if dt.datetime.combine(day, dt.time()) == when else day + dt.timedelta(1))
-    if column.dtype.time_zone is not None:
+    if column.dtype == nw.Datetime and column.dtype.time_zone is not None:
         return nw.lit(when.replace(tzinfo=dt.UTC))
     if column.engine.startswith("pyspark"):
         # Spark takes a plain time stamp to be in the session's time zone.

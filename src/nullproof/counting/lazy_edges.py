@@ -34,7 +34,7 @@ def _least_and_greatest(
     for j, (column, which) in enumerate(cells):
         # An engine passes over nulls itself, and may know the extremes of a bare column.
         number = nw.col(column.name) if which is None else nw.when(which).then(column.number)
-        if column.dtype == nw.Date and column.engine == "dask":
+        if column.compares_stamps:
             number = number.cast(nw.Datetime("us"))
         wanted += [number.min().alias(f"low{j}"), number.max().alias(f"high{j}")]
     found = collected(frame.select(*wanted)).row(0)
