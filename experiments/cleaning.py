@@ -35,8 +35,6 @@ from nullproof.writing import write_whole
 
 TITLE = "Cleaning: cells until points are settled"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))
-# Odds cost more than certainty: so many seeds below confidence 1.
-BELOW = int(os.environ.get("NULLPROOF_SEEDS_BELOW", "2"))
 RATES = {"own holes": 0.0, "5 %": 0.05, "20 %": 0.2}
 SHARES = (0.8, 0.9, 0.95, 1.0)
 CONFIDENCES = (1.0, 0.99, 0.95)
@@ -74,7 +72,7 @@ def measure(folder: Path, names: list[str], seeds: range) -> list[dict[str, Any]
     measured: list[dict[str, Any]] = []
     for confidences in (CONFIDENCES[:1], CONFIDENCES[1:]):
         for name in names:
-            for seed in seeds if confidences == CONFIDENCES[:1] else seeds[:BELOW]:
+            for seed in seeds:
                 kept = store / f"{name} {seed} {confidences[0]}.json" if store else None
                 if kept is not None and kept.is_file():
                     measured += json.loads(kept.read_text("utf-8"))
@@ -265,14 +263,13 @@ def _below(frame: pl.DataFrame, confidence: float) -> Iterator[str]:
     ours = frame.filter(strategy="ours")
     parts = [ours.filter(pl.col("confidence") == c) for c in (confidence, 1.0)]
     both = parts[0].join(parts[1], on=keys, suffix=" certain")
-    seeds = both["seed"].n_unique()
     means = both.group_by("table", "rate").agg(pl.col("90%", "90% certain", "100%").mean())
     means = means.filter(pl.col("90% certain") > 0)
     shares = (means["90%"] / means["90% certain"]).to_numpy()
     few = int((shares <= 0.1).sum())
     met = f" ({'met' if shares.mean() <= 0.1 else 'NOT met'}: at most a tenth)"
     yield (
-        f"- At confidence {confidence:g} ({seeds} of the seeds) 90 % of the points are settled with "
+        f"- At confidence {confidence:g} 90 % of the points are settled with "
         f"{shares.mean():.3f} of the cells that certainty needs, on average over tables and rates"
         f"{met if confidence == 0.99 else ''}; at most a tenth in {few} of {len(shares)} cases, the "
         f"median is {np.median(shares):.3f}."
