@@ -165,7 +165,7 @@ def cleaning_plan(
         The most cells to fill, or their most cost; None for no limit.
     confidence
         1: a point is settled when it is certain. Below 1 it is settled once one label's odds surely
-        reach it, which needs far fewer cells: a point near a tie needs almost every cell to be
+        reach it, which often needs far fewer cells: a point near a tie needs almost every cell to be
         certain.
     cells
         How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``.

@@ -177,7 +177,7 @@ def show(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -
         named = ", ".join(map(str, plan.stuck[:10])) + (", …" if len(plan.stuck) > 10 else "")
         console.print(f"\nLabels tie whatever these cells hold for point {named}.")
     if plan.steps and plan.confidence == 1:
-        console.print("\nFar fewer cells are needed with --confidence 0.99.", style="dim")
+        console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
 
 
 def _show_progress(console: Console, brought: dict[str, Any]) -> None:
