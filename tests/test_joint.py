@@ -24,9 +24,23 @@ from nullproof.blanking.joint.modes import lower_hull
 from nullproof.blanking.joint.polish import Polish
 from nullproof.blanking.joint.problem import build_problem
 from nullproof.blanking.joint.relaxation import certified_value
-from nullproof.blanking.joint.single import ANYONE, Steps, single_optima, union_attack
+from nullproof.blanking.joint.single import (
+    ANYONE,
+    Steps,
+    first_near,
+    single_optima,
+    union_attack,
+)
 from nullproof.blanking.joint.solving import UnbreakableError, solve
 from nullproof.blanking.joint.state import State
+
+
+def test_a_wrong_guess_costs_only_time() -> None:
+    """Law: the first number where a condition turns true is found from any guess."""
+    for top in range(12):
+        for first in range(top + 1):
+            for guess in range(15):
+                assert first_near(guess, top, first.__le__) == first
 
 
 @pytest.mark.parametrize("block", range(8))

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.blanking.joint.matrices import sparse
 from nullproof.blanking.joint.problem import Bools, Floats, Ints, Problem
 from nullproof.blanking.joint.state import State
 
@@ -145,8 +146,6 @@ class Polish:
 
     def _matrix(self, used: Ints, chords: Chords, points: list[Entries], n_rows: int) -> Any:
         """The chords of a counter use up what its groups give; then come the rows of points."""
-        from scipy.sparse import coo_array
-
         row_of = np.full(len(self.home), -1, dtype=np.int64)
         row_of[used] = np.arange(len(used))
         row = row_of[self.member_counter]
@@ -156,6 +155,4 @@ class Polish:
         below = [(len(used) + own, *rest) for own, *rest in points]
         rows, columns, values = map(np.concatenate, zip(taken, given, *below, strict=True))
         shape = (n_rows, self.problem.n_groups + len(column))
-        # Older versions of HiGHS take no wider integers.
-        place = rows.astype(np.int32), columns.astype(np.int32)
-        return coo_array((values, place), shape=shape).tocsr()
+        return sparse(rows, columns, values, shape)

@@ -33,7 +33,7 @@ from nullproof.blanking.joint.problem import Floats, Ints
 
 # Solutions that a cut may go without being leaned on before it is dropped.
 MAX_AGE = 8
-# What linprog answers then.
+# The status of linprog when its time is up.
 OUT_OF_TIME = 1
 
 

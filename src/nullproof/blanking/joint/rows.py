@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.blanking.joint.matrices import sparse
 from nullproof.blanking.joint.modes import Box, Chords, Modes
 from nullproof.blanking.joint.problem import Floats, Ints
 
@@ -132,13 +133,9 @@ def taken_rows(modes: Modes, layout: Layout, box: Box) -> Block:
 
 def stack(blocks: list[Block], n_columns: int) -> tuple[Any, Floats]:
     """Return the blocks below each other as one sparse matrix, and the right-hand sides."""
-    from scipy.sparse import coo_array
-
     right = np.concatenate([block.right for block in blocks])
     starts = np.cumsum([0] + [len(block.right) for block in blocks[:-1]]).tolist()
     row = np.concatenate([b.row + start for b, start in zip(blocks, starts, strict=True)])
     column = np.concatenate([block.column for block in blocks])
     value = np.concatenate([block.value for block in blocks])
-    # Older versions of HiGHS take no wider integers.
-    place = row.astype(np.int32), column.astype(np.int32)
-    return coo_array((value, place), shape=(len(right), n_columns)).tocsr(), right
+    return sparse(row, column, value, (len(right), n_columns)), right

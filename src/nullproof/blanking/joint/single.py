@@ -168,9 +168,8 @@ class Steps:
 
     def fewest_lowered(self, n_raised: int) -> int:
         """Return how many lowering steps are needed beside these raising steps."""
-        falls = partial(self.falls, n_raised)
-        low, high = _bracket(self._guess_lowered(n_raised), self.most_lowered, falls)
-        return _first(low, high, falls)
+        guess = self._guess_lowered(n_raised)
+        return first_near(guess, self.most_lowered, partial(self.falls, n_raised))
 
     def _guess_lowered(self, n_raised: int) -> int:
         """Return the same up to rounding: lowering uses up one feature after the other."""
@@ -214,15 +213,15 @@ def _at_most(number: int, limit: int | None) -> int:
     return number if limit is None else min(number, limit)
 
 
-def _bracket(guess: int, top: int, holds: Callable[[int], bool]) -> tuple[int, int]:
-    """Return a range around ``guess`` in which ``holds``, true at ``top``, turns true."""
+def first_near(guess: int, top: int, holds: Callable[[int], bool]) -> int:
+    """Return the first number from 0 where ``holds``, true at ``top``, is true; fast near it."""
     low = high = min(guess, top)
     stride = 1
     while high < top and not holds(high):
         low, high, stride = high + 1, min(top, high + stride), 2 * stride
     while low and holds(low - 1):
         low, high, stride = max(0, low - 1 - stride), low - 1, 2 * stride
-    return low, high
+    return _first(low, high, holds)
 
 
 def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
