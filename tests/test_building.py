@@ -145,7 +145,7 @@ def test_bad_codes(codes: Any, labels: Any, options: Any, reason: str) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"bins": 0}, "bins is 0; give at least 1, or None for no bins"),
+        ({"bins": 0}, "bins is 0; give a whole number from 1 on, or None for no bins"),
         ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform' or 'quantile'"),
         ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
         ({"ignore": ["a", "b"]}, "no column besides the label"),

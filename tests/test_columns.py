@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import math
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,8 @@ import pytest
 from nullproof import CountIndex, NullproofError, NullproofWarning
 from nullproof.reading.columns import Column, encode, fit_feature, widen_feature
 from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature, in_order, is_missing, text
+from nullproof.schema import Feature
+from nullproof.values import in_order, is_missing, text
 
 
 def feature_of(cells: Any, **options: Any) -> Feature:
@@ -265,7 +267,13 @@ def test_codes_are_widened_to_the_largest() -> None:
         (1, "1"),
         (1.0, "1"),
         (np.float32(1.5), "1.5"),
-        (1e300, "1e+300"),
+        (1e300, str(int(1e300))),
+        (0.1, "0.1"),
+        (-0.0, "0"),
+        (1e16, "10000000000000000"),
+        (2**53 + 1, "9007199254740993"),
+        (decimal.Decimal("1.50"), "1.5"),
+        (decimal.Decimal(10**30), "1" + "0" * 30),
         (np.int8(-3), "-3"),
         (True, "true"),
         (np.bool_(False), "false"),
@@ -285,7 +293,7 @@ def test_values_are_written_in_one_way(value: Any, written: str) -> None:
 def test_values_have_one_order() -> None:
     """Numbers come by size and before texts; infinite ones are texts."""
     values = ["b", "10", "9", "inf", "-1.5", "a", "nan", "", "٣", "1e999", " 2 ", "É", "-inf"]
-    ordered = ("-1.5", " 2 ", "٣", "9", "10", "", "-inf", "1e999", "a", "b", "inf", "nan", "É")
+    ordered = ("-1.5", " 2 ", "9", "10", "", "-inf", "1e999", "a", "b", "inf", "nan", "É", "٣")
     assert in_order(values) == ordered
 
 

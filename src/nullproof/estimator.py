@@ -26,7 +26,8 @@ from nullproof.points import encode_quietly
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.reading.columns import Column, fit_feature, widen_feature
 from nullproof.reading.readers import Table, open_table, spellings
-from nullproof.schema import Schema, text
+from nullproof.schema import Schema
+from nullproof.values import text
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -37,7 +37,8 @@ from nullproof.points import Points, encode_points
 from nullproof.reading.bins import Binning
 from nullproof.reading.columns import Encoded
 from nullproof.reading.readers import open_rows, open_table, spellings
-from nullproof.schema import Feature, Schema, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import text
 
 
 @dataclass(frozen=True, eq=False, repr=False)

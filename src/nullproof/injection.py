@@ -18,7 +18,7 @@ from nullproof.errors import NullproofError
 from nullproof.reading.columns import Column
 from nullproof.reading.readers import Table, open_table
 from nullproof.reading.tables import set_cells
-from nullproof.schema import in_order
+from nullproof.values import in_order
 
 Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]

@@ -16,7 +16,7 @@ from nullproof.errors import NullproofError
 from nullproof.reading.bins import MISSING
 from nullproof.reading.columns import distinct, present
 from nullproof.reading.readers import read_series
-from nullproof.schema import is_missing, text
+from nullproof.values import is_missing, text
 
 
 def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:

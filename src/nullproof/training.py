@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 
 from nullproof.counting.building import label_codes
 from nullproof.errors import NullproofError
-from nullproof.reading.bins import at_microseconds
 from nullproof.reading.columns import encode
 from nullproof.reading.readers import Table, open_rows, open_table
 from nullproof.reading.tables import Changes, set_cells, set_rows
-from nullproof.schema import Feature, Schema, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import at_microseconds, text
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ from nullproof.counting.revising import Cells
 from nullproof.errors import NullproofError
 from nullproof.reading.columns import encode
 from nullproof.reading.readers import read_series
-from nullproof.schema import Feature, Schema, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import text
 
 _ROW = "nullproof row"
 
@@ -118,7 +119,7 @@ def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int,
     group = value_key(table.column(feature.name))
     cells = table.frame.filter(group.column.known).select(group.value.alias("value"))
     found = collected(cells.unique())["value"]
-    column = column_of(group, found, has_null=False, retype=table.from_text)
+    column = column_of(group, found, retype=table.from_text)
     codes = encode(feature, column).codes
     by_code: dict[int, list[Any]] = {}
     for code in np.unique(codes).tolist():

@@ -18,7 +18,8 @@ from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.reading.columns import encode
 from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature, is_missing, text
+from nullproof.schema import Feature
+from nullproof.values import is_missing, text
 
 
 class Fill(NamedTuple):

@@ -8,6 +8,7 @@ import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,10 +16,11 @@ from numpy.typing import NDArray
 
 from nullproof.counting.eager import Counts, SparseCounts, count_columns
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.reading.bins import Binning, extent
+from nullproof.reading.bins import Binning, doubles, extent
 from nullproof.reading.columns import Column, Encoded, distinct, encode, fit_feature
 from nullproof.reading.readers import Table
-from nullproof.schema import Feature, Schema, in_order, is_missing, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import date_text, in_order, is_missing, text
 
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
@@ -49,8 +51,11 @@ class Options:
     domains: dict[str, Iterable[Any]]
 
     def __post_init__(self) -> None:
-        if self.bins is not None and self.bins < 1:
-            raise NullproofError(f"bins is {self.bins}; give at least 1, or None for no bins")
+        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if self.bins is not None and not (whole and self.bins >= 1):
+            raise NullproofError(
+                f"bins is {self.bins!r}; give a whole number from 1 on, or None for no bins"
+            )
         if self.binning not in ("uniform", "quantile"):
             raise NullproofError(f"binning is {self.binning!r}; give 'uniform' or 'quantile'")
         for name, values in self.domains.items():
@@ -82,7 +87,8 @@ def count_table(
 
     def fitted(name: str) -> tuple[Feature, Encoded, list[str]] | None:
         column, domain = table.column(name), options.declared(name)
-        if not column.sets and not domain and not column.known.any():
+        declared = domain or column.declared
+        if not column.sets and not declared and not column.known.any():
             return None
         return (
             *fit_feature(column, bins=options.bins, binning=options.binning, domain=domain),
@@ -210,7 +216,10 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     _refuse_holes(labels)
     if labels.numbers is not None:
         found, codes = distinct(labels.numbers)
-        return codes, tuple(found.tolist())
+        if labels.kind == "date":
+            return codes, tuple(date_text(moment) for moment in found.tolist())
+        # Durations to the nanosecond may be neither whole nor a double.
+        return codes, tuple(text(x) if isinstance(x, Fraction) else x for x in found.tolist())
     assert labels.codes is not None
     used = in_order(
         {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()}
@@ -295,7 +304,7 @@ def suspicions(column: Column) -> list[str]:
 
 def lone_extremes_of(array: NDArray[Any]) -> list[str]:
     """Numbers like -999 or 9999 that lie further from the others than those lie apart."""
-    found = []
+    array, found = doubles(array), []
     for place, extreme in enumerate(extent(array)):
         if not math.isfinite(extreme) or not NINES.fullmatch(text(extreme)):
             continue

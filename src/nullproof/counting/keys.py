@@ -7,6 +7,7 @@ made here, since every engine writes them in its own way.
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import math
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -17,14 +18,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.reading.bins import MISSING, at_microseconds, microseconds
-from nullproof.reading.columns import Column
-from nullproof.reading.readers import NUMBER, read_series
+from nullproof.reading.bins import MISSING, doubles, places
+from nullproof.reading.columns import Column, number_array
+from nullproof.reading.readers import read_series
 from nullproof.schema import Kind
+from nullproof.values import as_number, at_microseconds, exact
 
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
-_HUGE = (nw.UInt64, nw.Int128, nw.UInt128)
-_REAL = (nw.Float32, nw.Float64, nw.Decimal)
+# What neither 64 bits nor doubles hold is fetched as text.
+_HUGE = (nw.UInt64, nw.Int128, nw.UInt128, nw.Decimal)
+_REAL = (nw.Float32, nw.Float64)
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
 
 
@@ -54,6 +57,9 @@ class LazyColumn:
             return column.cast(nw.Datetime("us"))
         if self.kind == "date":
             return column
+        if self.dtype in (nw.Int128, nw.UInt128, nw.Decimal):
+            # By way of their text: some engines do not round these to the nearest double.
+            column = column.cast(nw.String)
         number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
         # Parquet files of polars 1 call pages with NaN empty, and Spark skips such pages where it filters
         # by the column or looks for cells that are not null; not where NULL is as good as a number.
@@ -67,10 +73,19 @@ class LazyColumn:
         else:
             known = ~nw.col(self.name).is_null()
             if self.dtype in _REAL:
-                known = known & ~self.number.is_nan()
+                known = known & self._not_nan
         for number in self._numbers_missing:
             known = known & (self.number != number)
         return known
+
+    @property
+    def _not_nan(self) -> nw.Expr:
+        if self.engine in ("duckdb", "ibis"):
+            # DuckDB 2.0 takes a file's statistics for it that a column holds no NaN, and answers
+            # isnan(x) and x <> x by them.
+            infinite = (self.number == math.inf) | (self.number == -math.inf)
+            return self.number.is_finite() | infinite
+        return ~self.number.is_nan()
 
     @property
     def compares_stamps(self) -> bool:
@@ -94,10 +109,11 @@ class LazyColumn:
         return self.known
 
     @property
-    def _numbers_missing(self) -> list[float]:
+    def _numbers_missing(self) -> list[int | float]:
         if self.kind != "number":
             return []
-        numbers = [float(spelling) for spelling in self.spellings if NUMBER.fullmatch(spelling)]
+        found = map(as_number, self.spellings)
+        numbers = [number for number in found if number is not None]
         return [float(np.float32(n)) for n in numbers] if self.dtype == nw.Float32 else numbers
 
 
@@ -132,7 +148,7 @@ def lazy_column(
 
 
 def _kind(name: str, dtype: Any, engine: str) -> Kind:
-    if dtype in _WHOLE or dtype in _HUGE or dtype in _REAL:
+    if dtype in (*_WHOLE, *_HUGE, *_REAL):
         return "number"
     if dtype == nw.Date or dtype == nw.Datetime:
         return "date"
@@ -155,8 +171,11 @@ def value_key(column: LazyColumn) -> Key:
         return Key(column, cell, column.dtype)
     if column.dtype in _WHOLE:
         return Key(column, cell.cast(nw.Int64), nw.Int64)
-    if column.kind == "number" and column.dtype != nw.UInt64:
-        return Key(column, column.number, nw.Float64)
+    if column.dtype in _REAL:
+        # Dask cannot group by two zeros; one that is negative becomes the other.
+        return Key(column, column.number + 0.0, nw.Float64)
+    if column.dtype in _HUGE:
+        return Key(column, cell.cast(nw.String), nw.String)
     text = cell if column.dtype == nw.String else cell.cast(nw.String)
     return Key(column, text, nw.String, with_holes=True)
 
@@ -200,29 +219,18 @@ def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     return frame.collect("polars")
 
 
-def number_of(found: Any) -> float:
-    """A least or greatest value, as it came from an engine, on the number line of bins."""
-    if found is None:
-        return math.nan
-    return microseconds(found) if isinstance(found, dt.date) else float(found)
+def numbers_of(series: nw.Series[Any]) -> NDArray[Any]:
+    """Numbers or moments, as they came from an engine, on the line that bins cut."""
+    found = read_series(series, (), retype=False)
+    assert found.numbers is not None
+    return doubles(places(found.numbers, found.kind))
 
 
-def numbers_of(series: nw.Series[Any]) -> NDArray[np.float64]:
-    """Many of them."""
-    if series.dtype == nw.Date or series.dtype == nw.Datetime:
-        found = read_series(series, (), retype=False).numbers
-        assert found is not None
-        return found.astype(np.float64)
-    return series.cast(nw.Float64).to_numpy()
-
-
-def column_of(key: Key, values: nw.Series[Any], *, has_null: bool, retype: bool) -> Column:
+def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
     """The groups of a column as a column of their own, read as the same cells in memory would be.
 
     Parameters
     ----------
-    has_null
-        Whether the column has null cells: integers with nulls are read as floats.
     retype
         Whether the column comes from a text file.
     """
@@ -230,18 +238,16 @@ def column_of(key: Key, values: nw.Series[Any], *, has_null: bool, retype: bool)
     if column.kind == "boolean":
         codes = values.to_numpy().astype(np.int8)
         return Column(column.name, "boolean", codes=codes, values=("false", "true"))
-    if column.dtype == nw.UInt64:
-        whole = np.array([int(cell) for cell in values.to_list()], dtype=np.uint64)
-        return Column(
-            column.name, "number", numbers=whole.astype(np.float64) if has_null else whole
-        )
+    if column.dtype in _HUGE:
+        return Column(column.name, "number", numbers=number_array(_huge_numbers(values)))
     if column.kind == "number":
-        numbers = values.to_numpy()
-        return Column(
-            column.name, "number", numbers=numbers.astype(np.float64) if has_null else numbers
-        )
+        return Column(column.name, "number", numbers=values.to_numpy())
     if column.categories:
         values = values.cast(nw.Enum(column.categories))
     read = read_series(values, column.spellings, retype=retype)
     read.name = column.name
     return read
+
+
+def _huge_numbers(values: nw.Series[Any]) -> list[int | float]:
+    return [exact(decimal.Decimal(cell)) for cell in values.to_list()]

@@ -45,7 +45,8 @@ from nullproof.reading.columns import Column, encode, fit_feature
 from nullproof.reading.files import TEXT_MISSING
 from nullproof.reading.folders import duckdb_files, is_many
 from nullproof.reading.readers import Table, read_series
-from nullproof.schema import Feature, Schema, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import text
 
 _LABELS = -1
 _FEW = 1000
@@ -129,7 +130,7 @@ def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
         feature, codes = counted.fit(options)
         for suspect in counted.suspicions():
             suspects.setdefault(suspect, []).append(feature.name)
-        if not len(codes) and not options.declared(feature.name):
+        if not feature.values:
             empty.append(feature.name)
             continue
         features.append(feature)
@@ -189,8 +190,7 @@ class Counted:
     @cached_property
     def column(self) -> Column:
         """One cell per group."""
-        has_null = int(self.groups.counts.sum()) < int(self.label_counts.sum())
-        return column_of(self.key, self.groups.values, has_null=has_null, retype=self.from_text)
+        return column_of(self.key, self.groups.values, retype=self.from_text)
 
     def fit(self, options: Options) -> tuple[Feature, NDArray[Any]]:
         """Learn the domain, and give the code of every group."""
@@ -199,13 +199,12 @@ class Counted:
             bins = self.groups.values.to_numpy()
             return binned_feature(self.key, bins), np.unique(bins, return_inverse=True)[1]
         column, domain = self.column, options.declared(name)
-        if not domain and not column.known.any():
+        if not domain and not column.declared and not column.known.any():
             return Feature(name, column.kind, ()), np.empty(0, dtype=np.int64)
         numeric = column.kind in ("number", "date") and not domain
         if numeric and options.bins is not None and options.binning == "quantile":
             # Texts that turned out to be numbers: each group weighs as much as its rows.
-            assert column.numbers is not None
-            edges = weighted_edges(column.numbers, self.groups.counts, options.bins)
+            edges = weighted_edges(column, self.groups.counts, options.bins)
             key = Key(LazyColumn(name, None, column.kind), self.key.value, None, edges)
             bins = encode(_all_bins(key), column).codes
             feature = binned_feature(key, bins[bins >= 0])

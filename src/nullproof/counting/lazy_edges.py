@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from nullproof.counting.building import NINES, Options, lone_extremes_of
 from nullproof.counting.eager import Counts
-from nullproof.counting.keys import LazyColumn, collected, number_of, numbers_of
-from nullproof.reading.bins import bin_edges
-from nullproof.schema import text
+from nullproof.counting.keys import LazyColumn, collected, numbers_of
+from nullproof.reading.bins import bin_edges, doubles, places, quantile_edges
+from nullproof.reading.columns import Column
+from nullproof.values import text
 
 Extents = dict[str, tuple[float, float]]
 
@@ -37,8 +38,8 @@ def _least_and_greatest(
         if column.compares_stamps:
             number = number.cast(nw.Datetime("us"))
         wanted += [number.min().alias(f"low{j}"), number.max().alias(f"high{j}")]
-    found = collected(frame.select(*wanted)).row(0)
-    numbers = [number_of(value) for value in found]
+    found = collected(frame.select(*wanted))
+    numbers = [float(numbers_of(found[name])[0]) for name in found.columns]
     return {
         column.name: (numbers[2 * j], numbers[2 * j + 1]) for j, (column, _) in enumerate(cells)
     }
@@ -76,21 +77,20 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
     places = sorted({*before.tolist(), *after.tolist()})
     hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in places]
     held = collected(ranked.filter(nw.any_horizontal(*hits, ignore_nulls=False)).sort("end"))
-    values = numbers_of(held["value"])
-    if column.dtype == nw.Float32:
-        values = values.astype(np.float32)
+    values = numbers_of(held["value"]).astype(np.float64)
     return _interpolated(values, held["end"].to_numpy(), int(n_rows), bins)
 
 
-def weighted_edges(numbers: NDArray[Any], weights: Counts, bins: int) -> tuple[float, ...]:
-    if numbers.dtype.kind in "iu":
-        numbers = numbers.astype(np.float64)
+def weighted_edges(column: Column, weights: Counts, bins: int) -> tuple[float, ...]:
+    """Edges between equally many rows, where each number stands for as many as it weighs."""
+    assert column.numbers is not None
+    numbers = doubles(places(column.numbers, column.kind)).astype(np.float64)
     finite = np.isfinite(numbers)
-    values, places = np.unique(numbers[finite], return_inverse=True)
+    values, which = np.unique(numbers[finite], return_inverse=True)
     if len(values) < 2:
         return (-math.inf, math.inf)
     counts = np.zeros(len(values), dtype=np.int64)
-    np.add.at(counts, places, weights[finite])
+    np.add.at(counts, which, weights[finite])
     ends = np.cumsum(counts)
     return _interpolated(values, ends, int(ends[-1]), bins)
 
@@ -108,10 +108,10 @@ def _interpolated(values: NDArray[Any], ends: Counts, n_rows: int, bins: int) ->
     low = values[np.searchsorted(ends, before, side="right")]
     high = values[np.searchsorted(ends, after, side="right")]
     edges = [
-        np.quantile(np.array(pair, dtype=values.dtype), np.array([part]))[0]
+        np.quantile(np.array(pair), np.array([part]))[0]
         for part, *pair in zip(parts, low, high, strict=True)
     ]
-    return tuple(np.unique(np.array(edges)).tolist())
+    return quantile_edges(np.array(edges))
 
 
 def lone_extremes(

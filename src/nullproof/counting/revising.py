@@ -14,7 +14,8 @@ from nullproof.errors import NullproofError
 from nullproof.points import Points, encode_quietly
 from nullproof.reading.columns import encode
 from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature, Schema, text
+from nullproof.schema import Feature, Schema
+from nullproof.values import text
 
 Cells = tuple[int, int, tuple[int, ...], int]
 

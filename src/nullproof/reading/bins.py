@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import math
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any, Literal
@@ -11,11 +11,11 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.schema import Kind, in_utc, text
+from nullproof.schema import Kind
+from nullproof.values import date_text, double
 
 Binning = Literal["uniform", "quantile"]
 MISSING = -1
-_EPOCH = dt.datetime(1970, 1, 1)
 
 
 def code_type(n_values: int) -> type[np.signedinteger[Any]]:
@@ -25,11 +25,29 @@ def code_type(n_values: int) -> type[np.signedinteger[Any]]:
     return np.int16 if n_values < 2**15 else np.int32
 
 
-def bin_codes(array: NDArray[Any], edges: Sequence[float]) -> NDArray[Any]:
+def doubles(array: NDArray[Any]) -> NDArray[Any]:
+    """Numbers as bins compare them: each the nearest double, NaN where missing."""
+    if array.dtype.kind != "O":
+        return array
+    return np.array([double(x) for x in array.tolist()], dtype=np.float64)
+
+
+def places(array: NDArray[Any], kind: Kind) -> NDArray[Any]:
+    """Numbers or moments on the line that bins cut: doubles, or whole microseconds."""
+    if kind == "date" and array.dtype.kind == "O":
+        return np.array([x if x != x else math.floor(x) for x in array.tolist()], dtype=object)
+    return doubles(array)
+
+
+def bin_codes(array: NDArray[Any], edges: Sequence[float], kind: Kind = "number") -> NDArray[Any]:
     """Number the bins as scikit-learn's KBinsDiscretizer does: count the inner edges not above x."""
+    array = places(array, kind)
     inner = np.array(edges[1:-1], dtype=np.float64)
     codes: NDArray[Any]
-    if len(inner) < 32:
+    if array.dtype.kind == "O":
+        found = [bisect_right(inner.tolist(), x) for x in array.tolist()]
+        codes = np.array(found, dtype=code_type(len(edges)))
+    elif len(inner) < 32:
         codes = np.zeros(len(array), dtype=np.int8)
         # An array of one edge, not the edge: never compare in the precision of float32 columns.
         for edge in inner[:, None]:
@@ -37,13 +55,26 @@ def bin_codes(array: NDArray[Any], edges: Sequence[float]) -> NDArray[Any]:
     else:
         codes = np.searchsorted(inner, array, side="right")
         codes = codes.astype(code_type(len(edges)))
-    if array.dtype.kind == "f":
-        codes[np.isnan(array)] = MISSING
+    if array.dtype.kind in "fO":
+        codes[~present(array)] = MISSING
     return codes
 
 
-def bin_edges(array: NDArray[Any], bins: int, binning: Binning) -> tuple[float, ...]:
+def present(array: NDArray[Any]) -> NDArray[np.bool_]:
+    """Which numbers are known: all but NaN."""
+    if array.dtype.kind == "f":
+        known: NDArray[np.bool_] = ~np.isnan(array)
+        return known
+    if array.dtype.kind == "O":
+        return np.array([x == x for x in array.tolist()], dtype=bool)
+    return np.ones(len(array), dtype=bool)
+
+
+def bin_edges(
+    array: NDArray[Any], bins: int, binning: Binning, kind: Kind = "number"
+) -> tuple[float, ...]:
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
+    array = doubles(places(array, kind))
     low, high = extent(array)
     if not (math.isfinite(low) and math.isfinite(high)):
         array = array[np.isfinite(array)]
@@ -51,14 +82,34 @@ def bin_edges(array: NDArray[Any], bins: int, binning: Binning) -> tuple[float, 
     if not low < high:
         return (-math.inf, math.inf)
     if binning == "uniform":
-        return tuple(np.linspace(low, high, bins + 1).tolist())
-    return tuple(np.unique(np.nanquantile(array, np.linspace(0, 1, bins + 1))).tolist())
+        return uniform_edges(low, high, bins)
+    # In double precision, whatever the type: narrow integers overflow on the way.
+    known = array.astype(np.float64)
+    return quantile_edges(np.nanquantile(known, np.linspace(0, 1, bins + 1)))
+
+
+def uniform_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
+    """The edges of bins of equal width."""
+    if math.isinf(high - low):
+        # The width is no double: halve the numbers, which is exact at this size.
+        return _without_negative_zero(np.linspace(low / 2, high / 2, bins + 1) * 2)
+    return _without_negative_zero(np.linspace(low, high, bins + 1))
+
+
+def quantile_edges(quantiles: NDArray[np.float64]) -> tuple[float, ...]:
+    """Edges at quantiles, of which many may be the same number."""
+    return _without_negative_zero(np.unique(quantiles))
+
+
+def _without_negative_zero(edges: NDArray[np.float64]) -> tuple[float, ...]:
+    return tuple((edges + 0.0).tolist())
 
 
 def extent(array: NDArray[Any]) -> tuple[float, float]:
     """The least and the greatest number, NaN aside; both NaN if there is none."""
     if not array.size:
         return (math.nan, math.nan)
+    array = doubles(array)
     return float(np.fmin.reduce(array)), float(np.fmax.reduce(array))
 
 
@@ -67,9 +118,8 @@ def interval_texts(edges: Sequence[float], kind: Kind) -> list[str]:
 
     def write(number: float, digits: int) -> str:
         if kind == "date" and math.isfinite(number):
-            when = at_microseconds(number)
-            timespec = "seconds" if digits == 6 else "microseconds"
-            return when.isoformat(sep=" ", timespec=timespec).removesuffix(" 00:00:00")
+            whole = round(number)
+            return date_text(whole if digits > 6 else whole - whole % 1_000_000)
         return format(number, f".{digits}g")
 
     for digits in (6, 17):
@@ -79,25 +129,3 @@ def interval_texts(edges: Sequence[float], kind: Kind) -> list[str]:
     texts = [f"[{a}, {b})" for a, b in pairwise(shown)]
     texts[-1] = texts[-1][:-1] + "]"
     return texts
-
-
-def microseconds(value: dt.date) -> float:
-    """Place a date or time stamp on the number line that date columns are binned on."""
-    if not isinstance(value, dt.datetime):
-        value = dt.datetime(value.year, value.month, value.day)
-    return (in_utc(value) - _EPOCH) / dt.timedelta(microseconds=1)
-
-
-def parsed_date(written: str) -> float:
-    """Read a date or time stamp as ISO 8601 writes it."""
-    return microseconds(dt.datetime.fromisoformat(written.strip()))
-
-
-def at_microseconds(number: float) -> dt.datetime:
-    """The time stamp at a place on that number line."""
-    return _EPOCH + dt.timedelta(microseconds=number)
-
-
-def date_text(number: float) -> str:
-    """Write the date or time stamp at a place on that number line."""
-    return text(at_microseconds(number))

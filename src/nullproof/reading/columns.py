@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -16,11 +18,21 @@ from nullproof.reading.bins import (
     bin_codes,
     bin_edges,
     code_type,
-    date_text,
+    doubles,
     interval_texts,
-    parsed_date,
+    places,
+    present,
 )
-from nullproof.schema import Feature, Kind, as_number, in_order, text
+from nullproof.schema import Feature, Kind
+from nullproof.values import (
+    LARGEST_DOUBLE_INTEGER,
+    Exact,
+    as_number,
+    date_text,
+    in_order,
+    parsed_date,
+    text,
+)
 
 
 @dataclass
@@ -28,8 +40,9 @@ class Column:
     """One column as read: the common form of every data frame library's columns.
 
     ``numbers`` (kind number, date or code; NaN = missing) or ``codes`` into ``values`` (kind category or
-    boolean; -1 = missing). ``sets`` holds the rows with several candidates, which are missing in the
-    array; ``declared`` the categories of the column's type.
+    boolean; -1 = missing). Numbers that NumPy's types would mix up are Python's own, in an array of
+    objects. ``sets`` holds the rows with several candidates, which are missing in the array;
+    ``declared`` the categories of the column's type.
     """
 
     name: str
@@ -61,16 +74,31 @@ class Encoded:
     sets: dict[int, tuple[int, ...]]
 
 
-def present(array: NDArray[Any]) -> NDArray[np.bool_]:
-    """Which numbers are known: all but NaN."""
+def number_array(cells: Sequence[Exact | None]) -> NDArray[Any]:
+    """Exact numbers as an array that keeps them apart: integers, doubles, or else objects."""
+    whole = [cell for cell in cells if isinstance(cell, int)]
+    largest = max(map(abs, whole), default=0)
+    if len(whole) == len(cells) and largest < 2**63:
+        return np.array(cells, dtype=np.int64)
+    if largest <= LARGEST_DOUBLE_INTEGER and not any(isinstance(c, Fraction) for c in cells):
+        return np.array([math.nan if c is None else c for c in cells], dtype=np.float64)
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [math.nan if cell is None else cell for cell in cells]
+    return found
+
+
+def without_cells(array: NDArray[Any], gone: NDArray[np.bool_]) -> NDArray[Any]:
+    """Make some numbers missing, and keep the others apart."""
     if array.dtype.kind == "f":
-        known: NDArray[np.bool_] = ~np.isnan(array)
-        return known
-    return np.ones(len(array), dtype=bool)
+        return np.where(gone, np.array(math.nan, dtype=array.dtype), array)
+    cells = array.tolist()
+    return number_array([None if lost else x for x, lost in zip(cells, gone.tolist(), strict=True)])
 
 
 def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted distinct numbers and the place of each cell among them; integers without sorting."""
+    if array.dtype.kind == "O":
+        return _distinct_objects(array)
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         if high - low < 2**16 and high < 2**63:
@@ -80,6 +108,15 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             return np.flatnonzero(seen) + low, places[shifted]
     found, inverse = np.unique(array, return_inverse=True)
     return found, inverse.astype(np.int32)
+
+
+def _distinct_objects(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    cells = array.tolist()
+    held = sorted({x for x in cells if x == x})
+    place = {x: code for code, x in enumerate(held)}
+    found = np.empty(len(held), dtype=object)
+    found[:] = held
+    return found, np.array([place.get(x, MISSING) for x in cells], dtype=np.int32)
 
 
 def fit_feature(
@@ -94,7 +131,7 @@ def fit_feature(
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
     if column.kind in ("number", "date") and not domain and bins is not None:
         return _fit_bins(column, bins, binning)
-    if column.kind == "date" or _beyond_floats(column):
+    if column.kind == "date":
         column = _as_text(column)
     if column.numbers is not None:
         return _fit_numbers(column, domain)
@@ -113,8 +150,8 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     candidates = [x for cells in column.sets.values() for x in cells]
     if feature.edges:
         assert column.numbers is not None
-        found = np.concatenate([column.numbers[outside], np.array(candidates, dtype=np.float64)])
-        bins = tuple(sorted({*feature.bins, *bin_codes(found, feature.edges).tolist()}))
+        found = number_array([*column.numbers[outside].tolist(), *candidates])
+        bins = tuple(sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()}))
         texts = interval_texts(feature.edges, feature.kind)
         return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
     if column.numbers is not None:
@@ -144,7 +181,7 @@ def encode(feature: Feature, column: Column) -> Encoded:
 def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
     """Encode numbers: their bin, or the category that equals them."""
     if feature.edges:
-        codes = bin_codes(array, feature.edges)
+        codes = bin_codes(array, feature.edges, feature.kind)
         if feature.bins != tuple(range(len(feature.edges) - 1)):
             table = np.full(len(feature.edges), feature.n_values, dtype=code_type(feature.n_values))
             table[list(feature.bins)] = range(feature.n_values)
@@ -152,10 +189,13 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
             codes = table[codes]
         return codes
     if feature.kind == "code":
+        array = doubles(array)
         outside = (array >= feature.n_values) | (array > np.floor(array))
         inside = np.where(outside, feature.n_values, array).astype(np.float64)
         codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
         return np.asarray(codes, dtype=code_type(feature.n_values))
+    if feature.has_large_integers or _has_large_integers(array):
+        return _encode_by_text(feature, array)
     numbers_, order = feature.sorted_numbers
     found = np.searchsorted(numbers_, array)
     found[found == len(numbers_)] = 0
@@ -164,33 +204,41 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
     return codes.astype(code_type(feature.n_values))
 
 
+def _has_large_integers(array: NDArray[Any]) -> bool:
+    """Whether comparing with doubles might mix numbers up."""
+    if array.dtype.kind == "f" or not len(array):
+        return False
+    if array.dtype.kind == "O":
+        return True
+    return max(int(array.max()), -int(array.min())) > LARGEST_DOUBLE_INTEGER
+
+
+def _encode_by_text(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
+    found, cells = distinct(array)
+    codes = [feature.codes.get(text(x), feature.n_values) if x == x else MISSING for x in found]
+    return np.array([*codes, MISSING], dtype=code_type(feature.n_values))[cells]
+
+
 def _is_word(value: str) -> bool:
     return as_number(value) is None
 
 
 def _fit_bins(column: Column, bins: int, binning: Binning) -> tuple[Feature, Encoded]:
     assert column.numbers is not None
-    candidates = [x for cells in column.sets.values() for x in cells]
+    kind = column.kind
+    candidates = number_array([x for cells in column.sets.values() for x in cells])
     known = column.numbers
-    if candidates:
-        known = np.concatenate([known.astype(np.float64), np.array(candidates, dtype=np.float64)])
-    edges = bin_edges(known, bins, binning)
-    codes = bin_codes(column.numbers, edges)
-    also = set(bin_codes(np.array(candidates, dtype=np.float64), edges).tolist())
+    if len(candidates):
+        known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
+    edges = bin_edges(known, bins, binning, kind)
+    codes = bin_codes(column.numbers, edges, kind)
+    also = set(bin_codes(candidates, edges, kind).tolist())
     used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())
     texts = interval_texts(edges, column.kind)
     feature = Feature(column.name, column.kind, tuple(texts[b] for b in used), edges, used)
     if len(used) < len(edges) - 1:
         return feature, encode(feature, column)
     return feature, _with_sets(feature, column, codes)
-
-
-def _beyond_floats(column: Column) -> bool:
-    """Whether the integers are so large that floats would mix them up."""
-    array = column.numbers
-    if array is None or array.dtype.kind == "f" or not len(array):
-        return False
-    return max(int(array.max()), -int(array.min())) > 2**53
 
 
 def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
@@ -202,7 +250,7 @@ def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Enco
         )
     seen = [text(x) for x in distinct(column.numbers[column.known])[0].tolist()]
     seen += [text(x) for cells in column.sets.values() for x in cells]
-    seen += [text(float(value)) for value in declared]
+    seen += [text(as_number(value)) for value in declared]
     feature = Feature(column.name, "number", in_order({*seen}))
     return feature, encode(feature, column)
 
@@ -234,7 +282,7 @@ def _with_sets(feature: Feature, column: Column, codes: NDArray[Any]) -> Encoded
 def encode_set(feature: Feature, cells: tuple[Any, ...]) -> tuple[int, ...]:
     """Encode the candidates of one cell."""
     if feature.kind in ("number", "date", "code"):
-        codes = encode_numbers(feature, np.array(cells, dtype=np.float64))
+        codes = encode_numbers(feature, number_array(cells))
         return tuple(sorted({int(code) for code in codes}))
     return tuple(sorted({feature.codes.get(text(cell), feature.n_values) for cell in cells}))
 
@@ -263,17 +311,18 @@ def _empty_like(feature: Feature, column: Column) -> Column:
 
 def _texts_parsed(feature: Feature, column: Column) -> Column:
     assert column.codes is not None
-    read = parsed_date if feature.kind == "date" else float
+    read = parsed_date if feature.kind == "date" else as_number
 
-    def parse(written: str) -> float:
-        try:
-            return read(written)
-        except ValueError:
-            raise _wrong_kind(feature, column, written) from None
+    def parse(written: str) -> Exact:
+        number = read(written)
+        if number is None:
+            raise _wrong_kind(feature, column, written)
+        return number
 
-    held = np.unique(column.codes[column.codes >= 0])
-    table = np.full(len(column.values) + 1, np.nan)
-    table[held] = [parse(column.values[code]) for code in held]
+    cells: list[Exact | None] = [None] * (len(column.values) + 1)
+    for code in np.unique(column.codes[column.codes >= 0]).tolist():
+        cells[code] = parse(column.values[code])
+    table = number_array(cells)
     sets = {row: tuple(parse(text(x)) for x in cells) for row, cells in column.sets.items()}
     return Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-import numbers
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,16 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.reading.bins import MISSING, microseconds, parsed_date
-from nullproof.reading.columns import Column
+from nullproof.reading.bins import MISSING, present
+from nullproof.reading.columns import Column, distinct, number_array, without_cells
 from nullproof.reading.files import TEXT_MISSING, read_file
-from nullproof.schema import is_missing, is_number, text
-
-NUMBER = re.compile(r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|[iI]nf)\s*")
-_ZONE = r"(Z|[+-]\d\d(:?\d\d)?)?"
-_DATE = re.compile(rf"\d{{4}}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d{{1,9}})?)?{_ZONE})?")
-# Beyond this floats no longer tell neighbouring integers apart.
-_LARGEST_EXACT = 2**53
+from nullproof.reading.series import declared_categories, factorized, number_series, ticks, ticks_of
+from nullproof.schema import Kind
+from nullproof.values import (
+    Exact,
+    as_number,
+    duration,
+    exact,
+    is_missing,
+    is_number,
+    moment,
+    parsed_date,
+    text,
+    time_text,
+)
 
 
 @dataclass(frozen=True)
@@ -126,28 +131,20 @@ def read_series(
     """
     dtype, name = series.dtype, series.name
     if dtype == nw.Boolean:
-        codes = _floats(series.cast(nw.Int8) if not series.null_count() else series)
-        known = np.nan_to_num(codes, nan=MISSING).astype(np.int8)
+        whole = number_series(series.cast(nw.Int8))
+        known = np.nan_to_num(whole, nan=MISSING).astype(np.int8)
         return Column(name, "boolean", codes=known, values=("false", "true"))
     if dtype.is_numeric():
-        return _number_column(name, _floats(series), missing)
-    if dtype == nw.Date or dtype == nw.Datetime:
-        stamps = series.cast(nw.Datetime("us")) if dtype == nw.Date else series
-        return Column(name, "date", numbers=_floats(stamps.dt.timestamp("us")).astype(np.float64))
-    if dtype == nw.Duration:
-        return Column(name, "number", numbers=_floats(series.dt.total_microseconds()))
+        return _number_column(name, number_series(series), missing)
+    if dtype == nw.Date or dtype == nw.Datetime or dtype == nw.Duration:
+        kind: Kind = "number" if dtype == nw.Duration else "date"
+        return Column(name, kind, numbers=ticks(series))
     if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
-        codes, values, declared = _factorized(series)
-        return _text_column(
-            name,
-            codes,
-            [text(value) for value in values],
-            missing,
-            declared,
-            retype and not keep_text,
-        )
+        codes, values = factorized(series)
+        declared = declared_categories(series)
+        return _text_column(name, codes, values, missing, declared, retype and not keep_text)
     if dtype == nw.Time:
-        return column_of_cells(name, [None if c is None else str(c) for c in series], missing)
+        return _time_column(name, series, missing)
     if dtype in (nw.List, nw.Array, nw.Object, nw.Unknown):
         return column_of_cells(name, series.to_list(), missing)
     raise NullproofError(
@@ -166,12 +163,13 @@ def column_of_cells(name: str, cells: Sequence[Any], missing: Collection[str] = 
         plain.append(None if _is_hole(cell, missing) else cell)
     held = [cell for cell in plain if cell is not None]
     held += [cell for candidates in sets.values() for cell in candidates]
-    if held and all(is_number(cell) for cell in held) and _fits_floats(plain, held):
-        column = _number_column(name, _number_array(plain), missing)
-    elif held and all(isinstance(cell, dt.date) for cell in held):
-        array = np.array([np.nan if cell is None else microseconds(cell) for cell in plain])
-        sets = {row: tuple(microseconds(c) for c in cells) for row, cells in sets.items()}
-        column = Column(name, "date", numbers=array)
+    to_number = _as_numbers(held)
+    if to_number is not None:
+        kind, write = to_number
+        array = number_array([None if cell is None else write(cell) for cell in plain])
+        sets = {row: tuple(write(c) for c in cells) for row, cells in sets.items()}
+        column = _number_column(name, array, missing) if kind == "number" else None
+        column = column or Column(name, kind, numbers=array)
     else:
         places: dict[str, int] = {}
         codes = np.array(
@@ -185,6 +183,27 @@ def column_of_cells(name: str, cells: Sequence[Any], missing: Collection[str] = 
         sets = {row: tuple(text(c) for c in cells) for row, cells in sets.items()}
     column.sets = sets
     return column
+
+
+def _as_numbers(held: Sequence[Any]) -> tuple[Kind, Callable[[Any], Exact]] | None:
+    """Which kind of numbers the cells are, and how each becomes one; None if they are none."""
+    if not held:
+        return None
+    if all(map(is_number, held)):
+        return "number", exact
+    if all(isinstance(cell, dt.timedelta | np.timedelta64) for cell in held):
+        return "number", duration
+    if all(isinstance(cell, dt.date | np.datetime64) for cell in held):
+        return "date", moment
+    return None
+
+
+def _time_column(name: str, series: nw.Series[Any], missing: Collection[str]) -> Column:
+    moments = ticks(series)
+    found, codes = distinct(moments)
+    codes[~present(moments)] = MISSING
+    values = [time_text(int(x * 1000)) if x == x else "" for x in found.tolist()]
+    return _text_column(name, codes, values, missing, (), retype=False)
 
 
 def spellings(missing: Collection[str]) -> tuple[str, ...]:
@@ -229,9 +248,9 @@ def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:
 def _array_column(name: str, array: NDArray[Any], missing: tuple[str, ...]) -> Column:
     if array.dtype.kind in "iuf":
         return _number_column(name, array, missing)
-    if array.dtype.kind == "M":
-        # Finer units have no Python type and come out as integers.
-        array = array.astype("datetime64[us]")
+    if array.dtype.kind in "mM":
+        kind: Kind = "date" if array.dtype.kind == "M" else "number"
+        return Column(name, kind, numbers=ticks_of(array))
     return column_of_cells(name, array.tolist(), missing)
 
 
@@ -248,57 +267,6 @@ def _from_mapping(source: Mapping[Any, Any], missing: tuple[str, ...]) -> Table:
         return column_of_cells(name, list(cells), missing)
 
     return Table(tuple(columns), lengths.pop() if lengths else 0, read)
-
-
-def _floats(series: nw.Series[Any]) -> NDArray[Any]:
-    """The column as NumPy numbers, NaN where it is null."""
-    if series.dtype in (nw.Int128, nw.UInt128):
-        series = series.cast(nw.Float64)
-    if series.implementation.is_polars() and series.dtype.is_float():
-        # Twice as fast as to let polars turn nulls into NaN on the way to NumPy.
-        series = series.fill_null(float("nan"))
-    array = series.to_numpy()
-    if array.dtype.kind in "iuf":
-        return array
-    cells = [np.nan if is_missing(cell) else float(cell) for cell in series.to_list()]
-    return np.array(cells, dtype=np.float64)
-
-
-def _factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[Any], list[str]]:
-    """Codes, the values they stand for, and declared categories, by each library's fastest way."""
-    native = series.to_native()
-    if series.implementation.is_pandas_like():
-        if hasattr(native.dtype, "categories"):
-            declared = [text(value) for value in native.cat.categories]
-            return native.cat.codes.to_numpy(), declared, declared
-        codes, values = native.factorize()
-        return codes, list(values), []
-    if series.implementation.is_polars():
-        codes, values = _factorized_polars(native)
-        return codes, values, values if series.dtype == nw.Enum else []
-    encoded = native.combine_chunks() if hasattr(native, "combine_chunks") else native
-    if not hasattr(encoded, "indices"):
-        encoded = encoded.dictionary_encode()
-    codes = encoded.indices.cast("int32").fill_null(MISSING).to_numpy(zero_copy_only=False)
-    return codes, encoded.dictionary.to_pylist(), []
-
-
-def _factorized_polars(series: Any) -> tuple[NDArray[Any], list[str]]:
-    import polars as pl
-
-    distinct = series.drop_nulls().unique()
-    if series.dtype == pl.Categorical:
-        # Physical codes are shared by all columns of the process: keep only those used here.
-        physical = distinct.to_physical().to_numpy()
-        order = np.argsort(physical)
-        codes = np.searchsorted(physical[order], series.to_physical().fill_null(0).to_numpy())
-        codes[series.is_null().to_numpy()] = MISSING
-        texts = distinct.cast(pl.String).to_list()
-        return codes, [texts[i] for i in order]
-    if series.dtype == pl.String:
-        series = series.cast(pl.Enum(distinct))
-    codes = series.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
-    return codes, series.dtype.categories.to_list()
 
 
 def _text_column(
@@ -329,47 +297,34 @@ def _text_column(
     return Column(name, "category", codes=codes, values=values, declared=declared)
 
 
-def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[np.float64]] | None:
+def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[Any]] | None:
     """All remaining texts as numbers or as dates, if they are; NaN for the others."""
     if not left:
         return None
-    if all(NUMBER.fullmatch(value) for value in left):
-        kind, pattern = "number", NUMBER
-    elif all(_DATE.fullmatch(value.strip()) for value in left):
-        kind, pattern = "date", _DATE
-    else:
-        return None
-    read = float if kind == "number" else parsed_date
-    try:
-        table = [read(v) if pattern.fullmatch(v.strip()) else np.nan for v in values]
-    except ValueError:
-        return None
-    return kind, np.array([*table, np.nan])
+    for kind, read in (("number", as_number), ("date", parsed_date)):
+        found = [read(value) for value in left]
+        if all(number is not None for number in found):
+            number = dict(zip(left, found, strict=True))
+            return kind, number_array([*(number.get(value) for value in values), None])
+    return None
 
 
 def _number_column(name: str, array: NDArray[Any], missing: Iterable[str]) -> Column:
     for spelling in missing:
-        if NUMBER.fullmatch(spelling):
-            named = array == float(spelling)
-            if named.any():
-                array = np.where(named, np.nan, array)
+        number = as_number(spelling)
+        if number is None:
+            continue
+        named = _equal(array, number)
+        if named.any():
+            array = without_cells(array, named)
     return Column(name, "number", numbers=array)
 
 
-def _number_array(cells: Sequence[Any]) -> NDArray[Any]:
-    if all(isinstance(cell, numbers.Integral) for cell in cells):
-        try:
-            return np.array(cells, dtype=np.int64)
-        except OverflowError:
-            pass
-    return np.array([np.nan if cell is None else float(cell) for cell in cells])
-
-
-def _fits_floats(plain: list[Any], held: list[Any]) -> bool:
-    """Whether no two integers become one number; without holes they need not become floats."""
-    if len(plain) == len(held):
-        return True
-    return all(abs(int(c)) <= _LARGEST_EXACT for c in held if isinstance(c, numbers.Integral))
+def _equal(array: NDArray[Any], number: Exact) -> NDArray[np.bool_]:
+    """Which numbers are this one; a decimal fraction is rounded as the array's are."""
+    if array.dtype.kind == "O" or (array.dtype.kind in "iu" and abs(number) >= 2**63):
+        return np.array([x == number for x in array.tolist()], dtype=bool)
+    return np.asarray(array == number, dtype=bool)
 
 
 def _is_hole(cell: Any, missing: Collection[str]) -> bool:

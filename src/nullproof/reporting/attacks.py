@@ -10,7 +10,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.blanking.attack import Attack
-from nullproof.schema import text
+from nullproof.values import text
 
 SHOWN = 20
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError
-from nullproof.schema import text
+from nullproof.values import text
 from nullproof.web.problems import RequestError, shortened
 from nullproof.web.settings import MEGABYTE, Settings
 
