@@ -22,8 +22,9 @@ from nullproof.errors import NullproofError
 
 Exact: TypeAlias = int | float | Fraction
 
+_SPACE = r"[ \t\r\n]*"
 NUMBER = re.compile(
-    r"\s*[+-]?((\d+\.?\d*|\.\d+)([eE][+-]?\d+)?|inf)\s*", re.ASCII | re.IGNORECASE
+    rf"{_SPACE}[+-]?((\d+\.?\d*|\.\d+)(e[+-]?\d+)?|inf){_SPACE}", re.ASCII | re.IGNORECASE
 )
 DATE = re.compile(
     r"(\d{4})-(\d\d)-(\d\d)([ T]([01]\d|2[0-3]):([0-5]\d)(:([0-5]\d)(\.(\d{1,9}))?)?"
@@ -33,7 +34,7 @@ DATE = re.compile(
 # Up to here doubles tell all neighbouring whole numbers apart.
 LARGEST_DOUBLE_INTEGER = 2**53
 DAY = 86_400_000_000
-_INTEGER = re.compile(r"\s*[+-]?\d+\s*", re.ASCII)
+_INTEGER = re.compile(rf"{_SPACE}[+-]?\d+{_SPACE}", re.ASCII)
 # What Python itself turns into text and back.
 _MOST_DIGITS = 4_300
 _TOO_LARGE = 10**_MOST_DIGITS

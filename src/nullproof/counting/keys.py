@@ -56,7 +56,7 @@ class LazyColumn:
         if self.compares_stamps:
             return column.cast(nw.Datetime("us"))
         if self.kind == "date":
-            return column
+            return column.dt.convert_time_zone("UTC") if self._has_own_zone else column
         if self.dtype in (nw.Int128, nw.UInt128, nw.Decimal):
             # By way of their text: some engines do not round these to the nearest double.
             column = column.cast(nw.String)
@@ -77,6 +77,20 @@ class LazyColumn:
         for number in self._numbers_missing:
             known = known & (self.number != number)
         return known
+
+    @property
+    def _has_own_zone(self) -> bool:
+        """polars compares time stamps of one time zone only."""
+        zone = self.dtype.time_zone if self.dtype == nw.Datetime else None
+        return self.engine == "polars" and zone not in (None, "UTC")
+
+    @property
+    def can_be_binned(self) -> bool:
+        """Whether the engine turns the cells into doubles or compares them with edges as they are.
+
+        Dask does not turn decimals into doubles by way of their text.
+        """
+        return not (self.dtype == nw.Decimal and self.engine == "dask")
 
     @property
     def _not_nan(self) -> nw.Expr:
@@ -142,7 +156,7 @@ def lazy_column(
         categories = tuple(dtype.categories)
     elif dtype == nw.Categorical and frame.implementation.is_dask():
         native = frame.to_native()[name]
-        if native.cat.known:
+        if hasattr(native.dtype, "categories") and native.cat.known:
             categories = tuple(str(value) for value in native.cat.categories)
     return LazyColumn(name, dtype, _kind(name, dtype, engine), tuple(missing), categories, engine)
 
@@ -178,6 +192,11 @@ def value_key(column: LazyColumn) -> Key:
         return Key(column, cell.cast(nw.String), nw.String)
     text = cell if column.dtype == nw.String else cell.cast(nw.String)
     return Key(column, text, nw.String, with_holes=True)
+
+
+def in_python_years(edges: Sequence[float]) -> bool:
+    """Whether an engine can be given the edges of dates to compare with."""
+    return all(isinstance(at_microseconds(math.ceil(edge)), dt.datetime) for edge in edges[1:-1])
 
 
 def bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:

@@ -35,6 +35,7 @@ from nullproof.counting.keys import (
     bin_key,
     collected,
     column_of,
+    in_python_years,
     lazy_column,
     value_key,
 )
@@ -114,12 +115,17 @@ def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
         for column in columns
         if options.bins is not None
         and column.kind in ("number", "date")
+        and column.can_be_binned
         and not options.declared(column.name)
     ]
     extents = extents_of(table.frame, binned)
     # So few values are counted as they are and binned here: faster than comparing every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
-    edges = edges_of(table.frame, binned, extents, options)
+    edges = {
+        name: found
+        for name, found in edges_of(table.frame, binned, extents, options).items()
+        if table.column(name).kind != "date" or in_python_years(found)
+    }
     keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
     rows, groups = grouped(table, keys)
     schema, label_counts = _labels(table, rows)
@@ -172,7 +178,10 @@ def _count_like(schema: Schema, table: LazyTable) -> Tally:
 
 def like_key(feature: Feature, column: LazyColumn) -> Key:
     """Group by the bins of a feature learned before, or by the values."""
-    if feature.edges and feature.kind == column.kind:
+    comparable = column.can_be_binned and (
+        feature.kind != "date" or in_python_years(feature.edges)
+    )
+    if feature.edges and feature.kind == column.kind and comparable:
         return bin_key(column, feature.edges)
     return value_key(column)
 

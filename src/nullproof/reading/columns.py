@@ -151,7 +151,9 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.edges:
         assert column.numbers is not None
         found = number_array([*column.numbers[outside].tolist(), *candidates])
-        bins = tuple(sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()}))
+        bins = tuple(
+            sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()})
+        )
         texts = interval_texts(feature.edges, feature.kind)
         return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
     if column.numbers is not None:

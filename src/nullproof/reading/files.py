@@ -16,18 +16,20 @@ import itertools
 import re
 import sys
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from nullproof.errors import NullproofError, missing_extra
+from nullproof.values import LARGEST_DOUBLE_INTEGER
 
 if TYPE_CHECKING:
     import polars as pl
 
-TEXT_MISSING = ("", "NA", "N/A", "NaN", "null", "NULL")
+TEXT_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _SEPARATORS = ",\t;|"
 _INFER_ROWS = 1_000
+_COLUMN = re.compile(r"could not parse .* \(column number (\d+)\)", re.DOTALL)
 _QUOTED = re.compile(r'"[^"]*"?')
 _ADVICE = re.compile(r"\s(The current offset|You might want|Consider) .*")
 
@@ -169,26 +171,61 @@ def _read_text(
             f"{content.name} has two columns named {twice[0]!r}; give each column its own name"
         )
 
-    def read(infer_rows: int | None) -> pl.DataFrame:
+    texts = [name for name in header if name in as_text]
+
+    def read(infer_rows: int | None = _INFER_ROWS, names: list[str] | None = None) -> pl.DataFrame:
         return pl.read_csv(
             content.source(),
             separator=separator,
+            columns=names,
             null_values=[*TEXT_MISSING[1:], *missing],
-            schema_overrides={name: pl.String for name in as_text if name in header},
+            schema_overrides=dict.fromkeys(texts, pl.String),
             infer_schema_length=infer_rows,
         )
 
-    try:
-        frame = read(_INFER_ROWS)
-    except pl.exceptions.ComputeError as problem:
-        if "could not parse" not in str(problem):
-            raise
-        # A column of numbers that turns into text further down: let polars look at all of it.
-        frame = read(None)
+    frame = _read_patiently(read, texts, header)
+    doubtful = [name for name in frame.columns if _mixes_up(frame[name])]
+    if doubtful:
+        texts += doubtful
+        frame = frame.with_columns(read(names=doubtful))
     frame = _whole_rows(frame, content, separator)
     if not frame.height:
         raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
     return frame
+
+
+def _read_patiently(
+    read: Callable[..., pl.DataFrame], texts: list[str], header: list[str]
+) -> pl.DataFrame:
+    """Read, and leave columns as text that polars takes for numbers but cannot read as such."""
+    import polars as pl
+
+    infer_rows: int | None = _INFER_ROWS
+    while True:
+        try:
+            return read(infer_rows)
+        except pl.exceptions.ComputeError as problem:
+            found = _COLUMN.search(str(problem))
+            if found is None:
+                raise
+            name = header[int(found.group(1)) - 1]
+            if infer_rows is None and name not in texts:
+                texts.append(name)
+            elif infer_rows is None:
+                raise
+            # Numbers that turn into text further down: let polars look at all of the column first.
+            infer_rows = None
+
+
+def _mixes_up(series: pl.Series) -> bool:
+    """Whether doubles may stand for different texts: large integers, or spellings of infinity."""
+    if not series.dtype.is_float():
+        return False
+    known = series.drop_nulls()
+    if not known.is_finite().all():
+        return True
+    low, high = cast("float | None", known.min()), cast("float | None", known.max())
+    return low is not None and high is not None and max(high, -low) >= LARGEST_DOUBLE_INTEGER
 
 
 def separator_of(header: str) -> str:

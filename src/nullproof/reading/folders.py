@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,13 @@ from nullproof.reading.files import TEXT_MISSING, separator_of
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".zst")
-_TYPES = ("BIGINT", "DOUBLE", "DATE", "TIMESTAMP", "VARCHAR")
+# Texts that are numbers by the rule of `nullproof.values.NUMBER`, and that 64 bits or doubles keep apart.
+_SPACE = r"[ \t\r\n]*"
+_INTEGER = rf"{_SPACE}[+-]?[0-9]{{1,18}}{_SPACE}"
+_DOUBLE = (
+    rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
+    rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}"
+)
 
 
 def is_many(path: str | Path) -> bool:
@@ -126,33 +133,42 @@ def _text_files(
     as_text: Collection[str],
     hive: bool,
 ) -> Any:
-    """Let DuckDB find the types, of those only that it reads as this package does.
+    """Read every cell as text, and make numbers of those columns that are numbers by our own rule.
 
-    What it leaves as text is read like any text file, from its distinct values. The cells go to a
-    table on disk, by columns: text would be parsed again for every column that is counted.
+    What DuckDB itself would take for numbers or dates is not what docs/values.md says. Other columns
+    stay text, and are read like any text file, from their distinct values. The cells go to a table on
+    disk, by columns: text would be parsed again for every column that is counted.
     """
-    options: dict[str, Any] = {
-        "header": True,
-        "na_values": sorted({*TEXT_MISSING, *missing}),
-        "date_format": "%Y-%m-%d",
-        "timestamp_format": "%Y-%m-%d %H:%M:%S",
-        "auto_type_candidates": list(_TYPES),
-        "union_by_name": True,
-        "hive_partitioning": hive,
-        "sample_size": -1,
-    }
-    # DuckDB takes a quote that is never closed for a part of the value, unless it is told better.
-    options |= {"delimiter": _delimiter(connection, pattern), "quotechar": '"', "escapechar": '"'}
-    header = connection.read_csv(pattern, **{**options, "sample_size": 1}).columns
-    kept = {name: "VARCHAR" for name in as_text if name in header}
-    connection.read_csv(pattern, **options, dtype=kept).create("cells")
+    first = _first_line(connection, pattern)
+    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
+    separator = "\t" if tabs else separator_of(first)
+    spellings = sorted({*TEXT_MISSING, *missing})
+    cells = connection.read_csv(
+        pattern,
+        header=True,
+        all_varchar=True,
+        na_values=spellings,
+        # DuckDB takes a quote that is never closed for a part of the value, unless it is told
+        # better, and lines that begin with # for comments.
+        delimiter=separator,
+        quotechar='"',
+        escapechar='"',
+        comment="",
+        union_by_name=True,
+        hive_partitioning=hive,
+        hive_types_autocast=False,
+    )
+    names = _as_written(cells.columns, first, separator)
+    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text, spellings)
+    wanted = [
+        f"{_cell(column, numbers.get(column), spellings)} AS {_quoted(name)}"
+        for column, name in zip(cells.columns, names, strict=True)
+    ]
+    cells.project(", ".join(wanted)).create("cells")
     return connection.table("cells")
 
 
-def _delimiter(connection: Any, pattern: str) -> str:
-    """What separates the names in the header, as for one file that is read here."""
-    if _bare(pattern.lower()).endswith((".tsv", ".tab")):
-        return "\t"
+def _first_line(connection: Any, pattern: str) -> str:
     lines = connection.read_csv(
         pattern,
         columns={"line": "VARCHAR"},
@@ -163,5 +179,51 @@ def _delimiter(connection: Any, pattern: str) -> str:
         auto_detect=False,
         strict_mode=False,
     )
-    header = next((line for (line,) in lines.limit(1).fetchall()), "")
-    return separator_of(header or "")
+    return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
+
+
+def _as_written(columns: Sequence[str], first_line: str, separator: str) -> list[str]:
+    """The names of columns with the spaces around them, which DuckDB cuts off."""
+    header = next(csv.reader([first_line.removeprefix("\ufeff")], delimiter=separator), [])
+    written = {name.strip(): name for name in header}
+    return [written.get(column, column) for column in columns]
+
+
+def _number_types(
+    cells: Any,
+    columns: Sequence[tuple[str, str]],
+    as_text: Collection[str],
+    spellings: Sequence[str],
+) -> dict[str, str]:
+    """Which columns are numbers, and whether 64 bits or doubles hold them exactly."""
+    asked = [column for column, name in columns if name not in as_text]
+    wanted = [
+        f"bool_and(regexp_full_match({_quoted(column)}, '{pattern}')) "
+        f"FILTER ({_known(column, spellings)})"
+        for column in asked
+        for pattern in (_INTEGER, _DOUBLE)
+    ]
+    if not wanted:
+        return {}
+    (found,) = cells.aggregate(", ".join(wanted)).fetchall()
+    types = {}
+    for place, column in enumerate(asked):
+        whole, real = found[2 * place : 2 * place + 2]
+        if whole or real:
+            types[column] = "BIGINT" if whole else "DOUBLE"
+    return types
+
+
+def _cell(column: str, number: str | None, spellings: Sequence[str]) -> str:
+    if number is None:
+        return _quoted(column)
+    return f"CASE WHEN {_known(column, spellings)} THEN CAST({_quoted(column)} AS {number}) END"
+
+
+def _known(column: str, spellings: Sequence[str]) -> str:
+    listed = ", ".join("'" + spelling.replace("'", "''") + "'" for spelling in spellings)
+    return f"trim({_quoted(column)}, ' \t\r\n') NOT IN ({listed})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
