@@ -13,13 +13,13 @@ from sklearn.preprocessing import KBinsDiscretizer
 
 from nullproof import CountIndex, NullproofWarning
 from nullproof.reading.bins import (
-    at_microseconds,
     bin_codes,
     bin_edges,
     interval_texts,
-    microseconds,
 )
 from nullproof.schema import Feature
+from nullproof.values import at_microseconds
+from nullproof.values import moment as moment_of
 
 
 def feature_of(cells: Any, **options: Any) -> Feature:
@@ -159,7 +159,7 @@ def test_bins_are_written_apart() -> None:
     """Edges that agree in six digits, or in the second, are written with more."""
     close = interval_texts((1.0, 1.0 + 1e-9, 1.0 + 2e-9), "number")
     assert len({*close}) == 2
-    start = microseconds(dt.datetime(2020, 1, 1))
+    start = float(moment_of(dt.datetime(2020, 1, 1)))
     moments = interval_texts((start, start + 10.0, start + 20.0), "date")
     assert moments[1] == "[2020-01-01 00:00:00.000010, 2020-01-01 00:00:00.000020]"
     assert len(interval_texts((start, start + 0.2, start + 0.4), "date")) == 2
@@ -168,10 +168,10 @@ def test_bins_are_written_apart() -> None:
 def test_places_of_dates() -> None:
     """A date has one place on the number line, whatever zone it is written in."""
     moment = dt.datetime(2020, 5, 17, 23, 30, 1, 250)
-    assert at_microseconds(microseconds(moment)) == moment
+    assert at_microseconds(moment_of(moment)) == moment
     zone = dt.timezone(dt.timedelta(hours=-7))
-    assert microseconds(moment.replace(tzinfo=dt.UTC).astimezone(zone)) == microseconds(moment)
-    assert microseconds(dt.date(1970, 1, 2)) == 86_400e6
+    assert moment_of(moment.replace(tzinfo=dt.UTC).astimezone(zone)) == moment_of(moment)
+    assert moment_of(dt.date(1970, 1, 2)) == 86_400_000_000
 
 
 def test_dates_without_bins_are_categories_by_the_day() -> None:

@@ -24,6 +24,7 @@ from engines import (
 from odd_tables import odd_table
 
 from nullproof.blanking.locating import locate_cells
+from nullproof.counting.guards import PROBES
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.index import CountIndex
 
@@ -86,7 +87,7 @@ def test_every_engine_gives_the_same_index(put: Put, options: dict[str, Any]) ->
 
 def test_spark_is_kept_from_skipping_pages_with_nan() -> None:
     """Files of polars 1 call pages with NaN empty, and Spark's filters of their columns skip them."""
-    path = Path(__file__).parent / "files" / "written_by_polars_1.parquet"
+    path = PROBES / "pages.parquet"
     table = pl.read_parquet(path)
     with spark_session() as session:
         lazy = session.read.parquet(str(path))

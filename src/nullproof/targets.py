@@ -13,8 +13,8 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from nullproof.counting.building import many
 from nullproof.errors import NullproofError
-from nullproof.reading.bins import MISSING
-from nullproof.reading.columns import distinct, present
+from nullproof.reading.bins import MISSING, present
+from nullproof.reading.columns import distinct
 from nullproof.reading.readers import read_series
 from nullproof.values import is_missing, text
 

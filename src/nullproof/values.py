@@ -153,7 +153,7 @@ def moment(value: Any) -> int | Fraction:
     """Where a date or time stamp lies on the line of microseconds."""
     if isinstance(value, np.datetime64):
         return _in_microseconds(value, "datetime64")
-    day = (value.toordinal() - _EPOCH) * DAY
+    day = int(value.toordinal() - _EPOCH) * DAY
     if not isinstance(value, dt.datetime):
         return day
     offset = value.utcoffset() or dt.timedelta()
@@ -173,15 +173,8 @@ def duration(value: Any) -> int | Fraction:
     """The length of a duration in microseconds."""
     if isinstance(value, np.timedelta64):
         return _in_microseconds(value, "timedelta64")
-    return _with_nanoseconds(
-        value // dt.timedelta(microseconds=1) if type(value) is dt.timedelta else _whole(value),
-        getattr(value, "nanoseconds", 0),
-    )
-
-
-def _whole(value: Any) -> int:
-    """The whole microseconds of a duration of pandas."""
-    return (value.days * 86_400 + value.seconds) * 1_000_000 + int(value.microseconds)
+    whole = value.days * DAY + value.seconds * 1_000_000 + value.microseconds
+    return _with_nanoseconds(int(whole), getattr(value, "nanoseconds", 0))
 
 
 def _in_microseconds(value: Any, kind: str) -> int | Fraction:
@@ -264,7 +257,7 @@ def _nanoseconds_of_day(value: dt.time) -> int:
     return (seconds * 1_000_000 + value.microsecond) * 1000
 
 
-def at_microseconds(number: float) -> Any:
+def at_microseconds(number: Exact) -> Any:
     """The time stamp at a place on the line; one of NumPy beyond the years that Python has."""
     when = round(number)
     try:

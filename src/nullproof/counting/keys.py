@@ -22,7 +22,7 @@ from nullproof.reading.bins import MISSING, doubles, places
 from nullproof.reading.columns import Column, number_array
 from nullproof.reading.readers import read_series
 from nullproof.schema import Kind
-from nullproof.values import as_number, at_microseconds, exact
+from nullproof.values import Exact, as_number, at_microseconds, exact
 
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 # What neither 64 bits nor doubles hold is fetched as text.
@@ -80,7 +80,7 @@ class LazyColumn:
 
     @property
     def _has_own_zone(self) -> bool:
-        """polars compares time stamps of one time zone only."""
+        """Polars compares time stamps of one time zone only."""
         zone = self.dtype.time_zone if self.dtype == nw.Datetime else None
         return self.engine == "polars" and zone not in (None, "UTC")
 
@@ -94,12 +94,22 @@ class LazyColumn:
 
     @property
     def _not_nan(self) -> nw.Expr:
-        if self.engine in ("duckdb", "ibis"):
-            # DuckDB 2.0 takes a file's statistics for it that a column holds no NaN, and answers
-            # isnan(x) and x <> x by them.
-            infinite = (self.number == math.inf) | (self.number == -math.inf)
-            return self.number.is_finite() | infinite
+        # DuckDB 2.0 takes a file's statistics for it that a column holds no NaN, and answers isnan(x)
+        # and x <> x by them; ibis says isnan(x) even for is_finite.
+        if self.engine == "duckdb":
+            return self.number.is_finite() | self._infinite
+        if self.engine == "ibis":
+            return self.number.cast(nw.String).str.to_lowercase() != "nan"
         return ~self.number.is_nan()
+
+    @property
+    def _infinite(self) -> nw.Expr:
+        return (self.number == math.inf) | (self.number == -math.inf)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the column is of doubles or singles, which NaN and infinities are among."""
+        return self.dtype in _REAL
 
     @property
     def compares_stamps(self) -> bool:
@@ -118,9 +128,7 @@ class LazyColumn:
     @property
     def finite(self) -> nw.Expr:
         """Which cells have a place among the edges of bins."""
-        if self.dtype in _REAL:
-            return self.known & self.number.is_finite()
-        return self.known
+        return self.known & ~self._infinite if self.is_real else self.known
 
     @property
     def _numbers_missing(self) -> list[int | float]:
@@ -268,5 +276,5 @@ def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
     return read
 
 
-def _huge_numbers(values: nw.Series[Any]) -> list[int | float]:
+def _huge_numbers(values: nw.Series[Any]) -> list[Exact]:
     return [exact(decimal.Decimal(cell)) for cell in values.to_list()]

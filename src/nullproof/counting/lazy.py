@@ -29,6 +29,7 @@ from nullproof.counting.building import (
     suspicions,
 )
 from nullproof.counting.eager import Counts, SparseCounts, cells_of, from_cells
+from nullproof.counting.guards import refuse_engine_that_miscounts
 from nullproof.counting.keys import (
     Key,
     LazyColumn,
@@ -103,6 +104,8 @@ def count_lazy(
 ) -> Tally:
     """Count a lazy table, by a schema learned before if there is one."""
     table.header.column(table.label)
+    if any(dtype.is_float() for dtype in table.schema.values()):
+        refuse_engine_that_miscounts(table.frame)
     if like is not None:
         return _count_like(like, table)
     return _count(table, feature_names(table.header, table.label, ignore, options), options)
@@ -178,9 +181,7 @@ def _count_like(schema: Schema, table: LazyTable) -> Tally:
 
 def like_key(feature: Feature, column: LazyColumn) -> Key:
     """Group by the bins of a feature learned before, or by the values."""
-    comparable = column.can_be_binned and (
-        feature.kind != "date" or in_python_years(feature.edges)
-    )
+    comparable = column.can_be_binned and (feature.kind != "date" or in_python_years(feature.edges))
     if feature.edges and feature.kind == column.kind and comparable:
         return bin_key(column, feature.edges)
     return value_key(column)

@@ -320,7 +320,7 @@ def _number_column(name: str, array: NDArray[Any], missing: Iterable[str]) -> Co
     return Column(name, "number", numbers=array)
 
 
-def _equal(array: NDArray[Any], number: Exact) -> NDArray[np.bool_]:
+def _equal(array: NDArray[Any], number: int | float) -> NDArray[np.bool_]:
     """Which numbers are this one; a decimal fraction is rounded as the array's are."""
     if array.dtype.kind == "O" or (array.dtype.kind in "iu" and abs(number) >= 2**63):
         return np.array([x == number for x in array.tolist()], dtype=bool)

@@ -77,7 +77,8 @@ def _whole_ticks(
     series: nw.Series[Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], str] | None:
     """The integers behind a column of times, which of them are null, and their unit."""
-    native, dtype = series.to_native(), series.dtype
+    native: Any = series.to_native()
+    dtype: Any = series.dtype
     if series.implementation.is_polars():
         whole = native.to_physical()
         unit = "D" if dtype == nw.Date else "ns" if dtype == nw.Time else dtype.time_unit

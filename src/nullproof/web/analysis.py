@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof import schema
+from nullproof import values
 from nullproof.arguments import number
 from nullproof.blanking.radii import radii
 from nullproof.decision import Certificates, certify
@@ -249,10 +249,10 @@ def plain(cell: Any) -> Any:
         cell = cell.to_list()
     if isinstance(cell, list | tuple):
         return [plain(one) for one in cell]
-    if schema.is_missing(cell):
+    if values.is_missing(cell):
         return None
     if isinstance(cell, bool | str):
         return cell
     if isinstance(cell, int | float) and abs(cell) < 2**53:
         return cell
-    return schema.text(cell)
+    return values.text(cell)
