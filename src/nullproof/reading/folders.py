@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,8 @@ _DOUBLE = (
     rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
     rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}"
 )
+_PATTERNS = {"BIGINT": _INTEGER, "DOUBLE": _DOUBLE}
+_SAMPLE = 1_000
 
 
 def is_many(path: str | Path) -> bool:
@@ -142,12 +145,11 @@ def _text_files(
     first = _first_line(connection, pattern)
     tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
     separator = "\t" if tabs else separator_of(first)
-    spellings = sorted({*TEXT_MISSING, *missing})
     cells = connection.read_csv(
         pattern,
         header=True,
         all_varchar=True,
-        na_values=spellings,
+        na_values=sorted({*TEXT_MISSING, *missing}),
         # DuckDB takes a quote that is never closed for a part of the value, unless it is told
         # better, and lines that begin with # for comments.
         delimiter=separator,
@@ -159,9 +161,9 @@ def _text_files(
         hive_types_autocast=False,
     )
     names = _as_written(cells.columns, first, separator)
-    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text, spellings)
+    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text)
     wanted = [
-        f"{_cell(column, numbers.get(column), spellings)} AS {_quoted(name)}"
+        f"{_cell(column, numbers.get(column))} AS {_quoted(name)}"
         for column, name in zip(cells.columns, names, strict=True)
     ]
     cells.project(", ".join(wanted)).create("cells")
@@ -193,36 +195,38 @@ def _number_types(
     cells: Any,
     columns: Sequence[tuple[str, str]],
     as_text: Collection[str],
-    spellings: Sequence[str],
 ) -> dict[str, str]:
-    """Which columns are numbers, and whether 64 bits or doubles hold them exactly."""
-    asked = [column for column, name in columns if name not in as_text]
-    wanted = [
-        f"bool_and(regexp_full_match({_quoted(column)}, '{pattern}')) "
-        f"FILTER ({_known(column, spellings)})"
-        for column in asked
-        for pattern in (_INTEGER, _DOUBLE)
-    ]
-    if not wanted:
-        return {}
-    (found,) = cells.aggregate(", ".join(wanted)).fetchall()
-    types = {}
-    for place, column in enumerate(asked):
-        whole, real = found[2 * place : 2 * place + 2]
-        if whole or real:
-            types[column] = "BIGINT" if whole else "DOUBLE"
+    """Which columns are numbers, and whether 64 bits or doubles hold them exactly.
+
+    A spelling of missing with spaces around it makes a column text here; like any text, it is then
+    read from its distinct values, which come to the same in more time.
+    """
+    types: dict[str, str] = {}
+    sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
+    left = {
+        column: texts
+        for (column, name), texts in zip(columns, sample, strict=bool(sample))
+        if name not in as_text
+    }
+    for number, pattern in _PATTERNS.items():
+        # One text of the sample that does not fit settles the column; the others are asked about.
+        fits = re.compile(pattern).fullmatch
+        asked = [
+            column for column, texts in left.items() if all(fits(x) for x in texts if x is not None)
+        ]
+        if not asked:
+            continue
+        wanted = [
+            f"bool_and(regexp_full_match({_quoted(column)}, '{pattern}'))" for column in asked
+        ]
+        (found,) = cells.aggregate(", ".join(wanted)).fetchall()
+        types |= {column: number for column, all_fit in zip(asked, found, strict=True) if all_fit}
+        left = {column: texts for column, texts in left.items() if column not in types}
     return types
 
 
-def _cell(column: str, number: str | None, spellings: Sequence[str]) -> str:
-    if number is None:
-        return _quoted(column)
-    return f"CASE WHEN {_known(column, spellings)} THEN CAST({_quoted(column)} AS {number}) END"
-
-
-def _known(column: str, spellings: Sequence[str]) -> str:
-    listed = ", ".join("'" + spelling.replace("'", "''") + "'" for spelling in spellings)
-    return f"trim({_quoted(column)}, ' \t\r\n') NOT IN ({listed})"
+def _cell(column: str, number: str | None) -> str:
+    return _quoted(column) if number is None else f"CAST({_quoted(column)} AS {number})"
 
 
 def _quoted(name: str) -> str:
