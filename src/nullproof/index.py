@@ -295,7 +295,11 @@ class CountIndex:
 
     @classmethod
     def load(cls, path: str | Path) -> CountIndex:
-        """Read an index that `save` wrote; a damaged or altered file is refused."""
+        """Read an index that `save` wrote.
+
+        A file whose bytes are not those that `save` wrote, by damage or by another program, and one
+        of another format are refused, before anything in it is parsed.
+        """
         return cls(*load(path))
 
     def encode(self, points: Any) -> Points:
