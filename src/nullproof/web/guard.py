@@ -14,7 +14,6 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from anyio import move_on_after
-from polars.exceptions import PanicException
 
 from nullproof.web.problems import body, shortened
 
@@ -77,8 +76,11 @@ class Guard:
         if refused is None:
             try:
                 await self._app(scope, receive, guarded)
-            except PanicException as problem:
-                # No Exception, so the application cannot answer it: every other error is told there.
+            except BaseException as problem:
+                # A panic of polars is no Exception, so the application has not told it; it is known
+                # by its name, for a server at rest has no polars loaded.
+                if type(problem).__name__ != "PanicException":
+                    raise
                 traceback.print_exception(problem, file=sys.stderr)
                 await _tell(guarded, 500, f"{problem}; this is a mistake in nullproof")
             return
