@@ -276,7 +276,7 @@ def test_a_real_process(folder: Path) -> None:
     failed = process(folder, "certify", "no.csv", "--label", "churn")
     one_line(Done(failed.returncode, failed.stdout, failed.stderr), "no such file: no.csv")
     traced = process(folder, "certify", "no.csv", "--label", "churn", "--debug")
-    assert traced.returncode == 1
+    assert traced.returncode == 2
     assert "Traceback" in traced.stderr
 
 

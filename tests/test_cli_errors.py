@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -99,45 +101,108 @@ def test_bad_arguments(run: Runner, folder: Path, arguments: list[str], reason: 
     assert (folder / "train.csv").read_text() == TRAIN
 
 
-def test_debug_gives_the_traceback(
-    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """With --debug errors pass through as they are, ours and typer's."""
-    for arguments in (["certify", "no.csv", "--debug", "--label", "x"], ["--debug", "frob"]):
-        monkeypatch.setattr(sys, "argv", ["nullproof", *arguments])
-        with pytest.raises(Exception, match=r"no such file|No such command"):
-            cli.main()
-    assert capsys.readouterr().err == ""
+def test_debug_gives_the_traceback(run: Runner, folder: Path) -> None:
+    """With --debug errors are told with where they come from, ours and typer's; the code is the same."""
+    for arguments, said in (
+        (["certify", "no.csv", "--debug", "--label", "x"], "NullproofError: no such file"),
+        (["--debug", "frob"], "No such command 'frob'"),
+    ):
+        done = run(*arguments)
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("Traceback (most recent call last)")
+        assert said in done.err
 
 
 class Abort(RuntimeError):  # noqa: N818
     """As typer calls it when the user presses Ctrl-C."""
 
 
-@pytest.mark.parametrize(
-    ("problem", "code", "message"),
-    [
-        (KeyboardInterrupt(), 130, "nullproof: interrupted\n"),
-        (Abort(), 130, "nullproof: interrupted\n"),
-        (MemoryError(), 2, "nullproof: MemoryError\n"),
-        (OSError(28, "No space left on device"), 2, "No space left on device\n"),
-        (ZeroDivisionError("oh"), 2, "nullproof: ZeroDivisionError: oh; this is a mistake in"),
-    ],
-)
+class OddError(BaseException):
+    """As polars' panics are: no Exception."""
+
+
+MISTAKES: list[tuple[BaseException, int, str]] = [
+    (KeyboardInterrupt(), 130, "nullproof: interrupted\n"),
+    (Abort(), 130, "nullproof: interrupted\n"),
+    (MemoryError(), 2, "nullproof: there is not enough memory; give fewer rows"),
+    (OSError(28, "No space left on device"), 2, "No space left on device\n"),
+    (ZeroDivisionError("oh"), 2, "nullproof: ZeroDivisionError: oh; this is a mistake in"),
+    (RecursionError("too deep"), 2, "nullproof: RecursionError: too deep; this is a mistake in"),
+    (AssertionError(), 2, "nullproof: AssertionError: ; this is a mistake in nullproof"),
+    (ImportError("no module\nof that name"), 2, "nullproof: ImportError: no module of that name;"),
+    (
+        pl.exceptions.PanicException("index out\nof bounds"),
+        2,
+        "PanicException: index out of bounds",
+    ),
+    (pl.exceptions.ComputeError("broken"), 2, "nullproof: ComputeError: broken; this is a mistake"),
+    (OddError("odd"), 2, "nullproof: OddError: odd; this is a mistake in nullproof"),
+    (GeneratorExit(), 2, "nullproof: GeneratorExit"),
+    (SystemExit("a text, which Python ends with 1 for"), 2, "nullproof: a text, which Python ends"),
+]
+
+
+@pytest.mark.parametrize(("problem", "code", "message"), MISTAKES)
+@pytest.mark.parametrize("where", ["start", "reading", "deciding", "showing"])
 def test_what_should_not_happen(
-    run: Runner, monkeypatch: pytest.MonkeyPatch, problem: BaseException, code: int, message: str
+    run: Runner,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    where: str,
+    problem: BaseException,
+    code: int,
+    message: str,
 ) -> None:
     """Whatever happens is told in one line; exit code 1 never means anything but an open point."""
 
     def fail(*_: Any, **__: Any) -> None:
         raise problem
 
-    monkeypatch.setattr(cli, "app", fail)
-    done = run("demo")
+    place = {
+        "start": "nullproof.cli.app",
+        "reading": "nullproof.index.open_table",
+        "deciding": "nullproof.decision.certify",
+        "showing": "nullproof.reporting.certificates.show",
+    }[where]
+    monkeypatch.setattr(place, fail)
+    done = run(*CERTIFY, "--check")
     assert done.code == code
     assert done.out == ""
     assert done.err.count("\n") == 1
     assert message in done.err
+
+
+@pytest.mark.parametrize(("left", "code"), [(None, 0), (0, 0), (1, 2), (3, 3), (143, 143)])
+def test_leaving_by_a_code(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, left: int | None, code: int
+) -> None:
+    """Other ways to leave keep their codes, but 1 is only for points that are not certain."""
+
+    def leave(*_: Any, **__: Any) -> None:
+        raise SystemExit(left)
+
+    monkeypatch.setattr(cli, "app", leave)
+    assert run("demo").code == code
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("closed", ["", "2>&-", "2>/dev/full"])
+def test_a_full_disk_behind_the_output(folder: Path, closed: str) -> None:
+    """Output that cannot be written is an error with its code, even if that cannot be told."""
+    command = shlex.join([sys.executable, "-m", "nullproof", *CERTIFY, "-q"])
+    done = subprocess.run(
+        f"{command} >/dev/full {closed}",
+        shell=True,
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        check=False,
+    )
+    assert done.returncode == 2
+    if not closed:
+        assert done.stderr.count(b"\n") == 1
+        assert b"No space left" in done.stderr
 
 
 # Writing ------------------------------------------------------------------------------------------

@@ -278,3 +278,76 @@ def test_an_index_shows_what_it_holds() -> None:
     assert repr(empty) == "CountIndex: 0 rows, 2 features, 2 labels (p, q), 0 missing cells"
     with pytest.raises(TypeError):
         hash(index)
+
+
+WRONG_CODES: dict[str, tuple[Any, Any, str]] = {
+    "wraps to missing": (
+        np.array([[0], [2**32 - 1]], np.uint32),
+        [2],
+        "a code is 4294967295; give",
+    ),
+    "wraps to 1": (
+        np.array([[0], [2**32 + 1]], np.uint64),
+        [2],
+        "a code is 4294967297; give codes",
+    ),
+    "wraps alone": (np.array([[0], [2**63]], np.uint64), None, "a code is 9223372036854775808;"),
+    "beyond int32": (np.array([[0], [2**32 + 1]]), [2], "a code is 4294967297; give codes below"),
+    "a huge domain": (np.array([[0], [2**31 - 1]], np.int32), None, "a code is 2147483647; give"),
+    "half a value": (np.array([[0], [1]]), [2.5], r"n_values is \[2.5\]; give a list of whole"),
+    "a float": (np.array([[0], [1]]), [2.0], r"n_values is \[2.0\]"),
+    "text": (np.array([[0], [1]]), ["2"], r"n_values is \['2'\]"),
+    "true": (np.array([[0], [0]]), [True], r"n_values is \[True\]"),
+    "negative": (np.array([[0], [1]]), [-1], r"n_values is \[-1\]"),
+    "none": (np.array([[-1], [-1]]), [0], r"n_values is \[0\]"),
+    "too many": (np.array([[0], [1]]), [2**31], r"n_values is \[2147483648\]"),
+    "two of one": (np.array([[0], [1]]), [2, 2], "n_values has 2 sizes but there are 1 features"),
+    "a mask": (
+        np.ma.array([[0], [1]], mask=[[False], [True]]),
+        None,
+        "masked array; give a plain one",
+    ),
+    "no rows": (np.zeros((0, 2), int), None, "0 rows and 2 features; give integers, rows"),
+    "no array": (None, None, "0-dimensional array of object; give integers, rows × features"),
+}
+
+
+@pytest.mark.parametrize("kind", WRONG_CODES)
+def test_codes_that_cannot_be_counted_are_refused(kind: str) -> None:
+    """No code is counted as another, and no size is taken for another, whatever their type is."""
+    codes, n_values, said = WRONG_CODES[kind]
+    with pytest.raises(NullproofError, match=said):
+        CountIndex.from_codes(codes, list("pq"), n_values=n_values)
+
+
+@pytest.mark.parametrize("dtype", ["u1", "u2", "u4", "u8", "i1", "i2", "i4", "i8"])
+def test_codes_count_alike_in_every_type(dtype: str) -> None:
+    """The type of the integers makes no difference, also at the end of its range."""
+    rng = np.random.default_rng(3)
+    top = min(int(np.iinfo(dtype).max), 300)
+    codes = rng.integers(0, top, (50, 3))
+    codes[7] = top
+    labels = rng.integers(0, 2, 50)
+    index = CountIndex.from_codes(codes.astype(dtype), labels)
+    assert index == CountIndex.from_codes(codes.tolist(), labels)
+    points = rng.integers(0, top + 1, (20, 3))
+    encoded = index.encode(points.astype(dtype))
+    assert np.array_equal(encoded.codes, points.T)
+    if dtype[0] == "i":
+        least = np.iinfo(dtype).min
+        holes = np.where(codes == codes[0], least, codes).astype(dtype)
+        marked = np.where(codes == codes[0], -1, codes)
+        sizes = index.n_values.tolist()
+        assert CountIndex.from_codes(holes, labels, n_values=sizes) == CountIndex.from_codes(
+            marked, labels, n_values=sizes
+        )
+
+
+@pytest.mark.filterwarnings("ignore:points hold values")
+@pytest.mark.parametrize(
+    ("dtype", "code"), [("u4", 2**32 - 1), ("u8", 2**32 + 1), ("u8", 2**63), ("i8", 2**32 + 1)]
+)
+def test_points_of_large_codes_are_outside(dtype: str, code: int) -> None:
+    """A point's code past the domain is a value never seen, and wraps to no other."""
+    index = CountIndex.from_codes(np.array([[0], [1], [2]]), list("pqp"))
+    assert index.encode(np.array([[code], [1]], dtype=dtype)).codes.tolist() == [[3, 1]]

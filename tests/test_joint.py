@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from graphs import (
@@ -33,6 +35,8 @@ from nullproof.blanking.joint.single import (
 )
 from nullproof.blanking.joint.solving import UnbreakableError, solve
 from nullproof.blanking.joint.state import State
+
+EXTREME = [Fraction(1e-309), Fraction(1, 10**400), Fraction(10**400)]
 
 
 def test_a_wrong_guess_costs_only_time() -> None:
@@ -85,6 +89,31 @@ def test_bounds_enclose_the_optimum_of_larger_tables(block: int) -> None:
         assert problem.succeeds(found.cells)
         total += want > 0
     assert total >= 3
+
+
+@pytest.mark.parametrize("alpha", EXTREME, ids=["1e-309", "1e-400", "1e400"])
+def test_smoothing_beyond_all_floats(alpha: Fraction) -> None:
+    """Law: lower bound <= optimum <= cells, also where a float is no alpha, and half are proven."""
+    proven = total = 0
+    for seed in range(150):
+        rng = np.random.default_rng(70_000 + seed)
+        table = random_table(rng, int(rng.integers(2, 4)), dirty=seed % 2 == 1)
+        table = table._replace(alpha=alpha)
+        if len(table.rows) * len(table.domains) > 10:
+            continue
+        want = fewest_cells(table)
+        problem = build_problem(table_counts(table))
+        if want is None:
+            with pytest.raises(UnbreakableError):
+                solve(problem, effort=Effort(rounds=1))
+            continue
+        found = solve(problem, effort=Effort(rounds=10))
+        assert found.lower_bound <= want <= found.n_cells, seed
+        assert problem.succeeds(found.cells)
+        total += 1
+        proven += found.optimal
+    assert total >= 5
+    assert proven >= total / 2
 
 
 def test_the_oracles_agree() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -52,6 +53,27 @@ def test_the_bounds_enclose_the_optimum(block: int) -> None:
         total += 1
         proven += attack.optimal
     assert proven >= 0.95 * total
+
+
+@pytest.mark.parametrize(
+    "alpha",
+    [1e-309, 5e-324, Fraction(1, 10**400), 10**400, 1e308, Fraction(10**400, 3)],
+    ids=["1e-309", "5e-324", "1e-400", "1e400", "1e308", "thirds"],
+)
+@pytest.mark.parametrize("prior", [None, "uniform", [Fraction(1, 10**400), 1]])
+def test_any_smoothing_is_answered(alpha: Any, prior: Any) -> None:
+    """Whatever certify and radius answer for, poison answers for: a true attack, a true bound."""
+    for seed in range(12):
+        rng = np.random.default_rng(6_000 + seed)
+        codes = rng.integers(-1 if seed % 2 else 0, 3, (24, 4)).astype(np.int8)
+        index = CountIndex.from_codes(codes, (rng.random(24) < 0.4).astype(int))
+        points = rng.integers(0, 3, (6, 4)).astype(np.int32)
+        radii = radius(index, points, alpha=alpha, prior=prior)
+        attack = poison(index, points, alpha=alpha, prior=prior, steps=3, skip_unbreakable=True)
+        finite = radii[np.isfinite(radii)]
+        assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
+        after = certify(attack.index_after, points, alpha=alpha, prior=prior).robust
+        assert not after[np.isfinite(radii)].any(), seed
 
 
 ROWS = [("a", "x", "p")] * 6 + [("b", "y", "q")] * 5 + [("a", "y", "p")] * 3 + [("b", "x", "q")] * 4

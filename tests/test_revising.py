@@ -132,12 +132,61 @@ def test_many_cells_are_filled_at_once() -> None:
         (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
         (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
         (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=-1), "n_cells is -1; give the number of cells"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=0.5), "n_cells is 0.5; give the number"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=1.0), "n_cells is 1.0"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=True), "n_cells is True"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells="1"), "n_cells is '1'"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=float("nan")), "n_cells is nan"),
     ],
 )
 def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
     """Values, labels and cells that the index does not have are named."""
     with pytest.raises(NullproofError, match=message):
         change(index())
+
+
+WRONG_SORTS: list[Any] = [
+    *[(0, 0, (1,), n) for n in (-1, 0.5, True, "1", None, float("nan"), 2**70)],
+    *[(0, 0, codes, 1) for codes in ((), (9,), (-1,), ("b",), (1.0,), (0, 9), 1, None)],
+    *[(label, 0, (1,), 1) for label in (-1, 2, "no", None, 0.0)],
+    *[(0, feature, (1,), 1) for feature in (-1, 2, "x0", None)],
+    (0, 0, (1,)),
+    "abcd",
+    5,
+]
+
+
+@pytest.mark.parametrize("sort", WRONG_SORTS)
+def test_sorts_of_cells_that_cannot_be_are_refused(sort: Any) -> None:
+    """What is to be blanked names a label, a feature, values of it and a number from 0 on."""
+    with pytest.raises(NullproofError, match="the cells to blank are given as"):
+        index().blanked([sort])
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_no_more_is_blanked_than_is_there(monkeypatch: pytest.MonkeyPatch, sparse: bool) -> None:
+    """No count of an index is ever negative: all cells can be blanked, one more is refused."""
+    if sparse:
+        monkeypatch.setattr(eager, "_JOINT", 0)
+        monkeypatch.setattr(eager, "_DENSE", 0)
+    before = index()
+    assert isinstance(before.known[0], eager.SparseCounts) == sparse
+    n_tried = 0
+    for j in range(2):
+        for code, counts in enumerate(before.exact(j)[:-1].tolist()):
+            for label, count in enumerate(counts):
+                after = before.blanked([(label, j, (code,), count)])
+                assert after.exact(j)[code, label] == 0
+                for cells in ([count + 1], [count, 1], [1] * (count + 1)):
+                    with pytest.raises(NullproofError, match="blank no more than are counted"):
+                        before.blanked((label, j, (code,), n) for n in cells)
+                    n_tried += 1
+    assert n_tried == 2 * 3 * (2 + 3)
+    assert before.blanked([(0, 1, (1, 0), 1)]) == before.blanked([(0, 1, (0, 1), 1)])
+    for n_cells, candidates in ((2, (0, 1)), (1, (0, 2))):
+        with pytest.raises(NullproofError, match="cells of column 'x1' are to be blanked"):
+            before.blanked([(0, 1, candidates, n_cells)])
 
 
 def test_changes_of_a_large_index_are_quick() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import sys
@@ -9,6 +10,8 @@ import threading
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
@@ -119,6 +122,18 @@ def test_a_client_that_hangs_up(process: tuple[Process, Path]) -> None:
             connection.sendall(head.encode() + b"a,b\n1,2\n" * 200_000)
         assert whole_visit(started.url)[1] == 1
     until(lambda: all(path.stat().st_size < 1000 for path in {*uploads.iterdir()} - before))
+
+
+@pytest.mark.parametrize("size", [5 << 20, 30 << 20])
+def test_a_question_that_is_too_long(process: tuple[Process, Path], size: int) -> None:
+    """Who sends all of a question before reading gets the answer that it is too long, no hang-up."""
+    host, port = process[0].url.removeprefix("http://").strip("/").split(":")
+    for headers in ({}, {"Origin": "http://[::1"}):
+        with closing(HTTPConnection(host, int(port), timeout=30)) as connection:
+            connection.request("POST", "/api/analyses", b'{"x": "' + b"x" * size, headers)
+            answer = connection.getresponse()
+            assert answer.status == (403 if headers else 413)
+            assert [*json.loads(answer.read())] == ["error"]
 
 
 def test_a_client_that_stands_still(tmp_path: Path) -> None:

@@ -130,13 +130,24 @@ def test_strange_bodies_are_told(
 
 
 @pytest.mark.parametrize(
-    "name", ["../../../etc/passwd", "/etc/passwd", "a\x00b.csv", "<script>.csv", "x" * 10_000, ""]
+    ("name", "shown"),
+    [
+        ("../../../etc/passwd", "passwd"),
+        ("/etc/passwd", "passwd"),
+        ("C:\\x\\y.csv", "y.csv"),
+        ("..\\../a b.csv", "a b.csv"),
+        ("a\x00b\n\u202e.csv", "ab.csv"),
+        ("<script>.csv", "<script>.csv"),
+        ("x" * 10_000, "x" * 200),
+        ("", "table"),
+        ("../", "table"),
+    ],
 )
-def test_names_are_only_shown(server: Served, name: str) -> None:
-    """A file name from the browser never becomes a path."""
+def test_names_are_only_shown(server: Served, name: str, shown: str) -> None:
+    """A file name from the browser never becomes a path, and is shown without its folders."""
     before = {*server.folder.iterdir()}
     table = upload(server.client, HOLES, name)
-    assert table["name"] == name[:200]
+    assert table["name"] == shown
     (made,) = {*server.folder.iterdir()} - before
     assert made.suffix == ".table"
     server.client.delete(f"/api/tables/{table['id']}")

@@ -29,7 +29,15 @@ from nullproof.counting.building import (
 )
 from nullproof.counting.eager import Counts, SparseCounts
 from nullproof.counting.lazy import count_lazy, open_lazily
-from nullproof.counting.revising import Cells, add_rows, blank, fill_cells, remove_rows, widen
+from nullproof.counting.revising import (
+    Cells,
+    add_rows,
+    blank,
+    fill_cells,
+    is_whole,
+    remove_rows,
+    widen,
+)
 from nullproof.counting.saving import load, save
 from nullproof.errors import NullproofError
 from nullproof.markup import ROWS, shown_table
@@ -39,6 +47,8 @@ from nullproof.reading.columns import Encoded
 from nullproof.reading.readers import open_rows, open_table, spellings
 from nullproof.schema import Feature, Schema
 from nullproof.values import text
+
+_MOST_VALUES = 100_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -177,23 +187,14 @@ class CountIndex:
         codes
             Rows × features; bytes in column-major order are counted fastest.
         n_values
-            Size of each domain; by default the largest code of each column plus one.
+            Size of each domain, at most 100,000,000; by default the largest code of each column
+            plus one.
         """
-        if codes.ndim != 2 or codes.dtype.kind not in "iu" or not codes.size:
-            raise NullproofError(
-                f"the codes are a {codes.ndim}-dimensional array of {codes.dtype}; "
-                "give integers, rows × features"
-            )
-        if n_values is not None and len(n_values) != codes.shape[1]:
-            raise NullproofError(
-                f"n_values has {len(n_values)} sizes but there are {codes.shape[1]} features; "
-                "give one size per feature"
-            )
-        if n_values is None:
-            n_values = [max(int(column.max()) + 1, 1) for column in codes.T]
+        codes = _checked_codes(codes)
+        sizes = _domain_sizes(codes, n_values)
         features = tuple(
             Feature(name, "code", tuple(str(value) for value in range(size)))
-            for name, size in zip(_numbered(codes.shape[1]), n_values, strict=True)
+            for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
         )
         row_labels, names = label_codes(open_table({"label": labels}).column("label"))
         columns = (
@@ -278,11 +279,18 @@ class CountIndex:
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
     ) -> CountIndex:
-        """The index after missing cells of a label, or cells with ``candidates``, got a value."""
+        """The index after missing cells of a label, or cells with ``candidates``, got a value.
+
+        ``n_cells`` is how many of them, at most as many as there are.
+        """
         return CountIndex(*fill_cells(self.tally, feature, value, label, candidates, n_cells))
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
-        """The index after cells were blanked: label, feature, candidates and number of each sort."""
+        """The index after cells were blanked: label, feature, candidates and number of each sort.
+
+        Labels, features and values are named by their positions; one candidate means cells that are
+        known to hold it. No more can be blanked than are counted.
+        """
         return CountIndex(*blank(self.tally, cells))
 
     @property
@@ -296,7 +304,11 @@ class CountIndex:
 
     @classmethod
     def load(cls, path: str | Path) -> CountIndex:
-        """Read an index that `save` wrote; a damaged or altered file is refused."""
+        """Read an index that `save` wrote.
+
+        A file whose bytes are not those that `save` wrote, by damage or by another program, and one
+        of another format are refused, before anything in it is parsed.
+        """
         return cls(*load(path))
 
     def encode(self, points: Any) -> Points:
@@ -395,6 +407,52 @@ def _same(a: Counts | SparseCounts, b: Counts | SparseCounts) -> bool:
 
 def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def _checked_codes(codes: Any) -> NDArray[np.integer]:
+    """An array of codes of which none is too large to be counted."""
+    if isinstance(codes, np.ma.MaskedArray):
+        raise NullproofError(
+            "the codes are a masked array; give a plain one with -1 where a cell is missing"
+        )
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.dtype.kind not in "iu":
+        raise NullproofError(
+            f"the codes are a {array.ndim}-dimensional array of {array.dtype}; "
+            "give integers, rows × features"
+        )
+    if not array.size:
+        raise NullproofError(
+            f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
+            "× features, at least one of each"
+        )
+    if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
+        # As unsigned numbers they would wrap; as a domain they would fill the memory.
+        raise NullproofError(
+            f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
+            "from 0 on, and a negative one where a cell is missing"
+        )
+    return array
+
+
+def _domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
+    if n_values is None:
+        return [max(int(column.max()) + 1, 1) for column in codes.T]
+    try:
+        sizes = list(n_values)
+    except TypeError:
+        sizes = [n_values]
+    if not all(is_whole(size) and 1 <= size <= _MOST_VALUES for size in sizes):
+        raise NullproofError(
+            f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
+            "per feature"
+        )
+    if len(sizes) != codes.shape[1]:
+        raise NullproofError(
+            f"n_values has {len(sizes)} sizes but there are {codes.shape[1]} features; "
+            "give one size per feature"
+        )
+    return [int(size) for size in sizes]
 
 
 def _numbered(size: int) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ from nullproof.schema import Feature, Schema
 from nullproof.values import text
 
 Cells = tuple[int, int, tuple[int, ...], int]
+_MOST_CELLS = 2**40
 
 
 def add_rows(tally: Tally, rows: Any, labels: Sequence[Any]) -> Tally:
@@ -45,6 +47,10 @@ def fill_cells(
     if not after or (before and not {*after} <= {*before}):
         raise NullproofError(
             f"{value!r} is no candidate of the cell in column {name!r}; fill it with one of those"
+        )
+    if not is_whole(n_cells) or n_cells < 0:
+        raise NullproofError(
+            f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
         )
     n_null, sets = tally.n_null.copy(), list(tally.sets)
     there = n_null[j, i] if not before else sets[j].get(before, n_null[j] * 0)[i]
@@ -222,17 +228,56 @@ def blank(tally: Tally, cells: Iterable[Cells]) -> Tally:
     """
     known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
     places: dict[int, list[tuple[int, int, int]]] = {}
-    for label, j, candidates, n_cells in cells:
+    for sort in cells:
+        label, j, candidates, n_cells = _checked_sort(tally.schema, sort)
         n_null[j, label] += n_cells
         if len(candidates) > 1:
             one = np.zeros(len(tally.schema.labels), dtype=np.int64)
             one[label] = n_cells
             sets[j] = _with_set(sets[j], candidates, -one)
+            if candidates in sets[j] and _is_negative(sets[j][candidates]):
+                raise _not_there(tally.schema, j)
         else:
             places.setdefault(j, []).append((candidates[0], label, -n_cells))
     for j, changes in places.items():
-        known[j] = _with_cells(known[j], *np.array(changes).T)
+        values, labels, n_changed = np.array(changes, dtype=np.int64).T
+        known[j] = _with_cells(known[j], values, labels, n_changed)
+        if _is_negative(_at(known[j], values, labels)):
+            raise _not_there(tally.schema, j)
     return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
+
+
+def is_whole(number: Any) -> bool:
+    """Whether something is a whole number, of Python or of numpy; True and 1.0 are none."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+
+
+def _checked_sort(schema: Schema, sort: Any) -> Cells:
+    """A sort of cells whose label, feature and values the index has, with ascending candidates."""
+    try:
+        label, j, candidates, n_cells = sort
+        codes = tuple(sorted({*candidates}))
+    except (TypeError, ValueError):
+        label, j, codes, n_cells = None, None, (), None
+    if (
+        not all(map(is_whole, (label, j, n_cells, *codes)))
+        or not (0 <= label < len(schema.labels) and 0 <= j < len(schema.features))
+        or not codes
+        or not (codes[0] >= 0 and codes[-1] < schema.features[j].n_values)
+        or not 0 <= n_cells <= _MOST_CELLS
+    ):
+        raise NullproofError(
+            f"the cells to blank are given as {sort!r}; give the positions of their label, of their "
+            "feature and of its values as a tuple, and how many they are"
+        )
+    return label, j, codes, n_cells
+
+
+def _not_there(schema: Schema, j: int) -> NullproofError:
+    return NullproofError(
+        f"more cells of column {schema.features[j].name!r} are to be blanked than there are with "
+        "that label and value; blank no more than are counted"
+    )
 
 
 def widen(tally: Tally, schema: Schema) -> Tally:

@@ -2,16 +2,19 @@
 
 One row per feature and value, and one with a null value for the missing cells of each feature;
 ``labels`` and ``counts`` list the labels (by position) that have any. The file's metadata hold, under
-``nullproof``, the labels, the features' kinds and bins, the counts of candidate sets, the version of
-the format, and a digest of everything.
+``nullproof``, the labels, the features' kinds and bins, the counts of candidate sets and the version
+of the format, and under ``nullproof-seal`` a digest of all bytes of the file, taken with zeros in the
+place of the digest itself. Nothing of a file is parsed before its seal was found whole.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import re
+from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
@@ -24,68 +27,136 @@ from nullproof.writing import write_whole
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION = 1
+VERSION = 2
 _KEY = "nullproof"
 _PADDED = 8
+_MAGIC = b"PAR1"
+_SEAL_KEY, _SEAL, _OPEN = "nullproof-seal", "nullproof-sha256:", "0" * 64
+# The two entries as a Parquet footer writes them: each text after a 0x18 and its length.
+_SEAL_MARK = f"\x18\x0e{_SEAL_KEY}\x18{chr(len(_SEAL + _OPEN))}{_SEAL}".encode()
+_HEADER_MARK = re.compile(rb'\x18\x09nullproof\x18.{1,5}\{"version": (\d{1,9}), ', re.DOTALL)
 
 
 def is_saved(path: str | Path) -> bool:
-    """Whether a file is a saved index."""
+    """Whether a file is a saved index, be it a damaged one; reads only the end of the file."""
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as stream:
-            return stream.read(4) == b"PAR1" and _KEY in _metadata(path)
-    except (OSError, NullproofError):
+            footer = _footer(stream)
+    except (OSError, ValueError, MemoryError):
         return False
+    return _SEAL_MARK in footer or _HEADER_MARK.search(footer) is not None
 
 
 def save(tally: Tally, path: str | Path) -> None:
     """Write the counts of an index to a file, whole or not at all."""
     frame = _frame(tally)
-    header = _header(tally)
-    header["digest"] = _digest(header, frame)
-    text = json.dumps(header, ensure_ascii=False)
-    write_whole(
-        Path(path),
-        lambda part: frame.write_parquet(part, metadata={_KEY: text}, compression_level=1),
-    )
+    text = json.dumps(_header(tally), ensure_ascii=False)
+
+    def write(part: Path) -> None:
+        metadata = {_KEY: text, _SEAL_KEY: _SEAL + _OPEN}
+        frame.write_parquet(part, metadata=metadata, compression_level=1)
+        _seal(part)
+
+    write_whole(Path(path), write)
 
 
 def load(path: str | Path) -> Tally:
-    """Read an index back, and refuse a file that is damaged, altered or of a newer format."""
+    """Read an index back, and refuse a file that is damaged, altered or of another format."""
     import polars as pl
 
+    try:
+        raw = _sealed(path)
+        header = json.loads(pl.read_parquet_metadata(BytesIO(raw))[_KEY])
+        _refuse_other_versions(path, header["version"])
+        return _tally(header, pl.read_parquet(BytesIO(raw)))
+    except NullproofError:
+        raise
+    except OSError as problem:
+        raise NullproofError(f"cannot read {path}: {problem.strerror or problem}") from problem
+    except MemoryError as problem:
+        raise NullproofError(
+            f"{path} is too large for the memory that is left; use a machine with more"
+        ) from problem
+    except (Exception, pl.exceptions.PanicException) as problem:
+        raise _damaged(path) from problem
+
+
+def _sealed(path: str | Path) -> bytes:
+    """The bytes of an index file whose seal is whole."""
     if not Path(path).is_file():
         raise NullproofError(f"no such index file: {path}; check the path")
-    metadata = _metadata(path)
-    if _KEY not in metadata:
-        raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
-    header = json.loads(metadata[_KEY])
-    if header.get("version", 0) > VERSION:
+    raw = Path(path).read_bytes()
+    start = _digest_start(raw)
+    if start is None:
+        header = _HEADER_MARK.search(_footer(BytesIO(raw)))
+        if header is None:
+            raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
+        # Format 1 had no seal.
+        _refuse_other_versions(path, int(header[1]))
+        raise _damaged(path)
+    if raw[start : start + len(_OPEN)] != _digest(raw, start):
+        raise _damaged(path)
+    return raw
+
+
+def _damaged(path: str | Path) -> NullproofError:
+    return NullproofError(f"{path} is damaged or was altered; count the table again")
+
+
+def _refuse_other_versions(path: str | Path, version: int) -> None:
+    if version > VERSION:
         raise NullproofError(
-            f"{path} has format {header['version']} and this nullproof reads up to {VERSION}; "
+            f"{path} has format {version} and this nullproof reads format {VERSION}; "
             "install a newer nullproof"
         )
-    digest = header.pop("digest", None)
-    try:
-        frame = pl.read_parquet(path)
-        if digest != _digest(header, frame):
-            raise ValueError("the digest differs")
-        return _tally(header, frame)
-    except (pl.exceptions.PolarsError, OSError, ValueError, KeyError, IndexError) as problem:
+    if version < VERSION:
         raise NullproofError(
-            f"{path} is damaged or was altered; count the table again"
-        ) from problem
+            f"{path} has format {version}, which an older nullproof wrote, and this one reads format "
+            f"{VERSION}; count the table again"
+        )
 
 
-def _metadata(path: str | Path) -> dict[str, str]:
-    import polars as pl
+def _footer(stream: BinaryIO) -> bytes:
+    """The footer of a Parquet file, where its metadata are; nothing of any other file."""
+    size = stream.seek(0, 2)
+    stream.seek(0)
+    if size < 12 or stream.read(4) != _MAGIC:
+        return b""
+    stream.seek(size - 8)
+    end = stream.read(8)
+    length = int.from_bytes(end[:4], "little")
+    if end[4:] != _MAGIC or length > size - 12:
+        return b""
+    stream.seek(size - 8 - length)
+    return stream.read(length)
 
-    try:
-        return dict(pl.read_parquet_metadata(path))
-    except (pl.exceptions.PolarsError, OSError) as problem:
-        raise NullproofError(
-            f"{path} is not an index; give a file that CountIndex.save wrote"
-        ) from problem
+
+def _digest_start(raw: bytes) -> int | None:
+    """Where the digest begins: after the last mark, for values of the table stand before it."""
+    footer = _footer(BytesIO(raw))
+    place = footer.rfind(_SEAL_MARK)
+    return None if place < 0 else len(raw) - 8 - len(footer) + place + len(_SEAL_MARK)
+
+
+def _digest(raw: bytes, start: int) -> bytes:
+    view = memoryview(raw)
+    digest = hashlib.sha256(view[:start])
+    digest.update(_OPEN.encode())
+    digest.update(view[start + len(_OPEN) :])
+    return digest.hexdigest().encode()
+
+
+def _seal(part: Path) -> None:
+    """Put the digest of a written file in its place."""
+    raw = part.read_bytes()
+    start = _digest_start(raw)
+    if start is None or raw[start : start + len(_OPEN)] != _OPEN.encode():
+        raise AssertionError("the Parquet writer has not written the place of the digest as told")
+    with part.open("r+b") as stream:
+        stream.seek(start)
+        stream.write(_digest(raw, start))
 
 
 def _header(tally: Tally) -> dict[str, Any]:
@@ -196,13 +267,3 @@ def _tally(header: dict[str, Any], frame: pl.DataFrame) -> Tally:
     )
     label_counts = np.array(header["label_counts"], dtype=np.int64)
     return Tally(schema, label_counts, tuple(known), n_null, sets)
-
-
-def _digest(header: dict[str, Any], frame: pl.DataFrame) -> str:
-    digest = hashlib.sha256(json.dumps(header, sort_keys=True).encode())
-    for name in ("labels", "counts"):
-        digest.update(frame[name].list.len().to_numpy().tobytes())
-        digest.update(frame[name].explode().drop_nulls().to_numpy().tobytes())
-    digest.update(frame["feature"].to_numpy().tobytes())
-    digest.update(frame["value"].fill_null("").str.join("\0").item().encode())
-    return digest.hexdigest()

@@ -5,6 +5,7 @@ Everything is worked out by the library; here it is only asked, one client's que
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -206,7 +207,8 @@ def one_point(result: Result, position: int) -> Points:
     if not 0 <= position < len(result.points):
         raise RequestError(
             404,
-            f"there is no point {position}; positions go from 0 to {len(result.points) - 1}",
+            f"there is no point {shortened(str(position), 30)}; positions go from 0 to "
+            f"{len(result.points) - 1}",
         )
     return result.points.take(np.array([position]))
 
@@ -230,9 +232,20 @@ def typed_point(index: CountIndex, values: dict[str, Any]) -> Points:
         raise RequestError(
             400, f"there is no feature {shortened(unknown[0])!r}; the features are {named}"
         )
-    cells = {name: values.get(name) for name in index.features}
-    cells = {name: None if cell == [] else cell for name, cell in cells.items()}
-    return encode_quietly(index.schema, cells)
+    for name, cell in values.items():
+        _refuse_huge(name, cell)
+    return encode_quietly(index.schema, {name: values.get(name) for name in index.features})
+
+
+def _refuse_huge(name: str, cell: Any) -> None:
+    """Refuse a number past all floats, which JSON allows to be written."""
+    for one in cell if isinstance(cell, list) else [cell]:
+        if isinstance(one, int) and abs(one) > sys.float_info.max:
+            raise RequestError(
+                400,
+                f"the value of {shortened(name)!r} is a number of more than 300 digits; give one "
+                "that a double can hold, or text",
+            )
 
 
 def explain(model: Model, point: Points) -> dict[str, Any]:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 import traceback
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 from anyio import create_task_group
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import JSONResponse, Response
+from fastapi.responses import Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
@@ -20,7 +21,7 @@ from nullproof.errors import NullproofError
 from nullproof.web import api, pages
 from nullproof.web.desk import Desk
 from nullproof.web.guard import Guard
-from nullproof.web.problems import RequestError, shortened
+from nullproof.web.problems import RequestError, body, shortened
 from nullproof.web.settings import Settings
 
 _DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
@@ -65,7 +66,7 @@ def make_app(settings: Settings, folder: Path) -> Guard:
 
 async def _sorry(_: Request, problem: Exception) -> Response:
     status = problem.status if isinstance(problem, RequestError) else 400
-    return JSONResponse({"error": " ".join(str(problem).split())}, status)
+    return _error(status, str(problem))
 
 
 async def _no_such_page(request: Request, problem: Exception) -> Response:
@@ -76,24 +77,35 @@ async def _no_such_page(request: Request, problem: Exception) -> Response:
         405: f"{request.method} is not for this address; /openapi.json says which method is",
     }
     message = said.get(problem.status_code, str(problem.detail))
-    return JSONResponse({"error": message}, problem.status_code, headers=problem.headers)
+    return _error(problem.status_code, message, problem.headers)
 
 
 async def _wrong_form(_: Request, problem: Exception) -> Response:
     assert isinstance(problem, RequestValidationError)
     first = problem.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body") or "the body"
-    came = shortened(repr(first.get("input")), 60)
+    came = _shown(first.get("input"))
     needed = first["msg"].lower()
     if first["type"] == "json_invalid" or isinstance(first.get("input"), bytes):
         where, needed = "the body", "it is not JSON; send JSON as content-type application/json"
-    return JSONResponse(
-        {"error": f"{shortened(where)} came as {came}: {needed}; see /openapi.json for the form"},
-        422,
+    return _error(
+        422, f"{shortened(where)} came as {came}: {needed}; see /openapi.json for the form"
     )
 
 
 async def _our_fault(_: Request, problem: Exception) -> Response:
     traceback.print_exception(problem, file=sys.stderr)
-    message = f"{type(problem).__name__}: {problem}; this is a mistake in nullproof"
-    return JSONResponse({"error": shortened(message, 300)}, 500)
+    return _error(500, f"{type(problem).__name__}: {problem}; this is a mistake in nullproof")
+
+
+def _error(status: int, message: str, headers: Mapping[str, str] | None = None) -> Response:
+    return Response(body(message), status, headers, media_type="application/json")
+
+
+def _shown(came: Any) -> str:
+    """What came, as a message shows it."""
+    try:
+        return shortened(repr(came), 60)
+    except (RecursionError, ValueError):
+        # Nested too deeply, or a number with too many digits.
+        return f"a {type(came).__name__} that is too large to show"

@@ -92,10 +92,11 @@ def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
         )
     there = int(index.n_null[j, i]) if change.do == "fill" else _known(index, j, code, i)
     if change.n_cells > there:
+        wanted = shortened(f"{change.n_cells:,}", 30)
         kind = "missing" if change.do == "fill" else f"known as {shortened(change.value)!r}"
         raise RequestError(
             400,
-            f"{which} is to {change.do} {change.n_cells:,} cells, but {there:,} cells of "
+            f"{which} is to {change.do} {wanted} cells, but {there:,} cells of "
             f"{shortened(feature.name)!r} with label {shortened(change.label)!r} are {kind}; give at "
             "most that many",
         )
@@ -134,7 +135,9 @@ def about_feature(index: CountIndex, j: int, most_values: int = 1_000) -> dict[s
     """One feature with the number of known and missing cells, per value and label."""
     if not 0 <= j < len(index.features):
         raise RequestError(
-            404, f"there is no feature {j}; positions go from 0 to {len(index.features) - 1}"
+            404,
+            f"there is no feature {shortened(str(j), 30)}; positions go from 0 to "
+            f"{len(index.features) - 1}",
         )
     feature = index.schema.features[j]
     size = min(feature.n_values, most_values)

@@ -63,7 +63,7 @@ class TableForm(BaseModel):
     """An uploaded table."""
 
     id: str = Field(description="Name the table by this in other calls.", examples=["V1qk3YzPp0aB"])
-    name: str = Field(description="File name as it was sent; only shown, never used as a path.")
+    name: str = Field(description="File name, without folders; only shown, never used as a path.")
     n_bytes: int
     n_rows: int
     columns: list[ColumnForm]

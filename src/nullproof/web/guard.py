@@ -6,18 +6,26 @@ across sites. The first shows in the Host header, the second in Origin or Sec-Fe
 
 from __future__ import annotations
 
+import re
+import sys
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
 from urllib.parse import urlsplit
 
+from anyio import move_on_after
+
 from nullproof.web.problems import body, shortened
 
 Scope = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Any]]
 Send = Callable[[MutableMapping[str, Any]], Awaitable[None]]
-App = Callable[[Scope, Callable[[], Awaitable[Any]], Send], Awaitable[None]]
+App = Callable[[Scope, Receive, Send], Awaitable[None]]
 
 UPLOADS = "/api/tables"
 LONGEST = 4 << 20
+_DRAINED = 16 * LONGEST
+_PATIENCE = 10.0
 POLICY = "; ".join(
     (
         "default-src 'none'",
@@ -47,9 +55,7 @@ class Guard:
     def __init__(self, app: App, hosts: frozenset[str]) -> None:
         self._app, self._hosts = app, hosts
 
-    async def __call__(
-        self, scope: Scope, receive: Callable[[], Awaitable[Any]], send: Send
-    ) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -59,6 +65,8 @@ class Guard:
                 message["headers"] = _with_safe(message.get("headers", []), scope["path"])
             await send(message)
 
+        # Files are sent whole; parts of them are for players, and would bring errors of their own.
+        scope["headers"] = [pair for pair in scope["headers"] if pair[0] != b"range"]
         headers = {
             name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]
         }
@@ -66,13 +74,35 @@ class Guard:
         if refused is None and scope["path"] != UPLOADS:
             refused = _too_long(headers)
         if refused is None:
-            await self._app(scope, receive, guarded)
+            try:
+                await self._app(scope, receive, guarded)
+            except BaseException as problem:
+                # A panic of polars is no Exception, so the application has not told it; it is known
+                # by its name, for a server at rest has no polars loaded.
+                if type(problem).__name__ != "PanicException":
+                    raise
+                traceback.print_exception(problem, file=sys.stderr)
+                await _tell(guarded, 500, f"{problem}; this is a mistake in nullproof")
             return
-        status, message = refused
-        answer = body(message)
-        start = [(b"content-type", b"application/json"), (b"connection", b"close")]
-        await guarded({"type": "http.response.start", "status": status, "headers": start})
-        await send({"type": "http.response.body", "body": answer})
+        await _drain(receive)
+        await _tell(guarded, *refused)
+
+
+async def _tell(send: Send, status: int, message: str) -> None:
+    start = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    await send({"type": "http.response.start", "status": status, "headers": start})
+    await send({"type": "http.response.body", "body": body(message)})
+
+
+async def _drain(receive: Receive) -> None:
+    """Take in what is refused, within reason: many clients read no answer before they have sent all."""
+    left = _DRAINED
+    with move_on_after(_PATIENCE):
+        while left > 0:
+            message = await receive()
+            if message["type"] != "http.request" or not message.get("more_body"):
+                return
+            left -= len(message.get("body", b""))
 
 
 def refusal(
@@ -87,7 +117,7 @@ def refusal(
             "server is started"
         )
     origin = headers.get("origin")
-    if origin is not None and urlsplit(origin).netloc.lower() != host.lower():
+    if origin is not None and _place(origin) != host.lower():
         return 403, (
             f"the request comes from a page of {shortened(origin)!r}; only pages of this server "
             "may ask it, so open its own address"
@@ -108,12 +138,20 @@ def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
             f"the length of the question is not given; only {UPLOADS} takes it piece by piece",
         )
     length = headers.get("content-length", "0")
-    if length.isdecimal() and int(length) <= LONGEST:
+    if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None
     return 413, (
         f"the question has {shortened(length, 20)} bytes; ask with at most {LONGEST:,}, and send "
         f"files to {UPLOADS}"
     )
+
+
+def _place(origin: str) -> str | None:
+    """Host and port of an origin; None if it is malformed."""
+    try:
+        return urlsplit(origin).netloc.lower()
+    except ValueError:
+        return None
 
 
 def _name(url: str) -> str | None:

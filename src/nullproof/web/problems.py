@@ -6,6 +6,8 @@ import json
 
 from nullproof.errors import NullproofError
 
+_LONGEST = 600
+
 
 class RequestError(NullproofError):
     """Something that the client must change; ``status`` is the HTTP code."""
@@ -16,8 +18,12 @@ class RequestError(NullproofError):
 
 
 def body(message: str) -> bytes:
-    """The one form that every error has."""
-    return json.dumps({"error": message}, ensure_ascii=False).encode()
+    """The one form that every error has: one line, not too long, in UTF-8 whatever it quotes."""
+    line = " ".join(message.split())
+    if len(line) > _LONGEST:
+        # The end of a sentence says what to do.
+        line = f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 3 :]}"
+    return json.dumps({"error": line}, ensure_ascii=False).encode(errors="replace")
 
 
 def shortened(text: str, limit: int = 80) -> str:

@@ -6,6 +6,7 @@ A name from the browser is only shown; files on disk are named by this server.
 from __future__ import annotations
 
 import gzip
+import re
 import secrets
 import threading
 import zlib
@@ -72,6 +73,13 @@ class Upload:
         return NullproofError(str(problem).replace(str(self.path), shown_name(self.name)))
 
 
+def last_part(name: str) -> str:
+    """The name of a file without the folders that a client put before it, and without odd signs."""
+    last = re.split(r"[/\\]", name)[-1]
+    shown = "".join(sign for sign in last if sign.isprintable()).strip()
+    return shown[:_LONGEST_NAME] or "table"
+
+
 def shown_name(name: str) -> str:
     """A file name as a message shows it."""
     return shortened(" ".join(name.split()) or "the table", 60)
@@ -82,7 +90,7 @@ class Receiver:
 
     def __init__(self, folder: Path, name: str, settings: Settings) -> None:
         ending = ".tsv" if name.lower().endswith((".tsv", ".tab")) else ".table"
-        self.name = name[:_LONGEST_NAME]
+        self.name = last_part(name)
         self.path = folder / (secrets.token_hex(8) + ending)
         self.size = 0
         self._settings = settings

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log, prod
+from math import inf, log, nan, prod
 from typing import Any
 
 import numpy as np
@@ -22,6 +22,8 @@ Floats = NDArray[np.float64]
 
 # Sums of a few hundred logs below 1e4 err by less than 1e-10; the rest is safety.
 UNSURE = 1e-8
+# Beyond this, or its inverse, doubles over- or underflow.
+_TINY = Fraction(1, 10**250)
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,16 @@ class Problem:
     def n_groups(self) -> int:
         """Number of groups of interchangeable cells."""
         return len(self.capacity)
+
+    @property
+    def floats_hold(self) -> bool:
+        """Whether doubles can tell counts apart with this smoothing added, and take their logs."""
+        return self.alpha == 0 or _TINY <= self.alpha <= 1 / _TINY
+
+    @property
+    def float_alpha(self) -> float:
+        """The smoothing as a double; NaN where none will do, so that no comparison with it holds."""
+        return float(self.alpha) if self.floats_hold else nan
 
     def lowered(self, cells: Ints) -> Ints:
         """Return how far ``cells`` lower the winner's counts, points x features."""

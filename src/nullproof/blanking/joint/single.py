@@ -129,7 +129,7 @@ class Steps:
 
     def __init__(self, problem: Problem, point: int, rival: int, limit: int | None = None) -> None:
         self.problem, self.point, self.rival = problem, point, rival
-        self.alpha = float(problem.alpha)
+        self.alpha = problem.float_alpha
         winner = problem.weight[int(problem.winner[point])]
         self.shift = log_fraction(winner) - log_fraction(problem.weight[rival])
         down, up = room_to_lower(problem, point), room_to_raise(problem, point, rival)
@@ -154,17 +154,17 @@ class Steps:
     def ends(self) -> list[int]:
         """Return the raising steps where a piece of the frontier begins or ends."""
         least = self._fewest_raised(self.most_lowered, self.most_raised)
-        found, first = {least, self.most_raised}, self.most_raised
+        found, start = {least, self.most_raised}, self.most_raised
         for lowered in self.exhausting:
-            if first == least:
+            if start == least:
                 break
-            if self.falls(first, lowered):
-                first = self._fewest_raised(lowered, first)
-                found |= {first, max(least, first - 1)}
+            if self.falls(start, lowered):
+                start = self._fewest_raised(lowered, start)
+                found |= {start, max(least, start - 1)}
         return sorted(found)
 
     def _fewest_raised(self, n_lowered: int, at_most: int) -> int:
-        return _first(0, at_most, partial(self.falls, n_lowered=n_lowered))
+        return first(0, at_most, partial(self.falls, n_lowered=n_lowered))
 
     def fewest_lowered(self, n_raised: int) -> int:
         """Return how many lowering steps are needed beside these raising steps."""
@@ -173,7 +173,7 @@ class Steps:
 
     def _guess_lowered(self, n_raised: int) -> int:
         """Return the same up to rounding: lowering uses up one feature after the other."""
-        left = float(self.problem.alpha) or 1.0
+        left = self.alpha or 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
             high = np.log(np.array(self.frontier.raised(n_raised)) + self.alpha).sum()
             need = np.log(self.problem.low[self.point] + self.alpha).sum() - high + self.shift
@@ -193,7 +193,8 @@ class Steps:
         left, right = low + self.kept, np.array(high)
         with np.errstate(divide="ignore"):
             gap = np.log(left + self.alpha).sum() - np.log(right + self.alpha).sum() + self.shift
-        # Floats decide only what they surely can; a NaN, from two zero supports, falls through.
+        # Floats decide only what they surely can; a NaN, from two zero supports or from an alpha
+        # that no float holds, falls through.
         if gap > UNSURE or gap < -UNSURE:
             return bool(gap < 0)
         problem, point, rival = self.problem, self.point, self.rival
@@ -221,10 +222,10 @@ def first_near(guess: int, top: int, holds: Callable[[int], bool]) -> int:
         low, high, stride = high + 1, min(top, high + stride), 2 * stride
     while low and holds(low - 1):
         low, high, stride = max(0, low - 1 - stride), low - 1, 2 * stride
-    return _first(low, high, holds)
+    return first(low, high, holds)
 
 
-def _first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
     """Return the first number where ``holds`` turns true, at most ``high``."""
     while low < high:
         middle = (low + high) // 2

@@ -1,7 +1,9 @@
 """Search and proof side by side: an attack on all points, and how far it can be from the best.
 
 The two help each other. The search's attack prunes the tree; each relaxation solved in the tree is
-a suggestion that the search completes and trims.
+a suggestion that the search completes and trims. Both need logarithms of counts; where the smoothing
+is beyond all floats, the union of the single attacks is trimmed by exact tests instead, and the bound
+is the largest of them.
 """
 
 from __future__ import annotations
@@ -16,7 +18,7 @@ from nullproof.blanking.joint.bound import Tree
 from nullproof.blanking.joint.effort import Effort, Watch
 from nullproof.blanking.joint.problem import Ints, Problem
 from nullproof.blanking.joint.search import Search
-from nullproof.blanking.joint.single import Single, single_optima, union_attack
+from nullproof.blanking.joint.single import Single, first, single_optima, union_attack
 
 # Steps of the search before the first box of the tree, and at most between two boxes.
 STEPS_AT_FIRST = 30
@@ -98,6 +100,9 @@ class _Work:
         return self.start if self.search is None else self.search.best
 
     def run(self, watch: Watch) -> None:
+        if not self.problem.floats_hold:
+            self._shrink(watch)
+            return
         search = Search(self.problem, self.start, self.singles, self.seed)
         self.search = search
         self._walk(search, STEPS_AT_FIRST, watch, share=0.3)
@@ -118,6 +123,14 @@ class _Work:
             self.bound = max(self.bound, tree.bound)
             self._report()
             done += 1
+
+    def _shrink(self, watch: Watch) -> None:
+        """Give back what no point needs, one group after the other, by exact tests alone."""
+        for group in np.flatnonzero(self.start).tolist():
+            if self._proven() or watch.late():
+                return
+            self.start = _trimmed(self.problem, self.start, group)
+            self._report()
 
     def _prove(self, tree: Tree, search: Search, watch: Watch) -> None:
         """Raise the bound, and let the search make an attack of the relaxation's solution."""
@@ -146,3 +159,14 @@ class _Work:
         if min(rivals, default=0) < 0 or not self.problem.succeeds(self.best):
             raise AssertionError("the attack found does not fell every point")
         return Joint(self.best, min(self.bound, int(self.best.sum())), rivals)
+
+
+def _trimmed(problem: Problem, attack: Ints, group: int) -> Ints:
+    """Return an attack with as few cells of one group as its others allow."""
+
+    def with_cells(count: int) -> Ints:
+        return np.where(np.arange(len(attack)) == group, count, attack)
+
+    # More cells never rescue a point.
+    fewest = first(0, int(attack[group]), lambda count: problem.succeeds(with_cells(count)))
+    return with_cells(fewest)
