@@ -122,9 +122,7 @@ def test_labels_with_holes_are_refused(way: Way, tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", refusals.TYPES)
 def test_types_that_are_not_counted_are_refused(name: str, tmp_path: Path) -> None:
     """Structs, maps and bytes are refused in one sentence that names the column, whatever the way."""
-    for where, table in refusals.of_type(name, tmp_path):
-        with pytest.raises(NullproofError, match="'odd'"):
-            print(where, CountIndex.from_table(table, "label", ignore=[]))
+    none_of(refusals.unrefused(name, tmp_path))
 
 
 @pytest.mark.parametrize("name", refusals.FILES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import random
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -76,40 +77,75 @@ def carried(way: Way, table: Table, options: Options) -> Table:
     ]
     kind: truth.Kind = "written" if table.label.kind == "written" else "text"
     label = table.label
-    if way.why_not(label) is not None and not _is_refused(table.only(), options):
-        label = _plain_label(label)
+    if way.why_not(label) is not None:
+        label = Column("label", kind, tuple(truth.texts(label)), "string")
     filler = Column("filler", kind, ("x",) * table.n_rows, "string")
     return replace(table, columns=(*columns, filler), label=label)
 
 
+Check = Callable[[Table], list[str]]
+
+
 def problems(way: Way, table: Table, options: Options, folder: Path) -> Iterator[str]:
-    """Name what a way gets wrong, each column in the smallest table that shows it."""
+    """Name what a way gets wrong, each column in a small table that shows it."""
     options = options.for_way(way)
-    found = _problems(way, table, options, folder)
+    check = partial(_problems, way, options, folder)
+    for problem in smallest(check, table, way.patience):
+        yield f"{way.name}, {options}: {problem}"
+
+
+def smallest(check: Check, table: Table, patience: int = 40) -> Iterator[str]:
+    """What is wrong with the labels, and with each column alone, in as few rows as show it."""
+    found = check(table)
     if not found:
         return
-    shown = f"{options}, {_shown(table.label)}"
     bare = table.only("filler")
-    wrong_label = _problems(way, bare, options, folder)
-    if wrong_label:
-        yield f"{way.name}: {shown}: {wrong_label[0]}"
+    wrong = [bare] if check(bare) else []
+    if wrong:
         table = replace(table, label=_plain_label(table.label))
-    alone = bool(wrong_label)
-    for column in table.columns:
-        for problem in _problems(way, table.only(column.name, "filler"), options, folder):
-            alone = True
-            yield f"{way.name}: {_shown(column)}, {shown}: {problem}"
-    if not alone:
-        yield f"{way.name}: only all columns together: {found[0]}: {table}"
+    wrong += _wrong_alone(check, table, _names(table)[:-1])
+    for part in wrong:
+        fewer = _fewer_rows(check, part, patience)
+        shown = ", ".join(map(_shown, (*fewer.columns[:-1], fewer.label)))
+        yield f"{shown}: {check(fewer)[0]}"
+    if not wrong:
+        yield f"only all columns together: {found[0]}: {table}"
+
+
+def _wrong_alone(check: Check, table: Table, names: list[str]) -> list[Table]:
+    """The tables of one column that are wrong, found by halves."""
+    part = table.only(*names, "filler")
+    if not names or not check(part):
+        return []
+    if len(names) == 1:
+        return [part]
+    half = len(names) // 2
+    return [*_wrong_alone(check, table, names[:half]), *_wrong_alone(check, table, names[half:])]
+
+
+def _fewer_rows(check: Check, table: Table, patience: int) -> Table:
+    """Leave out rows, many at a time and then one by one, as long as something is wrong."""
+    size = table.n_rows // 2
+    while size and patience > 0:
+        start = 0
+        while start < table.n_rows > 1 and patience > 0:
+            patience -= 1
+            fewer = table.without_rows(range(start, start + size))
+            if fewer.n_rows and check(fewer):
+                table = fewer
+            else:
+                start += size
+        size //= 2
+    return table
 
 
 def _plain_label(label: Column) -> Column:
     kind: truth.Kind = "written" if label.kind == "written" else "text"
-    cells = tuple(f"label {text}" for text in truth.label_texts(label))
+    cells = tuple(f"label {text}" for text in truth.texts(label))
     return Column("label", kind, cells, "string")
 
 
-def _problems(way: Way, table: Table, options: Options, folder: Path) -> list[str]:
+def _problems(way: Way, options: Options, folder: Path, table: Table) -> list[str]:
     try:
         index = way.count(table, folder, **options.given)
     except NullproofError as problem:
@@ -220,24 +256,28 @@ def _codes(feature: Feature, column: Column, options: Options) -> list[int]:
 def point_problems(way: Way, table: Table, options: Options, folder: Path) -> Iterator[str]:
     """Compare the codes and certificates of rows that come as points with those of the truth."""
     options = options.for_way(way)
-    table = carried(way, table, options)
+    if way.points:
+        table = carried(way, table, options)
+        check = partial(_point_problems, way, options, folder)
+        for problem in smallest(check, table, way.patience):
+            yield f"points by {way.name}, {options}: {problem}"
+
+
+def _point_problems(way: Way, options: Options, folder: Path, table: Table) -> list[str]:
     index = _right(way, table, options, folder)
-    if index is None or not way.points:
-        return
+    if index is None:
+        return []
     expected = true_points(index, table, options)
     try:
-        points = index.encode(way.put(table, folder))
+        points = index.encode(way.put(table, way.place(folder)))
         possible = certify(index, points).possible
     except Exception as problem:
-        yield f"points by {way.name}: {type(problem).__name__}: {problem}: {table}"
-        return
-    for feature, codes, true_codes in zip(
-        index.features, points.codes, expected.codes, strict=True
-    ):
-        if not np.array_equal(codes, true_codes):
-            yield f"points by {way.name}: {feature!r} {codes} instead of {true_codes}: {table}"
+        return [f"{type(problem).__name__}: {str(problem)[:300]}"]
+    pairs = zip(index.features, points.codes, expected.codes, strict=True)
+    wrong = [f"{name!r}: {a} instead of {b}" for name, a, b in pairs if not np.array_equal(a, b)]
     if not np.array_equal(possible, certify(index, expected).possible):
-        yield f"points by {way.name}: another certificate: {table}"
+        wrong.append("another certificate")
+    return wrong
 
 
 def round_trip_problems(
@@ -246,22 +286,26 @@ def round_trip_problems(
     """Save and load an index, and count the same table another way like it."""
     options = options.for_way(way)
     table = carried(other, carried(way, table, options).only(*_names(table)), options)
+    check = partial(_round_trip_problems, way, other, options, folder)
+    for problem in smallest(check, table, other.patience):
+        yield f"{other.name} like {way.name}, {options}: {problem}"
+
+
+def _round_trip_problems(
+    way: Way, other: Way, options: Options, folder: Path, table: Table
+) -> list[str]:
     index = _right(way, table, options, folder)
     if index is None:
-        return
+        return []
     index.save(folder / "index.parquet")
     if CountIndex.load(folder / "index.parquet") != index:
-        yield f"{way.name}: saved and loaded it is another: {table}"
+        return ["saved and loaded it is another"]
     try:
         same = other.count(table, folder, like=index) == index
-    except NullproofError as problem:
-        if not any(map(other.refuses, table.columns)):
-            yield f"{other.name} like {way.name}: refused: {problem}: {table}"
     except Exception as problem:
-        yield f"{other.name} like {way.name}: {type(problem).__name__}: {problem}: {table}"
-    else:
-        if not same:
-            yield f"{other.name} like {way.name}: another index: {table}"
+        free = isinstance(problem, NullproofError) and any(map(other.refuses, table.columns))
+        return [] if free else [f"{type(problem).__name__}: {str(problem)[:300]}"]
+    return [] if same else ["another index"]
 
 
 def _names(table: Table) -> list[str]:

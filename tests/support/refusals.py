@@ -12,6 +12,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from nullproof.errors import NullproofError
+from nullproof.index import CountIndex
 from support.checking import Options
 from support.plain_counter import MOST_DIGITS, Column, Table
 
@@ -35,7 +37,19 @@ FILES = {
 }
 
 
-def of_type(name: str, folder: Path) -> Iterator[tuple[str, Any]]:
+def unrefused(name: str, folder: Path) -> Iterator[str]:
+    """The ways that count a column of such a type, or fail without naming it."""
+    for where, table in _of_type(name, folder):
+        try:
+            yield f"{where} counted it: {CountIndex.from_table(table, 'label').schema.features}"
+        except NullproofError as problem:
+            if "'odd'" not in str(problem):
+                yield f"{where} does not name the column: {problem}"
+        except Exception as problem:
+            yield f"{where}: {type(problem).__name__}: {str(problem)[:300]}"
+
+
+def _of_type(name: str, folder: Path) -> Iterator[tuple[str, Any]]:
     """The same table with a column that cannot be counted, by several ways."""
     table = pa.table({"odd": TYPES[name], "a": ["x", "y", "x"], "label": ["yes", "no", "no"]})
     path = folder / "odd.parquet"

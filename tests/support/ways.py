@@ -47,6 +47,8 @@ class Way:
         Whether texts that spell missing are read anew, as those of a file are.
     n_tables
         How many random tables come this way.
+    patience
+        How often a wrong table is counted again to make it smaller.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Way:
     points: bool = True
     retypes: bool = True
     n_tables: int = 200
+    patience: int = 40
 
     def why_not(self, column: Column) -> str | None:
         """Why this way cannot carry a column; None if it can."""
@@ -76,20 +79,26 @@ class Way:
 
     def count(self, table: Table, folder: Path, **options: Any) -> CountIndex:
         """Count the table as it comes this way."""
-        return CountIndex.from_table(
-            self.put(table, folder), table.label.name, **options, **self.options
-        )
+        source = self.put(table, self.place(folder))
+        return CountIndex.from_table(source, table.label.name, **options, **self.options)
+
+    def place(self, folder: Path) -> Path:
+        """A folder of this way's own."""
+        own = folder / self.name.replace(" ", "_")
+        own.mkdir(exist_ok=True)
+        return own
 
 
 class RowsWay(Way):
     """Plain rows, which have a door of their own."""
 
     def count(self, table: Table, folder: Path, **options: Any) -> CountIndex:
+        if like := options.get("like"):
+            table = table.only(*like.features)
+            rows, labels = self.put(table, folder)
+            return CountIndex.from_rows(rows, labels, like=like)
         rows, labels = self.put(table, folder)
-        names = [column.name for column in table.columns]
-        kept = {name: options[name] for name in ("missing", "like") if name in options}
-        named = {} if "like" in kept else {"features": names}
-        return CountIndex.from_rows(rows, labels, **named, **kept)
+        return CountIndex.from_rows(rows, labels, missing=options.get("missing", ()))
 
 
 def _columns(table: Table) -> tuple[Column, ...]:
@@ -101,7 +110,9 @@ def _columns(table: Table) -> tuple[Column, ...]:
 
 def _rows(table: Table, _: Path) -> Any:
     cells = [storing.python_cells(column) for column in table.columns]
-    return list(zip(*cells, strict=True)), storing.python_cells(table.label)
+    names = [column.name for column in table.columns]
+    rows = [dict(zip(names, row, strict=True)) for row in zip(*cells, strict=True)]
+    return rows, storing.python_cells(table.label)
 
 
 def _mapping(table: Table, _: Path) -> Any:
@@ -261,10 +272,21 @@ def _text_only(column: Column) -> Any:
 # All of them -------------------------------------------------------------------------------------
 
 INTERVALS = {r"duration": "an interval of SQL has months and days of its own"}
-_NO_DURATIONS = {r"duration": "Parquet has no durations: other readers see whole numbers"}
+_NOT_IN_DUCKDB = {
+    r"decimal\(76": "DuckDB's decimals end at 38 digits, beyond them it takes doubles or fails",
+    r"float16": "DuckDB has no floats of 16 bits",
+}
+_NOT_IN_PARQUET = {
+    r"duration": "Parquet has no durations: other readers than polars see whole numbers",
+    **_NOT_IN_DUCKDB,
+}
+_NOT_IN_POLARS = {
+    r"decimal\(76": "polars' decimals end at 38 digits",
+    r"timestamp\[\w+,\+": "polars has no zones without a name",
+}
 _IN_ARROW = storing.arrow_array
 
-_typed = partial(Way, lacks=_NO_DURATIONS, n_tables=20)
+_typed = partial(Way, lacks=_NOT_IN_PARQUET, n_tables=20)
 _objects = partial(Way, retypes=False)
 
 TYPED_WAYS = (
@@ -278,17 +300,25 @@ TYPED_WAYS = (
     Way("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
     Way("polars scan", _scan, storing.polars_series, n_tables=100),
     Way("pyarrow", lambda table, _: arrow_table(table), _IN_ARROW),
-    Way("Parquet", parquet_file, _IN_ARROW),
+    Way("Parquet", parquet_file, _IN_ARROW, may_refuse=_NOT_IN_POLARS),
     _typed("Parquet by DuckDB", parquet_file, _IN_ARROW, options=_LIMIT),
     _typed("Parquet folder", parquet_folder, _IN_ARROW, points=False),
     _typed("Parquet pattern", _parquet_pattern, _IN_ARROW, points=False),
-    Way("DuckDB", _relation, _duckdb_store, may_refuse=INTERVALS, n_tables=40),
+    Way(
+        "DuckDB",
+        _relation,
+        _duckdb_store,
+        lacks=_NOT_IN_DUCKDB,
+        may_refuse=INTERVALS,
+        n_tables=40,
+    ),
     _typed("DuckDB read_parquet", _read_relation, _IN_ARROW),
     Way(
         "ibis",
         lambda table, _: ibis.memtable(arrow_table(table)),
         _IN_ARROW,
-        may_refuse=INTERVALS,
+        lacks=_NOT_IN_DUCKDB,
+        may_refuse={**INTERVALS, **_NOT_IN_POLARS},
         n_tables=20,
     ),
 )
