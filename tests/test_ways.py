@@ -48,7 +48,7 @@ def drawn_table(way: Way, rng: random.Random) -> Table:
 @typed_ways
 def test_all_cells_of_all_types(way: Way, options: Options, tmp_path: Path) -> None:
     """Each type with all of its nasty cells, with and without holes, has the true counts."""
-    found = []
+    found: list[str] = []
     for holes in (True, False):
         table = nasty_tables.whole_table(random.Random(SEED), holes)
         found += problems(way, carried(way, table, options), options, tmp_path)
@@ -74,7 +74,7 @@ def test_all_texts_of_files(way: Way, options: Options, tmp_path: Path) -> None:
 @all_ways
 def test_random_tables(way: Way, tmp_path: Path) -> None:
     """Small tables of few and repeated cells, labels of any type, in parts that may be empty."""
-    found = []
+    found: list[str] = []
     for number in range(round(way.n_tables * MORE)):
         seed = f"{SEED}-{number}"
         rng = random.Random(seed)
@@ -90,7 +90,7 @@ def test_points_and_round_trips(way: Way, tmp_path: Path) -> None:
 
     An index that was saved is the same when loaded, and so is one counted like it another way.
     """
-    found = []
+    found: list[str] = []
     others = [
         other for other in (*TYPED_WAYS, *TEXT_WAYS) if (other in TEXT_WAYS) == (way in TEXT_WAYS)
     ]
@@ -113,7 +113,7 @@ def test_points_and_round_trips(way: Way, tmp_path: Path) -> None:
 @typed_ways
 def test_labels_with_holes_are_refused(way: Way, tmp_path: Path) -> None:
     """A label is never missing: not None, not NaN, not a named spelling."""
-    found = []
+    found: list[str] = []
     for table, options in refusals.labels_with_holes():
         found += problems(way, carried(way, table, options), options, tmp_path)
     none_of(found)

@@ -55,7 +55,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
 
 def test_all_cells_of_all_types(way: Way, tmp_path: Path) -> None:
     """Each type with all of its nasty cells, with and without holes, has the true counts."""
-    found = []
+    found: list[str] = []
     for number, options in enumerate(ALL_OPTIONS):
         table = nasty_tables.whole_table(random.Random(SEED), holes=number % 2 == 0)
         found += problems(way, carried(way, table, options), options, tmp_path)
@@ -71,7 +71,7 @@ def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
 
 def test_random_tables(way: Way, tmp_path: Path) -> None:
     """Wide tables, labels of any type, in parts that may be empty; as points, and like another."""
-    found = []
+    found: list[str] = []
     for number in range(round(way.n_tables * MORE)):
         seed = f"{SEED}-wide-{number}"
         rng = random.Random(seed)

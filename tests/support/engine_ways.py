@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 from functools import partial
 from pathlib import Path
@@ -51,11 +52,10 @@ def dask_ways() -> list[Way]:
 
 
 def _dask_parts(store: Store, table: Table, _: Path) -> Any:
-    import dask.dataframe as dd
-
+    frames: Any = importlib.import_module("dask.dataframe")
     whole = pd.DataFrame({column.name: store(column) for column in _columns(table)})
     parts = [whole.iloc[part.start : part.stop] for part in table.parts]
-    return dd.from_map(_same, parts, meta=whole.iloc[:0])
+    return frames.from_map(_same, parts, meta=whole.iloc[:0])
 
 
 def _same(part: Any) -> Any:
@@ -63,9 +63,8 @@ def _same(part: Any) -> Any:
 
 
 def _dask_files(table: Table, folder: Path) -> Any:
-    import dask.dataframe as dd
-
-    return dd.read_parquet(parquet_folder(table, folder), dtype_backend="pyarrow")
+    frames: Any = importlib.import_module("dask.dataframe")
+    return frames.read_parquet(parquet_folder(table, folder), dtype_backend="pyarrow")
 
 
 # Spark -------------------------------------------------------------------------------------------
@@ -125,15 +124,17 @@ def postgres_way(connection: Any) -> Way:
     lacks = {
         r"uint(8|16|32|64)": "Postgres has no unsigned integers",
         r"float16": "Postgres has no floats of 16 bits",
+        r"decimal\(76": "ibis' decimals end at 38 digits",
         r"enum": "ibis does not tell what an enum of Postgres declares",
         r"\w+\[ns": "time in Postgres ends at microseconds",
     }
+    may_refuse = {**INTERVALS, r"(date|timestamp).* wild": "psycopg reads no years after 9999"}
     return Way(
         "Postgres",
         put,
         _literals,
         lacks=lacks,
-        may_refuse=INTERVALS,
+        may_refuse=may_refuse,
         n_tables=_N_TABLES,
         patience=_PATIENCE,
     )

@@ -123,7 +123,7 @@ def typed_column(rng: random.Random, name: str, stored: str, n_rows: int) -> Col
     few = rng.sample(cells, min(len(cells), rng.choice((1, 2, 4, 8))))
     holes = rng.choice((0.0, 0.0, 0.3, 0.3, 1.0))
     drawn = tuple(None if rng.random() < holes else rng.choice(few) for _ in range(n_rows))
-    categories = ()
+    categories: tuple[str, ...] = ()
     if kind == "category":
         categories = tuple(rng.sample(_WORDS, len(_WORDS)))[: rng.randint(1, len(_WORDS))]
         drawn = tuple(cell if cell in categories else None for cell in drawn)
@@ -131,16 +131,32 @@ def typed_column(rng: random.Random, name: str, stored: str, n_rows: int) -> Col
 
 
 def whole_table(rng: random.Random, holes: bool) -> Table:
-    """A table of all types, each column with all cells of its pool, in a drawn order."""
-    pools = {stored: pool(stored) for stored, (_, pool) in _POOLS.items()}
-    n_rows = max(map(len, pools.values())) + 2 * holes
+    """A table of all types with all cells of their pools; the wildest are in columns of their own."""
+    cells = {}
+    for stored, (_, pool) in _POOLS.items():
+        wild = [cell for cell in pool(stored) if is_wild(stored, cell)]
+        cells[f"c {stored}"] = stored, [c for c in pool(stored) if not is_wild(stored, c)]
+        if wild:
+            cells[f"wild {stored}"] = stored, [*wild, *pool(stored)[:2]]
+    n_rows = max(len(found) for _, found in cells.values()) + 2 * holes
     columns = []
-    for stored, pool in pools.items():
-        cells = [None] * (2 * holes) + [pool[row % len(pool)] for row in range(n_rows - 2 * holes)]
-        rng.shuffle(cells)
+    for name, (stored, found) in cells.items():
+        drawn = [None] * (2 * holes) + [found[r % len(found)] for r in range(n_rows - 2 * holes)]
+        rng.shuffle(drawn)
         categories = _WORDS if stored == "enum" else ()
-        columns.append(Column(f"c {stored}", _POOLS[stored][0], tuple(cells), stored, categories))
+        columns.append(Column(name, _POOLS[stored][0], tuple(drawn), stored, categories))
     return Table(tuple(columns), typed_label(rng, n_rows, "string"), _cuts(rng, n_rows))
+
+
+def is_wild(stored: str, cell: Any) -> bool:
+    """Whether a cell is far beyond what its neighbours are: a year after 9999, a number beyond 1e307."""
+    if cell is None or isinstance(cell, str | bool):
+        return False
+    if stored.startswith("date"):
+        return bool(cell > days_of(9999, 12, 31))
+    if stored.startswith("timestamp"):
+        return bool(cell >= days_of(10000, 1, 1) * DAY)
+    return bool(10**307 < abs(cell) < _INF)
 
 
 def empty_table(rng: random.Random) -> Table:

@@ -71,10 +71,10 @@ def arrow_array(column: Column) -> Any:
     """The column as Arrow stores it, NaN and null apart."""
     type_ = arrow_type(column.stored)
     if column.kind in ("date", "stamp", "time", "duration"):
-        cells = counts_of(column)
+        counts = counts_of(column)
         if column.stored == "date64":
-            cells = [None if cell is None else cell * 86_400_000 for cell in cells]
-        return pa.array(cells, pa.int64()).cast(_plain_width(type_)).view(type_)
+            counts = [None if count is None else count * 86_400_000 for count in counts]
+        return pa.array(counts, pa.int64()).cast(_plain_width(type_)).view(type_)
     if column.stored == "dictionary":
         words = [*dict.fromkeys(cell for cell in column.cells if cell is not None), "unused"]
         codes = [None if cell is None else words.index(cell) for cell in column.cells]

@@ -19,6 +19,7 @@ import pyarrow.parquet as pq
 
 from nullproof.index import CountIndex
 from support import storing
+from support.nasty_tables import is_wild
 from support.plain_counter import Column, Table
 from support.storing import Uncarried
 
@@ -40,7 +41,8 @@ class Way:
     lacks
         Patterns of stored types that this way has not, each with the reason.
     may_refuse
-        Patterns of stored types that this way may count or refuse, each with the reason.
+        Patterns of stored types that this way may count or refuse, each with the reason; where some
+        cell is wild (a year after 9999), " wild" is added to the type.
     points
         Whether points can come this way too.
     retypes
@@ -75,7 +77,9 @@ class Way:
 
     def refuses(self, column: Column) -> bool:
         """Whether this way is free to refuse a column that the page counts."""
-        return any(re.match(pattern, column.stored) for pattern in self.may_refuse)
+        wild = any(is_wild(column.stored, cell) for cell in column.cells)
+        described = column.stored + " wild" * wild
+        return any(re.match(pattern, described) for pattern in self.may_refuse)
 
     def count(self, table: Table, folder: Path, **options: Any) -> CountIndex:
         """Count the table as it comes this way."""
