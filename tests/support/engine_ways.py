@@ -1,0 +1,164 @@
+"""Ways through engines that have to be started: Dask, Spark, and Postgres by ibis."""
+
+from __future__ import annotations
+
+import importlib
+import itertools
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from support import plain_counter as truth
+from support import storing
+from support.plain_counter import Column, Table
+from support.storing import Uncarried
+from support.ways import INTERVALS, Store, Way, parquet_folder
+
+_NUMBERS = itertools.count()
+_N_TABLES = 4
+_PATIENCE = 5
+
+
+def _columns(table: Table) -> tuple[Column, ...]:
+    return (*table.columns, table.label)
+
+
+# Dask --------------------------------------------------------------------------------------------
+
+
+def dask_ways() -> list[Way]:
+    """Frames of pandas in partitions, some of them empty, and Parquet files."""
+    objects = {
+        r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
+    }
+    unknown = {
+        r"decimal\(76|date64": "narwhals has no type for it",
+        r"timestamp\[\w+,\+": "polars, where the groups go, has no zones without a name",
+    }
+    in_arrow = {r"string_view": "pyarrow cannot take rows of it, which grouping needs"}
+    in_parquet = {
+        r"duration": "Parquet has no durations: other readers see whole numbers",
+        **in_arrow,
+    }
+    way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES, patience=_PATIENCE)
+    numpy, arrow = storing.pandas_numpy, storing.pandas_arrow
+    return [
+        way("Dask NumPy", partial(_dask_parts, numpy), numpy, lacks=objects),
+        way("Dask Arrow", partial(_dask_parts, arrow), arrow, lacks=in_arrow),
+        way("Dask read_parquet", _dask_files, storing.arrow_array, lacks=in_parquet),
+    ]
+
+
+def _dask_parts(store: Store, table: Table, _: Path) -> Any:
+    frames: Any = importlib.import_module("dask.dataframe")
+    whole = pd.DataFrame({column.name: store(column) for column in _columns(table)})
+    parts = [whole.iloc[part.start : part.stop] for part in table.parts]
+    return frames.from_map(_same, parts, meta=whole.iloc[:0])
+
+
+def _same(part: Any) -> Any:
+    return part
+
+
+def _dask_files(table: Table, folder: Path) -> Any:
+    frames: Any = importlib.import_module("dask.dataframe")
+    return frames.read_parquet(parquet_folder(table, folder), dtype_backend="pyarrow")
+
+
+# Spark -------------------------------------------------------------------------------------------
+
+
+def spark_way(session: Any) -> Way:
+    """Parquet files that Spark reads."""
+
+    def put(table: Table, folder: Path) -> Any:
+        return session.read.parquet(str(parquet_folder(table, folder)))
+
+    lacks = {
+        r"duration": "Parquet has no durations: Spark sees whole numbers",
+        r"decimal\(76": "Spark's decimals end at 38 digits",
+        r"float16": "Spark has no floats of 16 bits",
+        r"\w+\[ns": "Spark's time ends at microseconds",
+        r"time\[": "Spark reads no times of day of Parquet files",
+    }
+    return Way(
+        "Spark", put, storing.arrow_array, lacks=lacks, n_tables=_N_TABLES, patience=_PATIENCE
+    )
+
+
+# Postgres ----------------------------------------------------------------------------------------
+
+_POSTGRES = {
+    "int8": "smallint",
+    "int16": "smallint",
+    "int32": "integer",
+    "int64": "bigint",
+    "int128": "numeric",
+    "uint128": "numeric",
+    "object": "numeric",
+    "float32": "real",
+    "float64": "double precision",
+    "bool": "boolean",
+    "date": "date",
+    "text": "text",
+    "duration": "interval",
+    "time": "time",
+}
+
+
+def postgres_way(connection: Any) -> Way:
+    """Tables that are made in Postgres by plain SQL, and reached by ibis."""
+
+    def put(table: Table, _: Path) -> Any:
+        name = f"ways_{next(_NUMBERS)}"
+        columns = _columns(table)
+        cells = [_literals(column) for column in columns]
+        names = ", ".join(f'"{column.name}" {_postgres_type(column)}' for column in columns)
+        rows = ", ".join(f"({', '.join(row)})" for row in zip(*cells, strict=True))
+        connection.raw_sql(f'CREATE TABLE "{name}" ({names})').close()
+        connection.raw_sql(f'INSERT INTO "{name}" VALUES {rows}').close()
+        return connection.table(name)
+
+    lacks = {
+        r"uint(8|16|32|64)": "Postgres has no unsigned integers",
+        r"float16": "Postgres has no floats of 16 bits",
+        r"decimal\(76": "ibis' decimals end at 38 digits",
+        r"enum": "ibis does not tell what an enum of Postgres declares",
+        r"\w+\[ns": "time in Postgres ends at microseconds",
+    }
+    may_refuse = {**INTERVALS, r"(date|timestamp).* wild": "psycopg reads no years after 9999"}
+    return Way(
+        "Postgres",
+        put,
+        _literals,
+        lacks=lacks,
+        may_refuse=may_refuse,
+        n_tables=_N_TABLES,
+        patience=_PATIENCE,
+    )
+
+
+def _postgres_type(column: Column) -> str:
+    base, first, second = storing.parts_of(column.stored)
+    if base == "timestamp":
+        return "timestamptz" if second else "timestamp"
+    if base == "decimal":
+        return f"numeric({first},{second})"
+    return _POSTGRES.get(column.kind) or _POSTGRES[base]
+
+
+def _literals(column: Column) -> list[str]:
+    """The cells as texts that Postgres reads in the type of the column."""
+    if column.kind == "refused":
+        raise Uncarried("not needed here")
+    zone = "+00" if storing.parts_of(column.stored)[2] and column.kind == "stamp" else ""
+    unit = " microseconds" if column.kind == "duration" else ""
+    written: list[str | None] = [*truth.texts(column)]
+    if column.kind == "float":
+        written = [None if cell is None else repr(cell) for cell in column.cells]
+    return [
+        "NULL" if cell is None else "'" + cell.replace("'", "''") + f"{zone}{unit}'"
+        for cell in written
+    ]

@@ -1,0 +1,394 @@
+"""The truth about a table: a counter in plain Python that knows nothing but ``docs/values.md``.
+
+It imports no library of tables and nothing of nullproof. Cells are plain: integers and floats, `Decimal`,
+booleans, texts; dates are days since 1970, time stamps nanoseconds since 1970 (UTC where there is a
+zone), times of day and durations nanoseconds. None is missing, and so is NaN.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any, Literal
+
+Kind = Literal[
+    "integer",
+    "float",
+    "decimal",
+    "boolean",
+    "text",
+    "category",
+    "date",
+    "stamp",
+    "time",
+    "duration",
+    "written",
+    "refused",
+]
+DAY = 86_400 * 10**9
+TEXT_MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL"))
+MOST_DIGITS = 4_300
+_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf)")
+_STAMP = re.compile(
+    r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
+    r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
+    r"(?:(Z)|([+-])([0-9]{2}):([0-9]{2}))?)?"
+)
+Tally = dict[str, int]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of plain cells.
+
+    Parameters
+    ----------
+    kind
+        What the cells are; ``"written"`` are the raw texts of a text file, ``"refused"`` are cells of a
+        type that no way may count.
+    stored
+        How typed ways are to store it, such as ``int8`` or ``timestamp[ns,UTC]``; the truth does not look.
+    categories
+        What the type declares, of a column of categories.
+    """
+
+    name: str
+    kind: Kind
+    cells: tuple[Any, ...]
+    stored: str = ""
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns, labels, and the rows before which a new part (chunk, file, partition) begins."""
+
+    columns: tuple[Column, ...]
+    label: Column
+    cuts: tuple[int, ...] = ()
+
+    @property
+    def n_rows(self) -> int:
+        return len(self.label.cells)
+
+    def only(self, *names: str) -> Table:
+        """The table with some of its columns."""
+        return replace(self, columns=tuple(c for c in self.columns if c.name in names))
+
+    def without_rows(self, rows: range) -> Table:
+        """The table without some of its rows."""
+        kept = [row for row in range(self.n_rows) if row not in rows]
+        label, *columns = (
+            replace(column, cells=tuple(column.cells[row] for row in kept))
+            for column in (self.label, *self.columns)
+        )
+        cuts = tuple(sum(row < cut for row in kept) for cut in self.cuts)
+        return Table(tuple(columns), label, cuts)
+
+    @property
+    def parts(self) -> list[range]:
+        """The rows of each part; some may be empty."""
+        return [range(a, b) for a, b in pairwise((0, *self.cuts, self.n_rows))]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The number of known cells of each value and label, and of the missing cells of each label."""
+
+    values: dict[Any, Tally]
+    missing: Tally
+
+
+class Refusal(Exception):  # noqa: N818 - it is what has to happen
+    """The page says that such a table is refused."""
+
+
+# Which cells are the same ------------------------------------------------------------------------
+
+
+def texts(column: Column, missing: Collection[str] = ()) -> list[str | None]:
+    """Write every known cell as the page says; two cells are the same if their texts are."""
+    return [None if cell is None else _text(kind, cell) for kind, cell in _cells(column, missing)]
+
+
+def places(column: Column, missing: Collection[str] = ()) -> list[float | None] | None:
+    """Where every known cell lies among bins, as the nearest double; None for kinds without bins."""
+    cells = _cells(column, missing)
+    if not {kind for kind, _ in cells} <= {"number", "date", "stamp", "duration"}:
+        return None
+    return [None if cell is None else _place(kind, cell) for kind, cell in cells]
+
+
+def domain(column: Column, missing: Collection[str] = ()) -> set[str]:
+    """What the known cells show and what the type declares."""
+    spelled = {spelling.strip() for spelling in missing}
+    declared = {value for value in column.categories if value.strip() not in spelled}
+    return declared | {text for text in texts(column, missing) if text is not None}
+
+
+def _cells(column: Column, missing: Collection[str]) -> list[tuple[str, Any]]:
+    """Each cell with the kind that it is compared as, None where it is missing."""
+    if column.kind == "refused":
+        raise Refusal(f"column {column.name!r} is of a type that is not counted")
+    spelled = {spelling.strip() for spelling in missing}
+    if column.kind == "written":
+        kind, cells = _read(column.cells, spelled | TEXT_MISSING)
+    elif has_spelled_holes(column, missing):
+        kind, cells = _read(column.cells, spelled)
+    else:
+        kind, cells = _common(column.kind), [_known(cell) for cell in column.cells]
+    if kind == "number":
+        cells = [None if c is None else _number(c) for c in cells]
+        named = {_number(_parsed(s)) for s in spelled if _NUMBER.fullmatch(s)}
+        cells = [None if cell in named else cell for cell in cells]
+    elif kind == "text":
+        cells = [None if c is None or c.strip() in spelled else c for c in cells]
+    return [(kind, cell) for cell in cells]
+
+
+def has_spelled_holes(column: Column, missing: Collection[str]) -> bool:
+    """Whether a column of typed texts spells missing: then what remains decides what it is."""
+    spelled = {spelling.strip() for spelling in missing}
+    cells = column.cells if column.kind == "text" else ()
+    return any(cell is not None and cell.strip() in spelled for cell in cells)
+
+
+def _common(kind: Kind) -> str:
+    if kind in ("integer", "float", "decimal"):
+        return "number"
+    return "text" if kind == "category" else kind
+
+
+def _known(cell: Any) -> Any:
+    """The cell, None if it is NaN of any sort."""
+    if isinstance(cell, Decimal):
+        return None if cell.is_nan() else cell
+    return None if isinstance(cell, float) and math.isnan(cell) else cell
+
+
+def _number(cell: Any) -> int | float:
+    """Whole numbers are the integers they are, all others the nearest double."""
+    if isinstance(cell, int):
+        return cell
+    if isinstance(cell, float) and not math.isfinite(cell):
+        return cell
+    exact = Fraction(cell)
+    if exact.denominator == 1:
+        return exact.numerator
+    nearest = _double(exact)
+    return int(nearest) if nearest.is_integer() else nearest
+
+
+def _double(exact: Fraction | int) -> float:
+    """The nearest double; beyond the largest one an infinity."""
+    try:
+        return exact.numerator / exact.denominator
+    except OverflowError:
+        return math.inf if exact > 0 else -math.inf
+
+
+# Texts of files ----------------------------------------------------------------------------------
+
+
+def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str, list[Any]]:
+    """What all known texts are: numbers, else dates, else true and false, else text."""
+    cells = [None if text is None or text.strip() in missing else text for text in written]
+    known = [text for text in cells if text is not None]
+    if known and all(_NUMBER.fullmatch(text.strip(" ")) for text in known):
+        if any(_n_digits(text) > MOST_DIGITS for text in known):
+            raise Refusal("an integer has too many digits")
+        return "number", [None if c is None else _parsed(c.strip(" ")) for c in cells]
+    stamps = [None if c is None else _stamp(c) for c in cells]
+    if known and all(s is not None or c is None for s, c in zip(stamps, cells, strict=True)):
+        return "stamp", stamps
+    if known and {text.lower() for text in known} <= {"true", "false"}:
+        return "boolean", [None if c is None else c.lower() == "true" for c in cells]
+    return "text", cells
+
+
+def _parsed(text: str) -> Fraction | float:
+    return float(text) if text.lstrip("+-") == "inf" else Fraction(text)
+
+
+def _n_digits(text: str) -> int:
+    mantissa, _, power = text.strip().lower().lstrip("+-").partition("e")
+    return len(mantissa.partition(".")[0].lstrip("0")) + int(power or "0")
+
+
+def _stamp(text: str) -> int | None:
+    """Read a date or time stamp of ISO 8601 as nanoseconds, None if it is none."""
+    found = _STAMP.fullmatch(text)
+    if not found:
+        return None
+    year, month, day = (int(part) for part in found.group(1, 2, 3))
+    hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
+    if not (1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+        return None
+    if hour > 23 or minute > 59 or second > 59:
+        return None
+    nanos = int((found.group(7) or "").ljust(9, "0"))
+    total = days_of(year, month, day) * 86_400 + hour * 3600 + minute * 60 + second
+    if found.group(9):
+        shift = int(found.group(10)) * 3600 + int(found.group(11)) * 60
+        total -= shift if found.group(9) == "+" else -shift
+    return total * 10**9 + nanos
+
+
+# The calendar, of any year -----------------------------------------------------------------------
+
+
+def _leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+def _month_days(year: int, month: int) -> int:
+    return (
+        29
+        if month == 2 and _leap(year)
+        else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
+    )
+
+
+def days_of(year: int, month: int, day: int) -> int:
+    """Days since 1970-01-01 in the calendar of today, extended to all years."""
+    before = year - 1
+    total = before * 365 + before // 4 - before // 100 + before // 400
+    return total + sum(_month_days(year, m) for m in range(1, month)) + day - 719_163
+
+
+def date_of(days: int) -> tuple[int, int, int]:
+    """Year, month and day of the days since 1970-01-01."""
+    year = 1970 + days * 400 // 146_097
+    while days_of(year, 1, 1) > days:
+        year -= 1
+    while days_of(year + 1, 1, 1) <= days:
+        year += 1
+    month = 1
+    while month < 12 and days_of(year, month + 1, 1) <= days:
+        month += 1
+    return year, month, days - days_of(year, month, 1) + 1
+
+
+# Writing -----------------------------------------------------------------------------------------
+
+
+def _text(kind: str, cell: Any) -> str:
+    if kind == "number":
+        return str(cell) if isinstance(cell, int) else repr(cell)
+    if kind == "boolean":
+        return "true" if cell else "false"
+    if kind == "date":
+        return _date_text(cell)
+    if kind == "stamp":
+        days, nanos = divmod(cell, DAY)
+        return _date_text(days) + (f" {_time_text(nanos)}" if nanos else "")
+    if kind == "time":
+        return _time_text(cell)
+    if kind == "duration":
+        micros, nanos = divmod(abs(cell), 1000)
+        sign = "-" if cell < 0 else ""
+        return f"{sign}{micros}" + (f".{nanos:03}".rstrip("0") if nanos else "")
+    return str(cell)
+
+
+def _date_text(days: int) -> str:
+    year, month, day = date_of(days)
+    sign = "-" if year < 0 else ""
+    return f"{sign}{abs(year):04}-{month:02}-{day:02}"
+
+
+def _time_text(nanos: int) -> str:
+    """As ISO 8601: no fraction, one of microseconds, or one of nanoseconds."""
+    seconds, part = divmod(nanos, 10**9)
+    fraction = "" if not part else f".{part:09}" if part % 1000 else f".{part // 1000:06}"
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
+# Counting ----------------------------------------------------------------------------------------
+
+
+def label_texts(label: Column, missing: Collection[str] = ()) -> list[str]:
+    """The label of every row; a hole is refused."""
+    found = texts(label, missing)
+    if None in found:
+        raise Refusal("labels are never missing")
+    return [text for text in found if text is not None]
+
+
+def count_values(
+    column: Column, labels: Sequence[str], missing: Collection[str] = ()
+) -> Counted | None:
+    """Count every distinct value; None if the column is to be left out."""
+    values = domain(column, missing)
+    return _counted(texts(column, missing), labels, values) if values else None
+
+
+def count_bins(
+    column: Column, labels: Sequence[str], edges: Sequence[float], missing: Collection[str] = ()
+) -> Counted:
+    """Count the cells of each bin: the number of inner edges that are not above the cell."""
+    found = places(column, missing)
+    assert found is not None
+    bins = [None if x is None else sum(edge <= x for edge in edges[1:-1]) for x in found]
+    return _counted(bins, labels, {b for b in bins if b is not None})
+
+
+def _counted(cells: Sequence[Any], labels: Sequence[str], values: Collection[Any]) -> Counted:
+    counts: dict[Any, Tally] = {value: dict.fromkeys(labels, 0) for value in values}
+    holes = dict.fromkeys(labels, 0)
+    for cell, label in zip(cells, labels, strict=True):
+        row = holes if cell is None else counts[cell]
+        row[label] += 1
+    return Counted(counts, holes)
+
+
+# Bins --------------------------------------------------------------------------------------------
+
+
+def _place(kind: str, cell: Any) -> float:
+    if kind == "duration":
+        return _double(Fraction(cell, 1000))
+    if kind == "stamp":
+        return _double(Fraction(cell // 1000))
+    if kind == "date":
+        return _double(Fraction(cell * DAY // 1000))
+    return _double(cell) if isinstance(cell, int) else float(cell)
+
+
+def true_edges(
+    column: Column, bins: int, binning: str, missing: Collection[str] = ()
+) -> list[Fraction]:
+    """The edges without any rounding; none if the finite cells show fewer than two numbers."""
+    known = [x for x in places(column, missing) or () if x is not None and math.isfinite(x)]
+    ordered = [Fraction(x) for x in sorted(known)]
+    if not ordered or ordered[0] == ordered[-1]:
+        return []
+    if binning == "uniform":
+        width = (ordered[-1] - ordered[0]) / bins
+        return [ordered[0] + i * width for i in range(bins + 1)]
+    return sorted({_quantile(ordered, Fraction(i, bins)) for i in range(bins + 1)})
+
+
+def _quantile(ordered: Sequence[Fraction], share: Fraction) -> Fraction:
+    """Between the two rows that stand next to the share, in proportion."""
+    place = share * (len(ordered) - 1)
+    before = math.floor(place)
+    after = min(before + 1, len(ordered) - 1)
+    return ordered[before] + (place - before) * (ordered[after] - ordered[before])
+
+
+def edges_fit(found: Sequence[float], exact: Sequence[Fraction]) -> bool:
+    """Whether rounded edges are the exact ones, up to a few units in the last place."""
+    if not exact:
+        return tuple(found) == (-math.inf, math.inf)
+    if not all(map(math.isfinite, found)):
+        return False
+    scale = max(abs(exact[0]), abs(exact[-1]), exact[-1] - exact[0])
+    slack = 8 * Fraction(math.ulp(float(min(scale, Fraction(1.7e308)))))
+    near = [[abs(Fraction(a) - b) <= slack for b in exact] for a in found]
+    return all(map(any, near)) and all(map(any, zip(*near, strict=True)))
