@@ -22,20 +22,21 @@ B = 2**53
 LABELS = list("aaabb")
 LARGE = [B, B + 1, B + 1, B, None]
 
-Way = Callable[[dict[str, list[Any]]], Any]
+Columns = dict[str, Any]
+Way = Callable[[Columns], Any]
 
 
-def _duckdb(columns: dict[str, list[Any]]) -> Any:
+def _duckdb(columns: Columns) -> Any:
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     return duckdb.from_arrow(pa.table(columns))
 
 
-def _dask(columns: dict[str, list[Any]]) -> Any:
+def _dask(columns: Columns) -> Any:
     dataframe = pytest.importorskip("dask.dataframe", reason="Dask is not installed")
     return dataframe.from_pandas(_pandas(columns), npartitions=2)
 
 
-def _pandas(columns: dict[str, list[Any]]) -> pd.DataFrame:
+def _pandas(columns: Columns) -> pd.DataFrame:
     return pa.table(columns).to_pandas(types_mapper=pd.ArrowDtype)
 
 
@@ -50,7 +51,7 @@ WAYS: dict[str, Way] = {
 }
 
 
-@pytest.fixture(params=WAYS.values(), ids=WAYS.keys())
+@pytest.fixture(params=[*WAYS.values()], ids=[*WAYS])
 def way(request: pytest.FixtureRequest) -> Way:
     made: Way = request.param
     return made
@@ -133,14 +134,15 @@ def test_b_nan_in_parquet_through_duckdb(tmp_path: Path, bins: int | None) -> No
     pl.DataFrame({"x": [1.0, 2.0, math.nan, 9.0, math.nan], "y": LABELS}).write_parquet(path)
     expected = CountIndex.from_table(pl.read_parquet(path), "y", bins=bins)
     assert possible(expected, (9,)) == ["a", "b"]
-    for table, options in (
-        (path, {"memory_limit": "200MB"}),
-        (path.parent, {}),
-        (str(path.parent / "*.parquet"), {}),
-        (duckdb.read_parquet(str(path)), {}),
-        (ibis.duckdb.connect().read_parquet(path), {}),
+    limited = CountIndex.from_table(path, "y", bins=bins, memory_limit="200MB")
+    assert limited == expected
+    for table in (
+        path.parent,
+        str(path.parent / "*.parquet"),
+        duckdb.read_parquet(str(path)),
+        ibis.duckdb.connect().read_parquet(path),
     ):
-        assert CountIndex.from_table(table, "y", bins=bins, **options) == expected
+        assert CountIndex.from_table(table, "y", bins=bins) == expected
 
 
 def test_c_lines_that_begin_with_a_hash(tmp_path: Path) -> None:
@@ -192,10 +194,10 @@ def test_g_quantiles_of_narrow_integers() -> None:
     """G: the middle of narrow integers is found without overflow, in memory and lazily."""
     cells = [1, -128, -128, 127, -128, 127, -128, 0]
     table = pl.DataFrame({"x": pl.Series(cells, dtype=pl.Int8), "y": list("abababab")})
-    options = {"bins": 2, "binning": "quantile"}
-    index = CountIndex.from_table(table, "y", **options)  # type: ignore[arg-type]
+    options: dict[str, Any] = {"bins": 2, "binning": "quantile"}
+    index = CountIndex.from_table(table, "y", **options)
     assert index.schema.features[0].edges == (-128.0, -64.0, 127.0)
-    assert CountIndex.from_table(table.lazy(), "y", **options) == index  # type: ignore[arg-type]
+    assert CountIndex.from_table(table.lazy(), "y", **options) == index
 
 
 END = pl.Series([2**31 - 1, -(2**31), 0, None, 5], dtype=pl.Int32).cast(pl.Date)
@@ -261,7 +263,7 @@ def test_k_a_column_wider_than_every_double(tmp_path: Path) -> None:
     """K: bins of numbers whose span is no double have finite edges, and survive saving."""
     table = {"x": [1.7e308, -1.7e308, 0.0, 1e308], "y": list("aabb")}
     for binning in ("uniform", "quantile"):
-        index = CountIndex.from_table(table, "y", bins=4, binning=binning)  # type: ignore[arg-type]
+        index = CountIndex.from_table(table, "y", bins=4, binning=binning)
         assert all(map(math.isfinite, index.schema.features[0].edges))
         index.save(tmp_path / "wide.index")
         assert CountIndex.load(tmp_path / "wide.index") == index

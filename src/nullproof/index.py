@@ -169,7 +169,7 @@ class CountIndex:
                 )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
         table = open_rows(rows, features, missing=missing)
-        label_column = open_table({"label": labels}).column("label")
+        label_column = open_table({"label": labels}, missing=missing).column("label")
         if like is not None:
             return cls(*count_like(like.schema, table, label_column))
         options = Options(None, "uniform", dict(domains or {}))

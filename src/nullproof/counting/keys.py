@@ -27,7 +27,6 @@ from nullproof.values import Exact, as_number, at_microseconds, exact
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 # What neither 64 bits nor doubles hold is fetched as text.
 _HUGE = (nw.UInt64, nw.Int128, nw.UInt128, nw.Decimal)
-_REAL = (nw.Float32, nw.Float64)
 _TEXT = (nw.String, nw.Categorical, nw.Enum)
 
 
@@ -72,7 +71,7 @@ class LazyColumn:
             known = ~self.number.is_nan()
         else:
             known = ~nw.col(self.name).is_null()
-            if self.dtype in _REAL:
+            if self.is_real:
                 known = known & self._not_nan
         for number in self._numbers_missing:
             known = known & (self.number != number)
@@ -109,7 +108,7 @@ class LazyColumn:
     @property
     def is_real(self) -> bool:
         """Whether the column is of doubles or singles, which NaN and infinities are among."""
-        return self.dtype in _REAL
+        return self.dtype is not None and bool(self.dtype.is_float())
 
     @property
     def compares_stamps(self) -> bool:
@@ -118,12 +117,12 @@ class LazyColumn:
 
     @property
     def _nan_for_null(self) -> bool:
-        return self.dtype in _REAL and self.engine.startswith("pyspark")
+        return self.is_real and self.engine.startswith("pyspark")
 
     @property
     def only_nulls(self) -> bool:
         """Whether every cell that is not null is a finite value."""
-        return self.dtype not in _REAL and not self._numbers_missing
+        return not self.is_real and not self._numbers_missing
 
     @property
     def finite(self) -> nw.Expr:
@@ -136,7 +135,11 @@ class LazyColumn:
             return []
         found = map(as_number, self.spellings)
         numbers = [number for number in found if number is not None]
-        return [float(np.float32(n)) for n in numbers] if self.dtype == nw.Float32 else numbers
+        if self.dtype == nw.Float32 or str(self.dtype) == "Float16":
+            # In memory, too, a spelling is rounded as the column's cells were.
+            rounded = np.float32 if self.dtype == nw.Float32 else np.float16
+            return [float(rounded(n)) for n in numbers]
+        return numbers
 
 
 @dataclass(frozen=True)
@@ -170,7 +173,7 @@ def lazy_column(
 
 
 def _kind(name: str, dtype: Any, engine: str) -> Kind:
-    if dtype in (*_WHOLE, *_HUGE, *_REAL):
+    if dtype in (*_WHOLE, *_HUGE) or dtype.is_float():
         return "number"
     if dtype == nw.Date or dtype == nw.Datetime:
         return "date"
@@ -189,11 +192,13 @@ def value_key(column: LazyColumn) -> Key:
     cell = nw.col(column.name)
     if column.kind == "boolean":
         return Key(column, _or_hole(column, _one_if(cell)), nw.Int64, with_holes=True)
-    if column.kind == "date" or column.dtype == nw.Time:
+    if column.kind == "date":
+        return Key(column, cell if column.compares_stamps else column.number, column.dtype)
+    if column.dtype == nw.Time:
         return Key(column, cell, column.dtype)
     if column.dtype in _WHOLE:
         return Key(column, cell.cast(nw.Int64), nw.Int64)
-    if column.dtype in _REAL:
+    if column.is_real:
         # Dask cannot group by two zeros; one that is negative becomes the other.
         return Key(column, column.number + 0.0, nw.Float64)
     if column.dtype in _HUGE:
@@ -204,7 +209,11 @@ def value_key(column: LazyColumn) -> Key:
 
 def in_python_years(edges: Sequence[float]) -> bool:
     """Whether an engine can be given the edges of dates to compare with."""
-    return all(isinstance(at_microseconds(math.ceil(edge)), dt.datetime) for edge in edges[1:-1])
+    # A second later, since time stamps of whole seconds are compared with the next one.
+    return all(
+        isinstance(at_microseconds(math.ceil(edge) + 1_000_000), dt.datetime)
+        for edge in edges[1:-1]
+    )
 
 
 def bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:
@@ -226,10 +235,11 @@ def _or_hole(column: LazyColumn, code: nw.Expr) -> nw.Expr:
 
 
 def _literal(column: LazyColumn, edge: float) -> Any:
-    """An edge in the type of the column; dates have whole microseconds, so the next one will do."""
+    """An edge in the type of the column: of time stamps, the next one that the type has."""
     if column.kind == "number":
         return edge
-    when = at_microseconds(math.ceil(edge))
+    unit = {"ms": 1_000, "s": 1_000_000}.get(getattr(column.dtype, "time_unit", ""), 1)
+    when = at_microseconds(-(-math.ceil(edge) // unit) * unit)
     if column.dtype == nw.Date and not column.compares_stamps:
         day = when.date()
         return nw.lit(day if dt.datetime.combine(day, dt.time()) == when else day + dt.timedelta(1))

@@ -17,7 +17,14 @@ from nullproof.errors import NullproofError
 from nullproof.reading.bins import MISSING, present
 from nullproof.reading.columns import Column, distinct, number_array, without_cells
 from nullproof.reading.files import TEXT_MISSING, read_file
-from nullproof.reading.series import declared_categories, factorized, number_series, ticks, ticks_of
+from nullproof.reading.series import (
+    declared_categories,
+    factorized,
+    is_date64,
+    number_series,
+    ticks,
+    ticks_of,
+)
 from nullproof.schema import Kind
 from nullproof.values import (
     Exact,
@@ -136,7 +143,7 @@ def read_series(
         return Column(name, "boolean", codes=known, values=("false", "true"))
     if dtype.is_numeric():
         return _number_column(name, number_series(series), missing)
-    if dtype == nw.Date or dtype == nw.Datetime or dtype == nw.Duration:
+    if dtype in (nw.Date, nw.Datetime, nw.Duration) or is_date64(series):
         kind: Kind = "number" if dtype == nw.Duration else "date"
         return Column(name, kind, numbers=ticks(series))
     if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
@@ -289,6 +296,8 @@ def _text_column(
         parsed = _parsed(left, values)
         if parsed is not None:
             kind, numbers_ = parsed
+            if kind == "number":
+                return _number_column(name, numbers_[codes], missing)
             return Column(name, kind, numbers=numbers_[codes])
         if left and {value.strip().lower() for value in left} <= {"true", "false"}:
             lowered = [value.strip().lower() for value in values]

@@ -73,6 +73,13 @@ def ticks_of(array: NDArray[Any]) -> NDArray[Any]:
     return _in_microseconds(array.astype(np.int64), np.isnat(array), unit, count)
 
 
+def is_date64(series: nw.Series[Any]) -> bool:
+    """Whether a column is of Arrow's days in milliseconds, for which narwhals has no type."""
+    native: Any = series.to_native()
+    kind = getattr(native.dtype, "pyarrow_dtype", "") if hasattr(native, "dtype") else native.type
+    return series.dtype == nw.Unknown and str(kind) in ("date64", "date64[ms]")
+
+
 def _whole_ticks(
     series: nw.Series[Any],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], str] | None:
@@ -107,6 +114,8 @@ def _pandas_ticks(native: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_], st
 def _arrow_ticks(array: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_], str]:
     import pyarrow as pa
 
+    if pa.types.is_date64(array.type):
+        array = array.cast(pa.timestamp("ms"))
     narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
     whole = array.cast(pa.int32() if narrow else pa.int64()).fill_null(0)
     unit = "D" if pa.types.is_date32(array.type) else array.type.unit
