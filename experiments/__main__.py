@@ -1,6 +1,7 @@
 """``python -m experiments NAME``: run one experiment and write what it measured to results/NAME.md.
 
-``paper`` writes figures and tables to a folder of their own instead.
+``paper`` writes figures and tables to a folder of their own instead. ``answers`` measures nothing: it
+records what every question answers, and compares that with an earlier record.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ NAMES = (
     "radius",
     "report",
 )
-FOLDER_NAMES = ("paper",)
+OWN_ARGUMENTS = ("paper", "answers")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m experiments", description=__doc__)
     names = parser.add_subparsers(dest="name", required=True)
-    for name in (*NAMES, *FOLDER_NAMES):
+    for name in (*NAMES, *OWN_ARGUMENTS):
         one = names.add_parser(name)
         one.add_argument("--quick", action="store_true", help="fewer rows, for a first look")
-        if name in FOLDER_NAMES:
+        if name in OWN_ARGUMENTS:
             importlib.import_module(f"experiments.{name}").add_arguments(one)
     arguments = parser.parse_args()
     warnings.simplefilter("ignore", NullproofWarning)
     experiment = importlib.import_module(f"experiments.{arguments.name}")
-    if arguments.name in FOLDER_NAMES:
+    if arguments.name in OWN_ARGUMENTS:
         try:
             print(experiment.run(arguments))
         except NullproofError as problem:

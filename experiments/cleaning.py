@@ -23,7 +23,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from experiments.cleaning_bound import least_cells
-from experiments.joint import IGNORED, LABELS
+from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.simulation import Curve, Strategy, simulate_cleaning
 from nullproof.errors import NullproofError

@@ -24,6 +24,7 @@ import polars as pl
 from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
+from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.blanking.joint.effort import Effort
@@ -40,30 +41,6 @@ SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
 # Would more time help? Asked for 16 points and the first seed.
 LONGER = 60.0
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))
-LABELS = {
-    "adult": "income",
-    "bodyPerformance": "class",
-    "breast_cancer": "Class",
-    "breast_cancer_wisconsin": "class",
-    "company_bankruptcy_5807": "Bankrupt?",
-    "diabetic_data": "readmitted",
-    "employee": "LeaveOrNot",
-    "fetal_health": "fetal_health",
-    "fitness_class": "attended",
-    "heart": "HeartDisease",
-    "heart_2020_cleaned": "HeartDisease",
-    "house_votes_84": "Class",
-    "hypothyroid": "Class",
-    "kddcup99_10pct": "label",
-    "mushrooms": "class",
-    "penguins": "species",
-    "pima_diabetes": "outcome",
-    "polish_bankruptcy_1year": "class",
-    "star_classification_10k": "class",
-    "titanic": "Survived",
-    "winequalityN": "type",
-}
-IGNORED = {"titanic": ["PassengerId", "Name", "Ticket"], "diabetic_data": ["encounter_id"]}
 
 
 def run(*, quick: bool) -> list[str]:

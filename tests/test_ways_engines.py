@@ -10,7 +10,6 @@ import pytest
 from engines import postgres_server, spark_session
 from support import nasty_tables, refusals
 from support.checking import (
-    ALL_OPTIONS,
     MORE,
     SEED,
     Options,
@@ -56,8 +55,8 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
 def test_all_cells_of_all_types(way: Way, tmp_path: Path) -> None:
     """Each type with all of its nasty cells, with and without holes, has the true counts."""
     found: list[str] = []
-    for number, options in enumerate(ALL_OPTIONS):
-        table = nasty_tables.whole_table(random.Random(SEED), holes=number % 2 == 0)
+    for options in (Options(), Options(bins=3, missing=("?", "-9"))):
+        table = nasty_tables.whole_table(random.Random(SEED), holes=options.bins is None)
         found += problems(way, carried(way, table, options), options, tmp_path)
     none_of(found)
 
@@ -65,8 +64,7 @@ def test_all_cells_of_all_types(way: Way, tmp_path: Path) -> None:
 def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""
     table = nasty_tables.empty_table(random.Random(SEED))
-    for options in ALL_OPTIONS[:2]:
-        none_of(problems(way, carried(way, table, options), options, tmp_path))
+    none_of(problems(way, carried(way, table, Options()), Options(), tmp_path))
 
 
 def test_random_tables(way: Way, tmp_path: Path) -> None:

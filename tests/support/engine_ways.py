@@ -83,9 +83,7 @@ def spark_way(session: Any) -> Way:
         r"\w+\[ns": "Spark's time ends at microseconds",
         r"time\[": "Spark reads no times of day of Parquet files",
     }
-    return Way(
-        "Spark", put, storing.arrow_array, lacks=lacks, n_tables=_N_TABLES, patience=_PATIENCE
-    )
+    return Way("Spark", put, storing.arrow_array, lacks=lacks, n_tables=2, patience=2)
 
 
 # Postgres ----------------------------------------------------------------------------------------

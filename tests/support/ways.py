@@ -61,7 +61,7 @@ class Way:
     may_refuse: Lacks = field(default_factory=dict)
     points: bool = True
     retypes: bool = True
-    n_tables: int = 200
+    n_tables: int = 150
     patience: int = 40
 
     def why_not(self, column: Column) -> str | None:
