@@ -33,7 +33,7 @@ Kind = Literal[
 DAY = 86_400 * 10**9
 TEXT_MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL"))
 MOST_DIGITS = 4_300
-_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|inf)")
+_NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF])")
 _STAMP = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
     r"(?:[ T]([0-9]{2}):([0-9]{2})(?::([0-9]{2})(?:\.([0-9]{1,9}))?)?"
@@ -199,9 +199,7 @@ def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str,
     """What all known texts are: numbers, else dates, else true and false, else text."""
     cells = [None if text is None or text.strip() in missing else text for text in written]
     known = [text for text in cells if text is not None]
-    if known and all(_NUMBER.fullmatch(text.strip(" ")) for text in known):
-        if any(_n_digits(text) > MOST_DIGITS for text in known):
-            raise Refusal("an integer has too many digits")
+    if known and all(map(_is_number, known)):
         return "number", [None if c is None else _parsed(c.strip(" ")) for c in cells]
     stamps = [None if c is None else _stamp(c) for c in cells]
     if known and all(s is not None or c is None for s, c in zip(stamps, cells, strict=True)):
@@ -211,13 +209,15 @@ def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str,
     return "text", cells
 
 
-def _parsed(text: str) -> Fraction | float:
-    return float(text) if text.lstrip("+-") == "inf" else Fraction(text)
+def _is_number(text: str) -> bool:
+    written = text.strip(" ")
+    too_long = written.lstrip("+-").isdigit() and len(written) > MOST_DIGITS
+    return _NUMBER.fullmatch(written) is not None and not too_long
 
 
-def _n_digits(text: str) -> int:
-    mantissa, _, power = text.strip().lower().lstrip("+-").partition("e")
-    return len(mantissa.partition(".")[0].lstrip("0")) + int(power or "0")
+def _parsed(text: str) -> int | float:
+    """Digits alone are an integer, other texts of numbers are doubles."""
+    return int(text) if text.lstrip("+-").isdigit() else float(text)
 
 
 def _stamp(text: str) -> int | None:

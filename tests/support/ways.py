@@ -288,10 +288,15 @@ _NOT_IN_POLARS = {
     r"decimal\(76": "polars' decimals end at 38 digits",
     r"timestamp\[\w+,\+": "polars has no zones without a name",
 }
+_LAZILY = {r"duration": "lazy tables of any engine have no durations"}
+_UNKNOWN_TO_NARWHALS = {
+    r"timestamp\[ns,|time\[ns": "narwhals has no name for these types of DuckDB",
+}
 _IN_ARROW = storing.arrow_array
 
-_typed = partial(Way, lacks=_NOT_IN_PARQUET, n_tables=20)
+_typed = partial(Way, lacks=_NOT_IN_PARQUET, may_refuse=_UNKNOWN_TO_NARWHALS, n_tables=20)
 _objects = partial(Way, retypes=False)
+_lazy = partial(Way, may_refuse=_LAZILY)
 
 TYPED_WAYS = (
     RowsWay("rows", _rows, storing.python_cells, points=False, retypes=False),
@@ -301,8 +306,8 @@ TYPED_WAYS = (
     Way("pandas nullable", partial(_pandas, storing.pandas_nullable), storing.pandas_nullable),
     Way("pandas Arrow", partial(_pandas, storing.pandas_arrow), storing.pandas_arrow),
     Way("polars", lambda table, _: polars_frame(table), storing.polars_series),
-    Way("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
-    Way("polars scan", _scan, storing.polars_series, n_tables=100),
+    _lazy("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
+    _lazy("polars scan", _scan, storing.polars_series, n_tables=100),
     Way("pyarrow", lambda table, _: arrow_table(table), _IN_ARROW),
     Way("Parquet", parquet_file, _IN_ARROW, may_refuse=_NOT_IN_POLARS),
     _typed("Parquet by DuckDB", parquet_file, _IN_ARROW, options=_LIMIT),
@@ -313,7 +318,7 @@ TYPED_WAYS = (
         _relation,
         _duckdb_store,
         lacks=_NOT_IN_DUCKDB,
-        may_refuse=INTERVALS,
+        may_refuse={**INTERVALS, **_UNKNOWN_TO_NARWHALS},
         n_tables=40,
     ),
     _typed("DuckDB read_parquet", _read_relation, _IN_ARROW),
@@ -322,7 +327,12 @@ TYPED_WAYS = (
         lambda table, _: ibis.memtable(arrow_table(table)),
         _IN_ARROW,
         lacks=_NOT_IN_DUCKDB,
-        may_refuse={**INTERVALS, **_NOT_IN_POLARS},
+        may_refuse={
+            **INTERVALS,
+            **_NOT_IN_POLARS,
+            **_UNKNOWN_TO_NARWHALS,
+            r"timestamp\[s": "ibis makes nanoseconds of them, which end in 1677 and 2262",
+        },
         n_tables=20,
     ),
 )

@@ -36,6 +36,7 @@ from nullproof.counting.keys import (
     bin_key,
     collected,
     column_of,
+    explained,
     in_python_years,
     lazy_column,
     value_key,
@@ -106,9 +107,10 @@ def count_lazy(
     table.header.column(table.label)
     if any(dtype.is_float() for dtype in table.schema.values()):
         refuse_engine_that_miscounts(table.frame)
-    if like is not None:
-        return _count_like(like, table)
-    return _count(table, feature_names(table.header, table.label, ignore, options), options)
+    with explained(table.frame):
+        if like is not None:
+            return _count_like(like, table)
+        return _count(table, feature_names(table.header, table.label, ignore, options), options)
 
 
 def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
@@ -322,7 +324,9 @@ def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
 
 
 def _no_groups(key: Key, like: Groups) -> Groups:
-    values = nw.new_series("value", [], key.type, backend="polars")
+    # polars has no time stamps of whole seconds.
+    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
+    values = nw.new_series("value", [], kind, backend="polars")
     return Groups(values, like.labels[:0], np.zeros(0, dtype=np.int64))
 
 

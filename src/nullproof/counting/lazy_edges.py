@@ -33,8 +33,14 @@ def _least_and_greatest(
         return {}
     wanted = []
     for j, (column, which) in enumerate(cells):
-        # An engine passes over nulls itself, and may know the extremes of a bare column.
-        number = nw.col(column.name) if which is None else nw.when(which).then(column.number)
+        if which is not None:
+            number = nw.when(which).then(column.number)
+        elif column.dtype in (nw.Int128, nw.UInt128):
+            # Not every engine hands such integers over as they are.
+            number = column.number
+        else:
+            # An engine passes over nulls itself, and may know the extremes of a bare column.
+            number = nw.col(column.name)
         if column.compares_stamps:
             number = number.cast(nw.Datetime("us"))
         wanted += [number.min().alias(f"low{j}"), number.max().alias(f"high{j}")]
