@@ -294,7 +294,12 @@ _UNKNOWN_TO_NARWHALS = {
 }
 _IN_ARROW = storing.arrow_array
 
-_typed = partial(Way, lacks=_NOT_IN_PARQUET, may_refuse=_UNKNOWN_TO_NARWHALS, n_tables=20)
+_typed = partial(
+    Way,
+    lacks=_NOT_IN_PARQUET,
+    may_refuse={**_UNKNOWN_TO_NARWHALS, **_NOT_IN_POLARS},
+    n_tables=20,
+)
 _objects = partial(Way, retypes=False)
 _lazy = partial(Way, may_refuse=_LAZILY)
 

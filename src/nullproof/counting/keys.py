@@ -259,7 +259,9 @@ def explained(frame: nw.LazyFrame[Any]) -> Iterator[None]:
         yield
     except BaseException as problem:
         origin = type(problem).__module__.partition(".")[0]
-        if origin in ("builtins", "nullproof", "_pytest"):
+        ours = origin in ("builtins", "nullproof", "_pytest")
+        # Libraries say so of dates that Python does not have.
+        if ours and not isinstance(problem, OverflowError):
             raise
         engine = frame.implementation.name.lower()
         said = " ".join(str(problem).split())[:200]
