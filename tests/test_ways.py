@@ -49,7 +49,9 @@ def drawn_table(way: Way, rng: random.Random) -> Table:
 def test_all_cells_of_all_types(way: Way, options: Options, tmp_path: Path) -> None:
     """Each type with all of its nasty cells, with and without holes, has the true counts."""
     found: list[str] = []
-    for holes in (True, False):
+    # Where a count is dear, holes come with every other options.
+    both = (True, False) if way.n_tables > 50 else (ALL_OPTIONS.index(options) % 2 == 0,)
+    for holes in both:
         table = nasty_tables.whole_table(random.Random(SEED), holes)
         found += problems(way, carried(way, table, options), options, tmp_path)
     none_of(found)
@@ -59,7 +61,7 @@ def test_all_cells_of_all_types(way: Way, options: Options, tmp_path: Path) -> N
 def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""
     table = nasty_tables.empty_table(random.Random(SEED))
-    for options in ALL_OPTIONS:
+    for options in ALL_OPTIONS[:2]:
         none_of(problems(way, carried(way, table, options), options, tmp_path))
 
 

@@ -61,7 +61,7 @@ class Way:
     may_refuse: Lacks = field(default_factory=dict)
     points: bool = True
     retypes: bool = True
-    n_tables: int = 150
+    n_tables: int = 100
     patience: int = 40
 
     def why_not(self, column: Column) -> str | None:
@@ -312,7 +312,7 @@ TYPED_WAYS = (
     Way("pandas Arrow", partial(_pandas, storing.pandas_arrow), storing.pandas_arrow),
     Way("polars", lambda table, _: polars_frame(table), storing.polars_series),
     _lazy("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
-    _lazy("polars scan", _scan, storing.polars_series, n_tables=100),
+    _lazy("polars scan", _scan, storing.polars_series, n_tables=60),
     Way("pyarrow", lambda table, _: arrow_table(table), _IN_ARROW),
     Way("Parquet", parquet_file, _IN_ARROW, may_refuse=_NOT_IN_POLARS),
     _typed("Parquet by DuckDB", parquet_file, _IN_ARROW, options=_LIMIT),
@@ -341,7 +341,7 @@ TYPED_WAYS = (
         n_tables=20,
     ),
 )
-_duckdb_text = partial(Way, n_tables=30)
+_duckdb_text = partial(Way, n_tables=20)
 TEXT_WAYS = (
     Way("CSV", _csv_file, _text_only),
     _duckdb_text("CSV by DuckDB", _csv_file, _text_only, options=_LIMIT),
