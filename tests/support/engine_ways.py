@@ -30,26 +30,26 @@ def _columns(table: Table) -> tuple[Column, ...]:
 
 def dask_ways() -> list[Way]:
     """Frames of pandas in partitions, some of them empty, and Parquet files."""
+    lazily = {r"duration": "lazy tables of any engine have no durations"}
     objects = {
+        **lazily,
         r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
     }
     unknown = {
         r"decimal\(76|date64": "narwhals has no type for it",
-        r"duration": "lazy tables of any engine have no durations",
         r"(date|timestamp)": "pandas makes dates of Python on the way, which end in 9999",
         r"timestamp\[\w+,\+": "polars, where the groups go, has no zones without a name",
     }
-    in_arrow = {r"string_view": "pyarrow cannot take rows of it, which grouping needs"}
-    in_parquet = {
-        r"duration": "Parquet has no durations: other readers see whole numbers",
-        **in_arrow,
+    in_arrow = {
+        **lazily,
+        r"string_view": "pyarrow cannot take rows of it, which grouping needs",
     }
     way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES, patience=_PATIENCE)
     numpy, arrow = storing.pandas_numpy, storing.pandas_arrow
     return [
         way("Dask NumPy", partial(_dask_parts, numpy), numpy, lacks=objects),
         way("Dask Arrow", partial(_dask_parts, arrow), arrow, lacks=in_arrow),
-        way("Dask read_parquet", _dask_files, storing.arrow_array, lacks=in_parquet),
+        way("Dask read_parquet", _dask_files, storing.arrow_array, lacks=in_arrow),
     ]
 
 
