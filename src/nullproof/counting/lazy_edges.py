@@ -33,6 +33,7 @@ def _least_and_greatest(
         return {}
     wanted = []
     for j, (column, which) in enumerate(cells):
+        number: nw.Expr
         if which is not None:
             number = nw.when(which).then(column.number)
         elif column.dtype in (nw.Int128, nw.UInt128):
