@@ -1,6 +1,6 @@
 """What an index counts: features with their closed domains, and labels.
 
-A code is the position of a value in its feature's domain; `nullproof.values` tells which text a value
+A code is the position of a value in its feature's domain; `values.py` tells which text a value
 has there.
 """
 

@@ -18,7 +18,8 @@ from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.index import CountIndex
 from nullproof.points import Points
-from nullproof.schema import Feature, text
+from nullproof.schema import Feature
+from nullproof.values import text
 from support import plain_counter as truth
 from support.plain_counter import Column, Counted, Table
 from support.ways import RowsWay, Way

@@ -17,7 +17,7 @@ from nullproof.reading.files import TEXT_MISSING, separator_of
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".zst")
-# Texts that are numbers by the rule of `nullproof.values.NUMBER`, and that 64 bits or doubles keep apart.
+# Texts that are numbers by the rule of `values.NUMBER`, and that 64 bits or doubles keep apart.
 _SPACE = r"[ \t\r\n]*"
 _INTEGER = rf"{_SPACE}[+-]?[0-9]{{1,18}}{_SPACE}"
 _DOUBLE = (
