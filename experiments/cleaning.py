@@ -26,12 +26,12 @@ from experiments.cleaning_bound import least_cells
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.simulation import Curve, Strategy, simulate_cleaning
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
+from nullproof.files import write_whole
 from nullproof.plots import plot_cleaning, svg
-from nullproof.points import Points
-from nullproof.training import TrainingTable
-from nullproof.writing import write_whole
+from nullproof.tables.points import Points
+from nullproof.tables.training import TrainingTable
 
 TITLE = "Cleaning: cells until points are settled"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))

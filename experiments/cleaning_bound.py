@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 from scipy.sparse import coo_matrix
 
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 
 Cells = dict[tuple[int, int, int], tuple[int, float]]
 _ALPHA = 1.0

@@ -12,8 +12,8 @@ import numpy as np
 from sklearn.naive_bayes import CategoricalNB
 
 from experiments.measuring import in_process, ratio, shown, times
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
-from nullproof.index import CountIndex
 
 TITLE = "Counting and certifying against CategoricalNB"
 ROWS, FEATURES, VALUES = 568_630, 30, 5

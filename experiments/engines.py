@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from experiments.measuring import in_process, shown, times
-from nullproof.index import CountIndex
-from nullproof.schema import Feature, Schema
+from nullproof.counts.index import CountIndex
+from nullproof.tables.schema import Feature, Schema
 
 TITLE = "Counting where the data is"
 COLUMNS = 10
@@ -22,7 +22,7 @@ PART = 1_000_000
 LIMIT = "1GB"
 
 OURS = """
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 start = time.perf_counter()
 CountIndex.from_table(sys.argv[1], "label", memory_limit=sys.argv[2])
 """

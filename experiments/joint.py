@@ -25,16 +25,16 @@ from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
+from nullproof.attacks.joint.effort import Effort
+from nullproof.attacks.joint.from_index import attack_jointly
+from nullproof.attacks.poisoning import single_attacks, union
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
-from nullproof.blanking.joint.effort import Effort
-from nullproof.blanking.joint.from_index import attack_jointly
-from nullproof.blanking.poisoning import single_attacks, union
-from nullproof.blanking.radii import radii
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 from nullproof.model import Model
-from nullproof.reading.files import read_file
+from nullproof.radii.cells import radii
+from nullproof.tables.formats import read_file
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
-from nullproof.index import CountIndex
-from nullproof.odds.drawing import draw
-from nullproof.odds.odds import label_odds
-from nullproof.odds.sampling import approximate_decision, sampled_odds
-from nullproof.reading.readers import open_table
+from nullproof.odds.labels import label_odds
+from nullproof.odds.random_tables import draw
+from nullproof.odds.samples import approximate_decision, sampled_odds
+from nullproof.tables.readers import open_table
 
 TITLE = "Odds: guaranteed bounds against sampled worlds"
 GAP, SHARE = 0.01, 0.2

@@ -10,8 +10,8 @@ from sklearn.naive_bayes import CategoricalNB
 from experiments.decision import FEATURES, ROWS, random_codes
 from experiments.measuring import ratio, shown, times
 from nullproof.baselines import CodedTable, greedy_search
-from nullproof.blanking.radii import radius
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
+from nullproof.radii.cells import radius
 
 TITLE = "The radius of 100,000 points"
 

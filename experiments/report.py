@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from nullproof import CountIndex, report
-from nullproof.reporting.words import per_cent
+from nullproof.words import per_cent
 
 TITLE = "The report of many points"
 SHAPES = ((10, 5, 2, 0.001), (30, 5, 5, 0.001), (60, 20, 12, 0.0005))

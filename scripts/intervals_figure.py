@@ -7,7 +7,7 @@ from pathlib import Path
 from nullproof import CountIndex, certify
 from nullproof.decision import Certificate
 from nullproof.pictures import WIDTH, intervals
-from nullproof.reporting.demo import load
+from nullproof.terminal.demo import load
 
 GAP, TOP, MARGIN = 60, 64, 16
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"

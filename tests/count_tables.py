@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.blanking.frontier import Frontier
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.points import Points
-from nullproof.schema import Feature, Schema
+from nullproof.radii.frontier import Frontier
+from nullproof.tables.points import Points
+from nullproof.tables.schema import Feature, Schema
 
 
 def index_from_counts(sizes: Sequence[int], known: Sequence[Any]) -> CountIndex:

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 from joint_oracle import Table
 
-from nullproof.blanking.joint.problem import CandidateCells, Counts
+from nullproof.attacks.joint.problem import CandidateCells, Counts
 
 
 def random_table(rng: np.random.Generator, n_points: int, *, dirty: bool) -> Table:

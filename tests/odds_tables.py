@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from nullproof import CountIndex
-from nullproof.odds.odds import Odds
+from nullproof.odds.labels import Odds
 
 
 def assert_bounds(odds: Odds, position: int, truth: Sequence[Fraction], gap: float) -> None:

@@ -17,11 +17,11 @@ import pytest
 from blanking import radius_case
 from strategies import Case, holes
 
-from nullproof.blanking.poisoning import poison
-from nullproof.blanking.radii import radius
+from nullproof.attacks.poisoning import poison
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
+from nullproof.radii.cells import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

@@ -17,10 +17,10 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
-from nullproof.blanking.radii import radius
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
+from nullproof.radii.cells import radius
 
 N_TABLES = 150
 

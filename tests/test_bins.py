@@ -12,14 +12,10 @@ import pytest
 from sklearn.preprocessing import KBinsDiscretizer
 
 from nullproof import CountIndex, NullproofWarning
-from nullproof.reading.bins import (
-    bin_codes,
-    bin_edges,
-    interval_texts,
-)
-from nullproof.schema import Feature
-from nullproof.values import at_microseconds
-from nullproof.values import moment as moment_of
+from nullproof.tables.bins import bin_codes, bin_edges, interval_texts
+from nullproof.tables.schema import Feature
+from nullproof.tables.values import at_microseconds
+from nullproof.tables.values import moment as moment_of
 
 
 def feature_of(cells: Any, **options: Any) -> Feature:

@@ -17,8 +17,8 @@ from cleaning_oracle import Grid, fewest_by_counts, index_of, options_of, small_
 from strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify
-from nullproof.cleaning import lowering
-from nullproof.cleaning.cases import Cases, cases
+from nullproof.cleaning import rivals as lowering
+from nullproof.cleaning.needs import Cases, cases
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

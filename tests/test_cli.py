@@ -14,9 +14,11 @@ import polars as pl
 import pytest
 from commands import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
-from nullproof import CountIndex, __version__, arguments, certify, cli
-from nullproof.reporting import demo, files
-from nullproof.reporting.terminal import SHOWN
+from nullproof import CountIndex, __version__, certify
+from nullproof import result_files as files
+from nullproof.cli import options as arguments
+from nullproof.cli import run as cli
+from nullproof.terminal import SHOWN, demo
 
 
 def expected_document(train: Path, points: Any) -> dict[str, Any]:

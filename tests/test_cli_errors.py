@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from commands import CERTIFY, TRAIN, Runner, one_line
 
-from nullproof import cli
-from nullproof.reporting import files
+from nullproof import result_files as files
+from nullproof.cli import run as cli
 
 FILES: dict[str, tuple[bytes, str]] = {
     "empty": (b"", "is empty; give a table with a header row"),
@@ -160,10 +160,10 @@ def test_what_should_not_happen(
         raise problem
 
     place = {
-        "start": "nullproof.cli.app",
-        "reading": "nullproof.index.open_table",
+        "start": "nullproof.cli.run.app",
+        "reading": "nullproof.counts.index.open_table",
         "deciding": "nullproof.decision.certify",
-        "showing": "nullproof.reporting.certificates.show",
+        "showing": "nullproof.terminal.certificates.show",
     }[where]
     monkeypatch.setattr(place, fail)
     done = run(*CERTIFY, "--check")

@@ -14,10 +14,10 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.reading.columns import Column, encode, fit_feature, widen_feature
-from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature
-from nullproof.values import in_order, is_missing, text
+from nullproof.tables.columns import Column, encode, fit_feature, widen_feature
+from nullproof.tables.readers import column_of_cells
+from nullproof.tables.schema import Feature
+from nullproof.tables.values import in_order, is_missing, text
 
 
 def feature_of(cells: Any, **options: Any) -> Feature:

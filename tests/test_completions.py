@@ -9,8 +9,8 @@ import random
 import pytest
 from count_tables import index_from_counts, random_index, two_labels
 
-from nullproof.blanking.radii import radii, radius
 from nullproof.errors import NullproofError
+from nullproof.radii.cells import radii, radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

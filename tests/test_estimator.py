@@ -12,12 +12,7 @@ from mixed_tables import COLUMNS, LABELS, LIBRARIES, object_array, pandas_frame,
 from sklearn.base import clone
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from nullproof import (
-    CertifiedNB,
-    CountIndex,
-    certify,
-    cleaning_plan,
-)
+from nullproof import CertifiedNB, CountIndex, certify, cleaning_plan
 from nullproof.estimator import certified_accuracy
 
 pd = pytest.importorskip("pandas")

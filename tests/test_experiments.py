@@ -25,7 +25,7 @@ from experiments.paper.summary import Results
 from experiments.paper.tasks import Task, carry_out
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
-from nullproof.reading.readers import open_table
+from nullproof.tables.readers import open_table
 
 SMALL = Known("small", ("small", "small_2024"), "y", (60, 4, 2), (("small_20", 20),))
 OTHER = Known("other", ("other",), "y", (30, 3, 3))

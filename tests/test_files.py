@@ -18,7 +18,7 @@ import pytest
 from backports import zstd
 
 from nullproof import CountIndex, NullproofError
-from nullproof.reading.files import read_file
+from nullproof.tables.formats import read_file
 
 FRAME = pl.DataFrame(
     {

@@ -10,10 +10,10 @@ from fractions import Fraction
 import pytest
 from count_tables import frontier_by_steps, random_codes, random_index, walk
 
-from nullproof.blanking.frontier import Frontier
-from nullproof.blanking.radii import radii, radius
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 from nullproof.model import Model
+from nullproof.radii.cells import radii, radius
+from nullproof.radii.frontier import Frontier
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

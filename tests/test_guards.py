@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError
-from nullproof.counting import guards
-from nullproof.counting.keys import LazyColumn
+from nullproof.counts.engines import guards
+from nullproof.counts.engines.keys import LazyColumn
 
 FLOATS = pl.DataFrame({"x": [1.0, 2.0, None], "y": ["a", "b", "a"]})
 

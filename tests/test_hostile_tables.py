@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError, certify
-from nullproof.schema import Feature
+from nullproof.tables.schema import Feature
 
 B = 2**53
 LABELS = list("aaabb")

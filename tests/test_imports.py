@@ -36,7 +36,7 @@ def loaded_after(code: str) -> set[str]:
 
 HELP = """
 import contextlib, sys
-from nullproof.cli import main
+from nullproof.cli.run import main
 sys.argv = ["nullproof", *{arguments}]
 with contextlib.suppress(SystemExit):
     main()

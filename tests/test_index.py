@@ -13,8 +13,8 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
-from nullproof.counting import eager
-from nullproof.counting.eager import SparseCounts
+from nullproof.counts import sparse as eager
+from nullproof.counts.sparse import SparseCounts
 
 many_values = pytest.mark.filterwarnings(
     "ignore:column .* has .* values:nullproof.NullproofWarning"

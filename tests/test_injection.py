@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof.errors import NullproofError
-from nullproof.injection import draw_cells, draw_features, inject_missing, uniforms
+from nullproof.tables.injection import draw_cells, draw_features, inject_missing, uniforms
 
 N_ROWS = 200
 CELLS: dict[str, list[Any]] = {

@@ -20,21 +20,15 @@ from joint_tables import larger_table, random_table, table_counts
 from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
-from nullproof.blanking.joint.bound import Tree
-from nullproof.blanking.joint.effort import Effort
-from nullproof.blanking.joint.modes import lower_hull
-from nullproof.blanking.joint.polish import Polish
-from nullproof.blanking.joint.problem import build_problem
-from nullproof.blanking.joint.relaxation import certified_value
-from nullproof.blanking.joint.single import (
-    ANYONE,
-    Steps,
-    first_near,
-    single_optima,
-    union_attack,
-)
-from nullproof.blanking.joint.solving import UnbreakableError, solve
-from nullproof.blanking.joint.state import State
+from nullproof.attacks.joint.bound import Tree
+from nullproof.attacks.joint.effort import Effort
+from nullproof.attacks.joint.modes import lower_hull
+from nullproof.attacks.joint.polish import Polish
+from nullproof.attacks.joint.problem import build_problem
+from nullproof.attacks.joint.proof import UnbreakableError, solve
+from nullproof.attacks.joint.relaxation import certified_value
+from nullproof.attacks.joint.single import ANYONE, Steps, first_near, single_optima, union_attack
+from nullproof.attacks.joint.state import State
 
 EXTREME = [Fraction(1e-309), Fraction(1, 10**400), Fraction(10**400)]
 

@@ -23,10 +23,10 @@ from engines import (
 )
 from odd_tables import odd_table
 
-from nullproof.blanking.locating import locate_cells
-from nullproof.counting.guards import PROBES
+from nullproof.attacks.locate import locate_cells
+from nullproof.counts.engines.guards import PROBES
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.index import CountIndex
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),

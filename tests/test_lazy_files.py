@@ -14,8 +14,8 @@ import polars as pl
 import pytest
 from odd_tables import odd_table
 
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

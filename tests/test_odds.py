@@ -26,10 +26,10 @@ from strategies import EXTREME_ALPHAS, EXTREME_WEIGHTS, Case, random_case
 import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
 from nullproof import CountIndex, NullproofWarning, certify
-from nullproof.odds.counting_worlds import count_worlds
 from nullproof.odds.filling import Cells, Open, count_of
-from nullproof.odds.odds import label_odds
-from nullproof.odds.sampling import sampled_odds
+from nullproof.odds.labels import label_odds
+from nullproof.odds.samples import sampled_odds
+from nullproof.odds.worlds import count_worlds
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

@@ -13,13 +13,13 @@ from odds_tables import assert_bounds, large_index
 from rich.console import Console
 
 import nullproof.odds.bounds as bounds_module
-import nullproof.odds.counting_worlds as counting_module
 import nullproof.odds.grid as grid_module
+import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
-from nullproof.odds.counting_worlds import count_worlds
 from nullproof.odds.filling import Filling, Open
-from nullproof.odds.odds import Odds, label_odds
-from nullproof.reporting import odds as report
+from nullproof.odds.labels import Odds, label_odds
+from nullproof.odds.worlds import count_worlds
+from nullproof.terminal import odds as report
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

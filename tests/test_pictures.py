@@ -12,7 +12,7 @@ from hostile import LABELS, LONG
 
 from nullproof import CountIndex, certify
 from nullproof.pictures import WIDTH, describe, intervals, support
-from nullproof.reporting.demo import load
+from nullproof.terminal.demo import load
 
 ZERO = -math.inf
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"

@@ -14,14 +14,12 @@ import pytest
 from hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
-from nullproof.blanking.radii import radii
 from nullproof.cleaning.simulation import Curve
 from nullproof.errors import MissingExtraError, NullproofError
 from nullproof.plots import (
     features_chart,
     histogram,
     interval_rows,
-    missing_cells,
     plot_cleaning,
     plot_intervals,
     plot_missing,
@@ -29,7 +27,8 @@ from nullproof.plots import (
     radius_chart,
     svg,
 )
-from nullproof.reporting.demo import load
+from nullproof.radii.cells import radii
+from nullproof.terminal.demo import load
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
@@ -110,7 +109,7 @@ def test_histogram(values: list[int]) -> None:
 def test_missing_cells_count_candidates() -> None:
     """A set of candidates is missing too, and is told apart from a cell without any."""
     rows = [("a", None), ({"a", "b"}, "x"), ("b", "y"), (None, "x"), ("c", "x")]
-    missing, candidates = missing_cells(CountIndex.from_rows(rows, list("ppqqq")))
+    missing, candidates = CountIndex.from_rows(rows, list("ppqqq")).missing_cells()
     assert missing.tolist() == [[1, 1], [1, 0]]
     assert candidates.tolist() == [[1, 0], [0, 0]]
 

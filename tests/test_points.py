@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.points import Points
+from nullproof.tables.points import Points
 
 INDEX = CountIndex.from_rows(
     [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]

@@ -11,11 +11,11 @@ import pytest
 from joint_oracle import Table, fewest_by_counts
 from joint_tables import random_table
 
-from nullproof.blanking.poisoning import poison
-from nullproof.blanking.radii import radius
+from nullproof.attacks.poisoning import poison
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.index import CountIndex
+from nullproof.radii.cells import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values")
 

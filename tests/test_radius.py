@@ -25,11 +25,11 @@ from count_tables import (
 from hypothesis import given, settings
 from strategies import Case, cases
 
-from nullproof.blanking.radii import Radii, radii, radius
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.points import Points
-from nullproof.support import verdicts
+from nullproof.radii.cells import Radii, radii, radius
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 from count_tables import exact_radius, first_point, random_codes, random_index, two_labels
 
-from nullproof.blanking.radii import radii, radius
-from nullproof.blanking.radius_bounds import Bounds, bound_radii
 from nullproof.model import Alpha, Model
-from nullproof.points import Points
-from nullproof.support import verdicts
+from nullproof.radii.bounds import Bounds, bound_radii
+from nullproof.radii.cells import radii, radius
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError
-from nullproof.reading.readers import column_of_cells, open_rows, open_table
+from nullproof.tables.readers import column_of_cells, open_rows, open_table
 
 DATA: dict[str, list[Any]] = {
     "whole": [1, 2, None, 4, 10, 4],

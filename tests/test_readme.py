@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from nullproof import cli
+from nullproof.cli import run as cli
 
 ROOT = Path(__file__).parent.parent
 README = (ROOT / "README.md").read_text("utf-8")

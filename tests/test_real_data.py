@@ -12,12 +12,12 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nullproof.blanking.attack import Attack
-from nullproof.blanking.poisoning import poison
-from nullproof.blanking.radii import radii, radius
+from nullproof.attacks.attack import Attack
+from nullproof.attacks.poisoning import poison
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
-from nullproof.index import CountIndex
-from nullproof.reading.files import read_file
+from nullproof.radii.cells import radii, radius
+from nullproof.tables.formats import read_file
 
 DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
 LABELS = {

@@ -17,10 +17,10 @@ from commands import Runner, one_line
 from hostile import FEATURES, LABELS, LONG, SCRIPT, VALUES, hostile_index, hostile_points
 
 import nullproof
-from nullproof import CountIndex, NullproofError, report
-from nullproof.reporting import html, markdown, words
-from nullproof.reporting.demo import load
-from nullproof.reporting.report import Report
+from nullproof import CountIndex, NullproofError, report, words
+from nullproof.reporting import html, markdown
+from nullproof.reporting.reports import Report
+from nullproof.terminal.demo import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 REPORT = ("report", "train.csv", "test.csv", "--label", "churn")

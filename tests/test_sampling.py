@@ -18,14 +18,14 @@ from strategies import EXTREME_ALPHAS, Case, random_case
 
 from nullproof import CountIndex, NullproofError, certify
 from nullproof.model import Model
-from nullproof.odds.counting_worlds import count_worlds
-from nullproof.odds.drawing import draw
-from nullproof.odds.sampling import (
+from nullproof.odds.random_tables import draw
+from nullproof.odds.samples import (
     approximate_decision,
     sample_worlds,
     sampled_odds,
     sampled_winners,
 )
+from nullproof.odds.worlds import count_worlds
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

@@ -17,10 +17,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from strategies import Case, cases
 
-from nullproof.counting import eager, saving
-from nullproof.counting.saving import is_saved
+from nullproof.counts import parquet as saving
+from nullproof.counts import sparse as eager
+from nullproof.counts.index import CountIndex
+from nullproof.counts.parquet import is_saved
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

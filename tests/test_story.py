@@ -16,7 +16,7 @@ from blanking import brute_radius
 from strategies import Case, random_case, with_cell
 
 from nullproof import CountIndex
-from nullproof.reporting.story import tell
+from nullproof.reporting.document import tell
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

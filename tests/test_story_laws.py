@@ -12,10 +12,10 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan, radius
-from nullproof.reporting import completing
-from nullproof.reporting.choosing import evenly
-from nullproof.reporting.demo import load
-from nullproof.reporting.story import tell
+from nullproof.cleaning import features as completing
+from nullproof.reporting.document import tell
+from nullproof.tables.points import evenly
+from nullproof.terminal.demo import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

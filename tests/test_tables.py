@@ -11,7 +11,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nullproof.reading.tables import set_cells, set_rows
+from nullproof.tables.cells import set_cells, set_rows
 
 CELLS: dict[str, list[Any]] = {
     "whole": [1, 2, 3],

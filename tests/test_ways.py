@@ -24,8 +24,8 @@ from support.checking import (
 from support.plain_counter import Table
 from support.ways import TEXT_WAYS, TYPED_WAYS, Way
 
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),

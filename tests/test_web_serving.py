@@ -21,9 +21,9 @@ from commands import Runner, one_line
 from web_server import Process, analysed, served, serving, state, until, upload
 
 from nullproof import CountIndex
-from nullproof.reporting.demo import load
-from nullproof.reporting.story import tell
-from nullproof.web.drawing import SECTIONS, Drawer
+from nullproof.reporting.document import tell
+from nullproof.terminal.demo import load
+from nullproof.web.drawer import SECTIONS, Drawer
 from nullproof.web.jobs import Job, Workers
 from nullproof.web.shelf import Shelf
 

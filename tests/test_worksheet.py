@@ -200,7 +200,7 @@ def test_second_worksheet(work: Runner) -> None:
 
 def test_candidates_are_named(tmp_path: Path) -> None:
     """A cell with a few candidates says which they are, whatever characters values hold."""
-    from nullproof.cleaning.opening import OpenCells
+    from nullproof.cleaning.holes import OpenCells
     from nullproof.cleaning.worksheet import read_worksheet, write_worksheet
 
     odd = 'new\nline; \u2028\x0c"quoted"'

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counting.building import label_codes
 from nullproof.errors import NullproofError
-from nullproof.injection import uniforms
-from nullproof.reading.columns import fit_feature
-from nullproof.reading.readers import Table, open_table
+from nullproof.tables.columns import fit_feature
+from nullproof.tables.injection import uniforms
+from nullproof.tables.labels import label_codes
+from nullproof.tables.readers import Table, open_table
 
 ENDINGS = (".csv.gz", ".csv", ".csv.zst", ".parquet")
 MISSING = ("?", "NA", "-")

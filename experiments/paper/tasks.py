@@ -13,6 +13,7 @@ import numpy as np
 
 from experiments.paper.preparation import Split, index_of
 from experiments.paper.store import Store
+from nullproof.attacks.poisoning import poison
 from nullproof.baselines import (
     CodedTable,
     approximate_decision,
@@ -23,9 +24,8 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
-from nullproof.blanking.poisoning import poison
-from nullproof.blanking.radii import radii, radius
 from nullproof.decision import certify
+from nullproof.radii.cells import radii, radius
 
 OURS = "nullproof"
 DECIDERS = ("AD", "Iterate", "Iterate+Index", OURS)

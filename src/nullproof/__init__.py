@@ -8,31 +8,31 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from nullproof.blanking.poisoning import poison as poison
-    from nullproof.blanking.radii import radius as radius
+    from nullproof.attacks.poisoning import poison as poison
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
+    from nullproof.counts.index import CountIndex as CountIndex
     from nullproof.decision import certify as certify
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
-    from nullproof.index import CountIndex as CountIndex
-    from nullproof.injection import inject_missing as inject_missing
-    from nullproof.odds.odds import label_odds as label_odds
-    from nullproof.reporting.report import report as report
+    from nullproof.odds.labels import label_odds as label_odds
+    from nullproof.radii.cells import radius as radius
+    from nullproof.reporting.reports import report as report
+    from nullproof.tables.injection import inject_missing as inject_missing
     from nullproof.worlds import witness as witness
 
 _HOMES = {
     "CertifiedNB": "estimator",
-    "CountIndex": "index",
+    "CountIndex": "counts.index",
     "NullproofError": "errors",
     "NullproofWarning": "errors",
     "certify": "decision",
     "cleaning_plan": "cleaning.plan",
-    "inject_missing": "injection",
-    "label_odds": "odds.odds",
-    "poison": "blanking.poisoning",
-    "radius": "blanking.radii",
-    "report": "reporting.report",
+    "inject_missing": "tables.injection",
+    "label_odds": "odds.labels",
+    "poison": "attacks.poisoning",
+    "radius": "radii.cells",
+    "report": "reporting.reports",
     "witness": "worlds",
 }
 __all__ = sorted(_HOMES)  # noqa: PLE0605

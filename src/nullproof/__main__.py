@@ -1,5 +1,5 @@
 """``python -m nullproof``."""
 
-from nullproof.cli import main
+from nullproof.cli.run import main
 
 main()

@@ -10,12 +10,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.index import CountIndex
-from nullproof.markup import ROWS, shown_figure, shown_table
+from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.notebook import ROWS, shown_figure, shown_table
 from nullproof.pictures import intervals
-from nullproof.reading.tables import native_frame
-from nullproof.support import verdicts
+from nullproof.tables.cells import native_frame
+from nullproof.verdicts import verdicts
 
 
 @dataclass(frozen=True)

@@ -12,22 +12,22 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.blanking.attack import Attack
-from nullproof.blanking.poisoning import poison
-from nullproof.blanking.radii import radius
+from nullproof.attacks.attack import Attack
+from nullproof.attacks.poisoning import poison
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
-from nullproof.counting.building import Options, count_like, count_table, feature_names
+from nullproof.counts.build import Options, count_like, count_table, feature_names
+from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
-from nullproof.index import CountIndex
 from nullproof.model import Model, Prior
-from nullproof.odds.odds import Odds, label_odds
-from nullproof.points import encode_quietly
+from nullproof.odds.labels import Odds, label_odds
 from nullproof.prediction import log_supports, probabilities, winners
-from nullproof.reading.columns import Column, fit_feature, widen_feature
-from nullproof.reading.readers import Table, open_table, spellings
-from nullproof.schema import Schema
-from nullproof.values import text
+from nullproof.radii.cells import radius
+from nullproof.tables.columns import Column, fit_feature, widen_feature
+from nullproof.tables.points import encode_quietly
+from nullproof.tables.readers import Table, open_table, spellings
+from nullproof.tables.schema import Schema
+from nullproof.tables.values import text
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -38,7 +38,7 @@ try:
         validate_data,
     )
 
-    from nullproof.targets import classes_of, known_classes
+    from nullproof.classes import classes_of, known_classes
 except ImportError:
     raise missing_extra("CertifiedNB", "sklearn") from None
 

@@ -15,8 +15,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 
 Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None
@@ -199,3 +199,11 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     if not sum(exact):
         raise NullproofError("prior is all zeros; give at least one label a positive number")
     return tuple(share / sum(exact) for share in exact)
+
+
+def written_number(written: str) -> Any:
+    """Read a number such as 0, 0.5 or 1/2."""
+    try:
+        return Fraction(written) if "/" in written else float(written)
+    except (ValueError, ZeroDivisionError):
+        raise NullproofError(f"{written!r} is not a number; give one like 0, 0.5 or 1/2") from None

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.blanking.radii import Radii
 from nullproof.cleaning.simulation import Curve
+from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificate, Certificates
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.index import CountIndex
 from nullproof.pictures import CERTAIN, OPEN, OUT, shortened, support
+from nullproof.radii.cells import Radii
 
 BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380
@@ -83,7 +83,7 @@ def plot_radius(radii: Radii | Any) -> Any:
 def plot_missing(index: CountIndex) -> Any:
     """Draw the share of missing cells per feature and label, features with most holes first."""
     alt = _altair()
-    missing, _ = missing_cells(index)
+    missing, _ = index.missing_cells()
     order = np.argsort(-missing.sum(axis=1), kind="stable")[:_MOST_FEATURES].tolist()
     labels = np.sort(np.argsort(-index.label_counts, kind="stable")[:_MOST_LABELS]).tolist()
     rows = [
@@ -225,15 +225,6 @@ def histogram(radius: NDArray[np.float64]) -> list[dict[str, int]]:
 def bar_name(row: dict[str, int]) -> str:
     """The radii of one bar of the histogram: ``3`` or ``4–7``."""
     return f"{row['start']:,}" + ("" if row["start"] == row["stop"] else f"–{row['stop']:,}")
-
-
-def missing_cells(index: CountIndex) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Features × labels: cells with several candidates, and those of them with fewer than all."""
-    candidates = np.zeros_like(index.n_null)
-    for j, sets in enumerate(index.sets):
-        for counts in sets.values():
-            candidates[j] += counts
-    return index.n_null + candidates, candidates
 
 
 def svg(chart: Any) -> str:

@@ -11,11 +11,11 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counting.eager import SparseCounts
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
+from nullproof.counts.sparse import SparseCounts
 from nullproof.model import Floats, Model, exact_prior
-from nullproof.points import Points
-from nullproof.support import verdicts
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
 
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0

@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 from nullproof.model import Alpha, Model, Prior
-from nullproof.points import Points
-from nullproof.reading.columns import encode_set
-from nullproof.schema import Feature
-from nullproof.support import dominates, point_counts, verdicts, worst_completion
-from nullproof.training import TrainingTable, decode
+from nullproof.tables.columns import encode_set
+from nullproof.tables.points import Points
+from nullproof.tables.schema import Feature
+from nullproof.tables.training import TrainingTable, decode
+from nullproof.verdicts import dominates, point_counts, verdicts, worst_completion
 
 
 @dataclass(frozen=True, repr=False)

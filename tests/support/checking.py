@@ -14,12 +14,12 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
-from nullproof.points import Points
-from nullproof.schema import Feature
-from nullproof.values import text
+from nullproof.tables.points import Points
+from nullproof.tables.schema import Feature
+from nullproof.tables.values import text
 from support import plain_counter as truth
 from support.plain_counter import Column, Counted, Table
 from support.ways import RowsWay, Way

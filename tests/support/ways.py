@@ -17,7 +17,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 from support import storing
 from support.nasty_tables import is_wild
 from support.plain_counter import Column, Table

@@ -15,6 +15,7 @@ compared with whole numbers here too.
 =====================  ==============================================================================
 """
 
+from nullproof.baselines.coded import CodedTable as CodedTable
 from nullproof.baselines.decisions import approximate_decision as approximate_decision
 from nullproof.baselines.decisions import iterate as iterate
 from nullproof.baselines.decisions import iterate_with_index as iterate_with_index
@@ -24,4 +25,3 @@ from nullproof.baselines.poisonings import greedy_search as greedy_search
 from nullproof.baselines.poisonings import random_poisoning as random_poisoning
 from nullproof.baselines.poisonings import smarter_random as smarter_random
 from nullproof.baselines.poisonings import union as union
-from nullproof.baselines.tables import CodedTable as CodedTable

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.baselines.tables import CodedTable, Counts, Supports, checked_points
+from nullproof.baselines.coded import CodedTable, Counts, Supports, checked_points
 from nullproof.errors import NullproofError
 
 Verdicts = NDArray[np.bool_]

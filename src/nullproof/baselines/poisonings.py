@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.baselines.tables import CodedTable, Counts, Supports, checked_points
+from nullproof.baselines.coded import CodedTable, Counts, Supports, checked_points
 from nullproof.errors import NullproofError
 
 Check = Literal["iterate", "counts", "bisect"]
@@ -154,7 +154,7 @@ def _complete(table: CodedTable, point: Any) -> list[list[int]]:
     if (table.codes < 0).any():
         raise NullproofError(
             "the table has missing cells, but the paper poisons complete tables; "
-            "nullproof.blanking.radii and nullproof.poison take incomplete ones"
+            "nullproof.radii.cells and nullproof.poison take incomplete ones"
         )
     points = checked_points(table, point)
     if len(points) != 1:

@@ -11,15 +11,15 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.opening import OpenCells
-from nullproof.counting.eager import cells_of
-from nullproof.counting.revising import fill_codes
+from nullproof.cleaning.holes import OpenCells
+from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import fill_codes
+from nullproof.counts.sparse import cells_of
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
-from nullproof.reading.columns import encode
-from nullproof.reading.readers import column_of_cells
-from nullproof.schema import Feature
-from nullproof.values import is_missing, text
+from nullproof.tables.columns import encode
+from nullproof.tables.readers import column_of_cells
+from nullproof.tables.schema import Feature
+from nullproof.tables.values import is_missing, text
 
 
 class Fill(NamedTuple):

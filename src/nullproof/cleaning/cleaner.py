@@ -10,22 +10,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.answers import Answers, Fill, fingerprint
-from nullproof.cleaning.cases import refuse_beyond_floats
-from nullproof.cleaning.opening import OpenCells
-from nullproof.cleaning.outlook import Outlook
+from nullproof.cleaning.best_case import contenders
+from nullproof.cleaning.confidence import Settling
+from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.plan import CleaningPlan, column_costs
-from nullproof.cleaning.ranges import Ranges, open_counts
-from nullproof.cleaning.settling import Settling
-from nullproof.cleaning.winning import contenders
-from nullproof.counting.building import many
+from nullproof.cleaning.scores import Outlook
+from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
+from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells
-from nullproof.support import Verdicts, verdicts
-from nullproof.writing import write_whole
+from nullproof.verdicts import Verdicts, verdicts
+from nullproof.words import many
 
 Cell = tuple[int, str]
 _FORMAT = "nullproof cleaning"

@@ -13,11 +13,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.ranges import Integers, Ranges, open_counts
-from nullproof.cleaning.winning import Winning, best_other, log_terms
+from nullproof.boxes import Integers, Ranges, open_counts
+from nullproof.cleaning.best_case import Winning, best_other, log_terms
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
-from nullproof.points import Points
+from nullproof.tables.points import Points
 
 Part = tuple[int, int, int]  # label, feature and number of cells
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.

@@ -11,22 +11,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.cases import Cases, cases, refuse_beyond_floats
+from nullproof.boxes import Ranges, open_counts
+from nullproof.cleaning.best_case import contenders
+from nullproof.cleaning.confidence import Settling, is_number
 from nullproof.cleaning.forecast import Part, forecast
-from nullproof.cleaning.opening import OpenCells
-from nullproof.cleaning.outlook import Outlook
-from nullproof.cleaning.ranges import Ranges, open_counts
-from nullproof.cleaning.settling import Settling, is_number
-from nullproof.cleaning.winning import contenders
-from nullproof.counting.building import many
+from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.needs import Cases, cases, refuse_beyond_floats
+from nullproof.cleaning.scores import Outlook
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
-from nullproof.markup import ROWS, shown_table
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.notebook import ROWS, shown_table
 from nullproof.odds.filling import Cells, Filling
-from nullproof.points import Points
-from nullproof.reading.tables import native_frame
-from nullproof.support import verdicts
+from nullproof.tables.cells import native_frame
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
+from nullproof.words import many
 
 
 @dataclass(frozen=True)

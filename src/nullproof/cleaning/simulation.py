@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from nullproof.cleaning.answers import Fill
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.errors import NullproofError
-from nullproof.markup import shown_table
-from nullproof.reading.columns import encode
-from nullproof.training import TrainingTable
+from nullproof.notebook import shown_table
+from nullproof.tables.columns import encode
+from nullproof.tables.training import TrainingTable
 
 Strategy = Literal["ours", "random", "most missing"]
 Group = tuple[int, int]

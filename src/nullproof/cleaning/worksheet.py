@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from nullproof.cleaning.answers import fingerprint
-from nullproof.cleaning.opening import OpenCells
+from nullproof.cleaning.holes import OpenCells
 from nullproof.errors import NullproofError
-from nullproof.writing import write_whole
+from nullproof.files import write_whole
 
 COLUMNS = ("row", "column", "label", "candidates", "value", "check")
 _NEEDED = ("row", "column", "value", "check")

@@ -21,8 +21,8 @@ from nullproof.odds.filling import Filling
 from nullproof.odds.grid import Grid, Spread
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
 from nullproof.odds.terms import Terms
-from nullproof.points import Points
-from nullproof.support import verdicts
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 1024
 _MAX_KNOWN = 100_000

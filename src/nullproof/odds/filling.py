@@ -14,8 +14,8 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
 
 Cells = Literal["uniform", "observed"]
 Integers = NDArray[np.int64]

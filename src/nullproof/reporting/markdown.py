@@ -9,7 +9,7 @@ from typing import Any
 
 from nullproof import plots
 from nullproof.pictures import support
-from nullproof.reporting.words import cleaning_text, many, odds, per_cent
+from nullproof.words import cleaning_text, many, odds, per_cent
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _BARS = 20

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.blanking.radii import Radii
-from nullproof.index import CountIndex
+from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.plots import histogram, missing_cells
-from nullproof.points import Points
-from nullproof.reporting.choosing import weakest
-from nullproof.reporting.words import many, number, text
-from nullproof.support import Verdicts
+from nullproof.plots import histogram
+from nullproof.radii.cells import Radii
+from nullproof.reporting.cleaning import LIKELY
+from nullproof.reporting.sample import weakest
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts
+from nullproof.words import many, number, text
 
 GAP = 0.01
-LIKELY = 0.99
 MOST_FEATURES = 60
 MOST_LABELS = 40
 _MOST_SETS = 12
@@ -59,7 +59,7 @@ def certain(index: CountIndex, found: Verdicts) -> dict[str, Any]:
 
 def holes(index: CountIndex) -> dict[str, Any]:
     """Where the cells are missing, the features with most holes first."""
-    missing, candidates = missing_cells(index)
+    missing, candidates = index.missing_cells()
     total = missing.sum(axis=1)
     order = np.argsort(-total, kind="stable")
     order = order[total[order] > 0]

@@ -14,22 +14,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof import values
-from nullproof.arguments import number
-from nullproof.blanking.radii import radii
+from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError
-from nullproof.index import CountIndex
-from nullproof.model import Model
-from nullproof.points import Points, encode_quietly
-from nullproof.reading.readers import open_table
-from nullproof.reporting import details
-from nullproof.reporting.story import tell
-from nullproof.reporting.words import text
-from nullproof.support import verdicts
+from nullproof.model import Model, written_number
+from nullproof.radii.cells import radii
+from nullproof.reporting import points as details
+from nullproof.reporting.document import tell
+from nullproof.tables import values
+from nullproof.tables.points import Points, encode_quietly
+from nullproof.tables.readers import open_table
+from nullproof.verdicts import verdicts
 from nullproof.web.jobs import Job, Say
 from nullproof.web.problems import RequestError, shortened
 from nullproof.web.uploads import Upload
+from nullproof.words import text
 
 _READING = 0.15
 
@@ -127,7 +126,7 @@ class Analysis:
         index, table = self._counted(say)
         say(0.1, "reading the points")
         points = _encoded(index, table if named is None else named.path, named or self._train)
-        alpha = number(self.options.alpha)
+        alpha = written_number(self.options.alpha)
         prior = None if self.options.prior in (None, "") else self.options.prior
         model = Model.of(index, alpha, prior)  # type: ignore[arg-type]
         with self.job.computing():

@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
-from nullproof.arguments import number
-from nullproof.web import changing
+from nullproof.model import written_number
+from nullproof.web import changes as changing
 from nullproof.web.analysis import (
     Analysis,
     Options,
@@ -141,7 +141,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
     train = desk.tables.get(wanted.table)
     points = None if wanted.points is None else desk.tables.get(wanted.points)
     alpha = str(wanted.alpha)
-    if not 0 <= number(alpha) < float("inf"):
+    if not 0 <= written_number(alpha) < float("inf"):
         raise RequestError(400, f"alpha is {alpha}; give a number that is not negative")
     options = Options(
         wanted.label,
@@ -175,7 +175,7 @@ async def cancel(request: Request, analysis: str) -> None:
 
 @router.get("/analyses/{analysis}/document", tags=["analyses"], responses=_NOT_READY)
 def document(request: Request, analysis: str) -> dict[str, Any]:
-    """Give everything that the report says, as plain data (keys: `nullproof.reporting.story`)."""
+    """Give everything that the report says, as plain data (keys: `nullproof.reporting.document`)."""
     return desk_of(request).analyses.get(analysis).result.document
 
 

@@ -10,7 +10,7 @@ from anyio import CapacityLimiter, Semaphore, sleep
 from fastapi import Request
 
 from nullproof.web.analysis import Analysis
-from nullproof.web.drawing import Drawer
+from nullproof.web.drawer import Drawer
 from nullproof.web.jobs import Workers
 from nullproof.web.settings import Settings
 from nullproof.web.shelf import Shelf

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError
-from nullproof.values import text
+from nullproof.tables.values import text
 from nullproof.web.problems import RequestError, shortened
 from nullproof.web.settings import MEGABYTE, Settings
 
@@ -213,7 +213,7 @@ async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> Non
 
 
 def _described(name: str, path: Path, settings: Settings) -> Upload:
-    from nullproof.reading.files import read_file
+    from nullproof.tables.formats import read_file
 
     _refuse_many_stored_rows(name, path, settings)
     frame, _ = read_file(path)

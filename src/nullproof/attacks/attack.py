@@ -1,0 +1,213 @@
+"""An attack: how many cells of which sort to blank, where they are, and what the table is then."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.attacks.locate import locate_cells
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Model
+from nullproof.notebook import ROWS, shown_table
+from nullproof.tables.columns import Encoded
+from nullproof.tables.training import TrainingTable
+from nullproof.words import many
+from nullproof.worlds import World, favouring
+
+
+@dataclass(frozen=True)
+class Blank:
+    """``n_cells`` cells to blank: of one label and feature, with the same candidates (codes).
+
+    One candidate means cells that are known to hold it.
+    """
+
+    label: int
+    feature: int
+    candidates: tuple[int, ...]
+    n_cells: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """One of the points and what becomes of it.
+
+    ``radius`` is the fewest cells for this point alone, 0 if it was not robust before; ``rival`` the
+    label that catches up with ``label``; ``codes`` the point, or its weakest completion.
+    """
+
+    point: int
+    label: Any
+    rival: Any
+    radius: float
+    codes: tuple[int, ...]
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Attack:
+    """Cells to blank so that no target is robust, and how good that is.
+
+    Parameters
+    ----------
+    blanks
+        How many cells of which label, feature and value.
+    lower_bound
+        A number of cells that no attack on all targets can do without, proven.
+    targets
+        What the attack does to each point.
+    """
+
+    index: CountIndex
+    model: Model
+    blanks: tuple[Blank, ...]
+    lower_bound: int
+    targets: tuple[Target, ...]
+
+    @property
+    def n_cells(self) -> int:
+        """How many cells are blanked."""
+        return sum(blank.n_cells for blank in self.blanks)
+
+    @property
+    def optimal(self) -> bool:
+        """Whether no attack can do with fewer cells, proven."""
+        return self.n_cells == self.lower_bound
+
+    @cached_property
+    def index_after(self) -> CountIndex:
+        """The index of the poisoned table, without counting again."""
+        return self.index.blanked(
+            (b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks
+        )
+
+    def helping(self, target: Target) -> tuple[Blank, ...]:
+        """The blanked cells that serve against one target: they lower its label or raise its rival."""
+        names = self.index.labels
+
+        def helps(blank: Blank) -> bool:
+            agrees = target.codes[blank.feature] in blank.candidates
+            if names[blank.label] == target.label:
+                return agrees and len(blank.candidates) == 1
+            return names[blank.label] == target.rival and not agrees
+
+        return tuple(blank for blank in self.blanks if helps(blank))
+
+    def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
+        """Find real cells for the attack: (row position, column name), exactly ``n_cells`` of them.
+
+        Parameters
+        ----------
+        table
+            The table that was counted, or its rows.
+        labels
+            The labels of plain rows.
+        """
+        training = TrainingTable.open(self.index.schema, table, labels)
+        found = [(row, self.index.features[j]) for j, row in self._places(training)]
+        order = {name: j for j, name in enumerate(self.index.features)}
+        return sorted(found, key=lambda cell: (cell[0], order[cell[1]]))
+
+    def locate(
+        self, table: Any, *, key: str | None = None, memory_limit: str | None = None
+    ) -> list[tuple[Any, str]]:
+        """As `cells`, in a lazy table and without collecting it: (key of the row, column name).
+
+        Parameters
+        ----------
+        key
+            A column that tells rows apart, since rows of a database have no order.
+        memory_limit
+            For files, as DuckDB writes it.
+        """
+        sorts = ((b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks)
+        return locate_cells(self.index.schema, sorts, table, key=key, memory_limit=memory_limit)
+
+    def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
+        """The poisoned table, of the same type; count it with ``like=`` the index before."""
+        training = TrainingTable.open(self.index.schema, table, labels)
+        changes: dict[str, dict[int, Any]] = {}
+        for j, row in self._places(training):
+            changes.setdefault(self.index.features[j], {})[row] = None
+        return training.changed(changes)
+
+    def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
+        """The table completed with those cells *changed* so that the rival is predicted.
+
+        For an attack on one point. `altered_world` tells whether the rival wins there or only ties.
+        """
+        poisoned = self.apply(table, labels)
+        filled = self.altered_world.complete(poisoned, labels)
+        if hasattr(table, "astype"):
+            whole = {name: table[name].dtype for name in self.index.features}
+            filled = filled.astype(whole)
+        return filled
+
+    @property
+    def altered_world(self) -> World:
+        """The world that `altered` makes; more than one winner means that only a tie is possible."""
+        broken = [target for target in self.targets if target.radius > 0]
+        if len({target.codes for target in broken}) != 1:
+            raise NullproofError(
+                f"the attack has {len(broken)} targets, but one table can alter one prediction at "
+                "a time; poison one robust point"
+            )
+        target = broken[0]
+        after = Model(self.index_after, self.model.alpha, self.model.prior)
+        rival = self.index.labels.index(target.rival)
+        return favouring(after, (None,) * self.model.d, list(target.codes), rival)
+
+    def _places(self, training: TrainingTable) -> Iterator[tuple[int, int]]:
+        """Feature and row of every cell to blank: the first rows that fit."""
+        for j in sorted({blank.feature for blank in self.blanks}):
+            encoded = training.writer(j).encoded
+            for blank in (blank for blank in self.blanks if blank.feature == j):
+                rows = _fitting(encoded, blank, training.row_labels)
+                if len(rows) < blank.n_cells:
+                    name, value = self.index.features[j], _value(self.index, blank)
+                    raise NullproofError(
+                        f"the table has {len(rows)} cells with {value!r} in column {name!r} and label "
+                        f"{self.index.labels[blank.label]!r}, but the attack blanks {blank.n_cells}; "
+                        "give the table that was counted"
+                    )
+                yield from ((j, row) for row in rows[: blank.n_cells])
+
+    def _repr_html_(self) -> str:
+        some = self.blanks[:ROWS]
+        features = self.index.schema.features
+        columns: dict[str, list[Any]] = {
+            "cells": [b.n_cells for b in some],
+            "column": [features[b.feature].name for b in some],
+            "value": [_value(self.index, b) for b in some],
+            "label": [str(self.index.labels[b.label]) for b in some],
+        }
+        return shown_table(repr(self), columns, len(self.blanks))
+
+    def __repr__(self) -> str:
+        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
+        n_broken = sum(target.radius > 0 for target in self.targets)
+        cells = (
+            f"{self.n_cells:,} cell breaks"
+            if self.n_cells == 1
+            else f"{self.n_cells:,} cells break"
+        )
+        return f"Attack: {cells} {many(n_broken, 'robust point')} ({bound})"
+
+
+def _value(index: CountIndex, blank: Blank) -> str:
+    values = index.schema.features[blank.feature].values
+    return " or ".join(values[code] for code in blank.candidates)
+
+
+def _fitting(encoded: Encoded, blank: Blank, row_labels: NDArray[np.int32]) -> list[int]:
+    """The rows whose cell is of the sort that is blanked."""
+    fits = encoded.codes == (blank.candidates[0] if len(blank.candidates) == 1 else -2)
+    for row, candidates in encoded.sets.items():
+        fits[row] = candidates == blank.candidates
+    rows: list[int] = np.flatnonzero(fits & (row_labels == blank.label)).tolist()
+    return rows

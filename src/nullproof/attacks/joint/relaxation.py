@@ -1,0 +1,193 @@
+"""A linear relaxation of the joint problem, solved by HiGHS and bounded by weak duality.
+
+Take an optimal attack, if it has fewer than ``limit`` cells. Give each point share 1 of one mode in
+which it falls (a kill if there is one), and let that mode's takings be all that is blanked of the
+groups that lower the point's winner. Then every row holds, so the least value is a lower bound:
+
+* *modes*: each point has one, or pays ``limit``, which makes every box feasible;
+* *share*: only one mode of a point takes anything, and it takes no more than there is;
+* *logs*: the rival's gain plus the winner's loss reaches the gap between them. The gain
+  ``log(H + a)`` is concave in the integer ``a``, so it lies below every line through two
+  neighbouring integers; the loss lies below its chord (``Modes.chords``). All terms are
+  nonnegative, so an unused mode's row holds too;
+* *zeros*: with ``alpha = 0`` a rival needs one cell at least in each feature where it has none;
+* *frontier*: the cells that serve a pair are an attack on that point alone (T7), so their number
+  reaches its optimum, and what is lowered lies above the lines below its frontier (T8);
+* *taken*: no taking exceeds what the box allows, and without a kill one cell is left.
+
+Coefficients are widened by more than their rounding error, and the bound reported is not the
+solver's: it is recomputed from the dual solution (``certified_value``).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from nullproof.attacks.joint import rows
+from nullproof.attacks.joint.effort import Watch
+from nullproof.attacks.joint.modes import Box, Modes
+from nullproof.attacks.joint.problem import Floats, Ints
+
+# Solutions that a cut may go without being leaned on before it is dropped.
+MAX_AGE = 8
+# The status of linprog when its time is up.
+OUT_OF_TIME = 1
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the relaxation: the certified bound and the columns."""
+
+    bound: float
+    cells: Floats
+    share: Floats
+    taken: Floats
+
+
+class Relaxation:
+    """The program for a box, with the lines above the gains that have proved useful so far."""
+
+    def __init__(self, modes: Modes, watch: Watch) -> None:
+        self.modes, self.watch = modes, watch
+        # Whether the program is too large for the time.
+        self.too_slow = False
+        self.layout = rows.Layout(modes)
+        self.cut_pair = np.zeros(0, dtype=np.int64)
+        self.cut_at = np.zeros((0, modes.high.shape[1]))
+        self.cut_age = np.zeros(0, dtype=np.int64)
+        if modes.n_pairs:
+            self._start_cuts()
+
+    def _start_cuts(self) -> None:
+        """Cut where a point alone would raise its rival: at a common level of the small counts."""
+        floor = self.modes.base.min(axis=1)
+        top = floor + self.modes.alone
+        for share in np.linspace(0.0, 1.0, 7):
+            level = floor ** (1 - share) * top**share
+            self._add_cuts(np.arange(len(floor)), level[:, None] - self.modes.high)
+
+    def _add_cuts(self, pairs: Ints, raised: Floats) -> None:
+        """Bound the gain of ``pairs`` by lines that touch it at ``raised``, per feature."""
+        at = np.clip(np.floor(raised), self.modes.must[pairs], self.modes.room[pairs])
+        self.cut_pair = np.concatenate([self.cut_pair, pairs])
+        self.cut_at = np.concatenate([self.cut_at, at])
+        self.cut_age = np.concatenate([self.cut_age, np.zeros(len(pairs), dtype=np.int64)])
+
+    def _age_cuts(self, duals: Floats) -> None:
+        """Drop cuts that no solution has leaned on for a while; they cost time, not truth."""
+        self.cut_age = np.where(duals > 1e-12, 0, self.cut_age + 1)
+        keep = self.cut_age <= MAX_AGE
+        self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
+        self.cut_age = self.cut_age[keep]
+
+    def solve(self, box: Box, rounds: int = 1) -> Relaxed:
+        """Solve the relaxation on ``box``, adding violated cuts for some more rounds."""
+        best = self._solve_once(box)
+        for _ in range(rounds - 1):
+            if self.watch.late() or not self._cut_off(best):
+                break
+            again = self._solve_once(box)
+            stalled = again.bound - best.bound < 1e-4 * max(1.0, best.bound)
+            best = again if again.bound > best.bound else best
+            if stalled:
+                break
+        return best
+
+    def _cut_off(self, found: Relaxed) -> bool:
+        """Add lines for pairs whose gain is overestimated at ``found``; tell if there are any."""
+        modes, share = self.modes, found.share[: self.modes.n_pairs]
+        raised = modes.raised(found.cells) / np.maximum(share, 1e-9)[:, None]
+        lines = self._lines()
+        height = (lines.slope * raised[lines.pair]).sum(axis=1) + lines.constant
+        least = np.full(len(share), np.inf)
+        np.minimum.at(least, lines.pair, height)
+        true = np.log(np.maximum(modes.high + raised, modes.base) / modes.base).sum(axis=1)
+        pairs = np.flatnonzero((share > 1e-3) & (least > true + 1e-3))
+        self._add_cuts(pairs, raised[pairs])
+        return len(pairs) > 0
+
+    def _lines(self) -> rows.Lines:
+        high, base = self.modes.high[self.cut_pair], self.modes.base[self.cut_pair]
+        slope = np.log1p(1.0 / (high + self.cut_at))
+        constant = np.log((high + self.cut_at) / base) - slope * self.cut_at
+        return rows.Lines(self.cut_pair, slope, constant.sum(axis=1))
+
+    def _solve_once(self, box: Box) -> Relaxed:
+        from scipy.optimize import linprog
+
+        matrix, right, first_cut = self._rows(box)
+        cost, low, high = self._columns(box)
+        found = linprog(
+            cost,
+            A_ub=-matrix,
+            b_ub=-right,
+            bounds=np.column_stack([low, high]),
+            method="highs",
+            # What is left after a program that did not end in time belongs to the search.
+            options={"time_limit": self.watch.left() / 2},
+        )
+        self.too_slow = found.status == OUT_OF_TIME
+        # Out of time or of precision: the box keeps the bound it came with.
+        if found.status != 0:
+            return self._trivial(box)
+        duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        bound = certified_value(cost, matrix, right, (low, high), duals)
+        self._age_cuts(duals[first_cut : first_cut + len(self.cut_pair)])
+        at = self.layout
+        taken = found.x[at.take :]
+        return Relaxed(bound, found.x[: at.pair], found.x[at.pair : at.slack], taken)
+
+    def _trivial(self, box: Box) -> Relaxed:
+        """Fall back on the box's own least sum when the solver gives up."""
+        cells = box.lower.astype(np.float64)
+        share, taken = np.zeros(self.modes.n_modes), np.zeros(len(self.modes.take_pair))
+        return Relaxed(float(cells.sum()), cells, share, taken)
+
+    def _columns(self, box: Box) -> tuple[Floats, Floats, Floats]:
+        """Return the cost, lower and upper bound of each column."""
+        modes, at = self.modes, self.layout
+        cost, low = np.zeros(at.n_columns), np.zeros(at.n_columns)
+        cost[: at.pair] = 1.0
+        cost[at.slack : at.up] = modes.limit
+        low[: at.pair] = box.lower
+        high = np.ones(at.n_columns)
+        high[: at.pair] = box.upper
+        high[at.pair : at.slack] = box.allowed
+        high[at.kill : at.slack] *= box.upper[modes.kill_group] >= modes.kill_count
+        high[at.up : at.take] = modes.room.sum(axis=1)
+        high[at.take :] = modes.most_taken(box)
+        return cost, low, high
+
+    def _rows(self, box: Box) -> tuple[Any, Floats, int]:
+        """Return the matrix, the right-hand sides, and the number of the first cut's row."""
+        modes, at = self.modes, self.layout
+        head = [rows.mode_rows(modes, at), rows.share_rows(modes, at), rows.zero_rows(modes, at),
+                rows.raise_rows(modes, at), rows.frontier_rows(modes, at),
+                rows.taken_rows(modes, at, box)]  # fmt: skip
+        logs = rows.log_rows(modes, at, self._lines(), modes.chords(box))
+        matrix, right = rows.stack([*head, logs], at.n_columns)
+        return matrix, right, len(right) - len(logs.right)
+
+
+def certified_value(
+    cost: Floats, matrix: Any, right: Floats, bounds: tuple[Floats, Floats], duals: Floats
+) -> float:
+    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are.
+
+    Weak duality: ``cost x >= duals right + (cost - matrix' duals) x`` for every feasible ``x``, and
+    the last term is least at an end of each interval. The rounding of a float sum of ``n`` terms
+    is below ``n * eps`` times the sum of their sizes; twice that is taken off.
+    """
+    low, high = bounds
+    eps = 2.0 * float(np.finfo(np.float64).eps)
+    reduced = cost - matrix.T @ duals
+    length = np.diff(matrix.tocsc().indptr) + 3
+    unsure = eps * length * (np.abs(cost) + abs(matrix).T @ duals)
+    far = np.maximum(np.abs(low), np.abs(high))
+    ends = np.minimum(reduced * low, reduced * high)
+    value = float(duals @ right + ends.sum() - (unsure * far).sum())
+    size = float(np.abs(duals * right).sum() + np.abs(ends).sum())
+    return value - eps * (len(cost) + len(right) + 8) * (size + 1.0)

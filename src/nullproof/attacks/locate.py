@@ -1,0 +1,127 @@
+"""Find the cells of an attack in a lazy table: only the keys of their rows leave the engine."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+
+from nullproof.counts.engines.counting import LazyTable, like_key, open_lazily
+from nullproof.counts.engines.keys import Key, collected, column_of, value_key
+from nullproof.counts.revise import Cells
+from nullproof.errors import NullproofError
+from nullproof.tables.columns import encode
+from nullproof.tables.readers import read_series
+from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.values import text
+
+_ROW = "nullproof row"
+
+
+def locate_cells(
+    schema: Schema,
+    cells: Iterable[Cells],
+    table: Any,
+    *,
+    key: str | None = None,
+    memory_limit: str | None = None,
+) -> list[tuple[Any, str]]:
+    """Name real cells: (key of the row, column), as many of each sort as are asked for.
+
+    Parameters
+    ----------
+    cells
+        Label, feature, candidates and number of each sort, as codes of the schema.
+    key
+        A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
+        rows, except those of polars, where the position of the row is the default.
+    """
+    with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
+        if lazy is None:
+            raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
+        lazy, key = _numbered(lazy, key)
+        sorts = [sort for sort in cells if sort[3]]
+        found = _found(schema, sorts, lazy, key)
+    for number, (label, j, candidates, n_cells) in enumerate(sorts):
+        rows = [row for row, place in found if place == number]
+        if len({*rows}) < n_cells:
+            feature = schema.features[j]
+            raise NullproofError(
+                f"the table has {len({*rows})} rows with {feature.values[candidates[0]]!r} in "
+                f"column {feature.name!r} and label {schema.labels[label]!r}, told apart by "
+                f"{key!r}, but the attack blanks {n_cells}; give the table that was counted and a "
+                "key without repetition"
+            )
+    return sorted((row, schema.features[sorts[number][1]].name) for row, number in found)
+
+
+def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
+    if key is not None:
+        table.header.column(key)
+        return table, key
+    if not table.frame.implementation.is_polars():
+        raise NullproofError(
+            "the rows of this table have no order; name a column that tells them apart: key="
+        )
+    frame = nw.from_native(table.frame.to_native().with_row_index(_ROW))
+    return LazyTable(frame, table.label, table.missing, table.spellings), _ROW
+
+
+def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
+    """Key and number of the sort of every cell, in one query."""
+    labels = _values_of_labels(schema, table)
+    values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
+    parts = []
+    for number, (label, j, candidates, n_cells) in enumerate(sorts):
+        if len(candidates) != 1:
+            raise NullproofError("a lazy table has no cells with several candidates")
+        feature = schema.features[j]
+        if j not in values:
+            values[j] = _values_of_codes(feature, table)
+        group, by_code = values[j]
+        fits = (
+            group.column.known
+            & group.value.is_in(by_code.get(candidates[0], []))
+            & nw.col(table.label).is_in(labels.get(label, []))
+        )
+        rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row").head(n_cells)
+        parts.append(rows.with_columns(nw.lit(number).cast(nw.Int32).alias("sort")))
+    if not parts:
+        return []
+    frame = collected(nw.concat(parts))
+    return list(zip(frame["row"].to_list(), frame["sort"].to_list(), strict=True))
+
+
+def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
+    """How each label is written in the table."""
+    found = collected(table.frame.select(nw.col(table.label).alias("label")).unique())["label"]
+    found = found.drop_nulls()
+    column = read_series(found, (), retype=False, keep_text=True)
+    if column.numbers is not None:
+        texts = [text(number) for number in column.numbers.tolist()]
+    else:
+        assert column.codes is not None
+        texts = [column.values[code] for code in column.codes]
+    values: dict[int, list[Any]] = {}
+    for value, written in zip(found.to_list(), texts, strict=True):
+        if written in schema.label_codes:
+            values.setdefault(schema.label_codes[written], []).append(value)
+    return values
+
+
+def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
+    """What is grouped by, and what of it each code stands for."""
+    group = like_key(feature, table.column(feature.name))
+    if group.edges:
+        return group, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
+    group = value_key(table.column(feature.name))
+    cells = table.frame.filter(group.column.known).select(group.value.alias("value"))
+    found = collected(cells.unique())["value"]
+    column = column_of(group, found, retype=table.from_text)
+    codes = encode(feature, column).codes
+    by_code: dict[int, list[Any]] = {}
+    for code in np.unique(codes).tolist():
+        by_code[code] = found.filter((codes == code).tolist()).to_list()
+    return group, by_code

@@ -1,0 +1,210 @@
+"""poison: which training cells to blank until none of the given points is robust any more.
+
+One point: the frontier of radius.py, a proven optimum. Several points: the union of single attacks
+is where the search for a joint attack starts (THEORY 5).
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.attacks.attack import Attack, Blank, Target
+from nullproof.attacks.joint.effort import Effort
+from nullproof.attacks.joint.from_index import Progress, attack_jointly
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.model import Alpha, Model, Prior
+from nullproof.radii.cells import PointCounts, Radii, radii
+from nullproof.radii.frontier import Frontier
+
+Plan = tuple[int, tuple[Blank, ...]]
+
+
+def poison(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    time_limit: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+) -> Attack:
+    """Choose training cells to blank so that no given point is robust any more.
+
+    For one point the attack is a proven optimum. For several it is the best one found, never worse
+    than the union of the single ones, with a proven lower bound; interrupting (Ctrl-C) keeps the
+    best so far.
+
+    Parameters
+    ----------
+    points
+        As for `certify`. Points that are not robust already cost nothing.
+    time_limit
+        Seconds to look for a better joint attack and bound.
+    steps
+        A number of rounds instead of a time: then the answer depends on ``seed`` alone.
+    skip_unbreakable
+        Leave out points that no attack can break (possible with smoothing) instead of refusing.
+    on_progress
+        Called with the best number of cells and the bound whenever one of them changes.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> labels = ["yes", "yes", "yes", "no"]
+    >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")])
+    >>> attack
+    Attack: 1 cell breaks 1 robust point (optimal)
+    >>> attack.apply(rows, labels)
+    [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
+    """
+    if time_limit < 0 or (steps is not None and steps < 0):
+        raise NullproofError(
+            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
+        )
+    model = Model.of(index, alpha, prior)
+    encoded = index.encode(points)
+    found = radii(index, encoded, alpha=alpha, prior=prior)
+    unbreakable = np.flatnonzero(np.isinf(found.radius))
+    if len(unbreakable) and not skip_unbreakable:
+        raise _no_attack(unbreakable.tolist())
+    places = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
+    plans = single_attacks(model, found, places.tolist())
+    rivals = {codes: rival for codes, (rival, _) in plans.items()}
+    blanks = union(plans)
+    bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
+    if len(plans) > 1 and _can_solve():
+        effort = Effort(seconds=time_limit, rounds=steps)
+        joint = attack_jointly(
+            model, list(plans), effort=effort, seed=seed, on_progress=on_progress
+        )
+        if joint.n_cells < sum(blank.n_cells for blank in blanks):
+            blanks, rivals = joint.blanks, joint.rivals
+        if encoded.complete[found.radius > 0].all():
+            # An incomplete point could fall at another completion than its weakest, for less.
+            bound = max(bound, joint.lower_bound)
+    return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
+
+
+def single_attacks(
+    model: Model, found: Radii, places: Sequence[int]
+) -> dict[tuple[int, ...], Plan]:
+    """A cheapest attack on each of some breakable points by itself; equal points share one."""
+    plans: dict[tuple[int, ...], Plan] = {}
+    for place in places:
+        codes = tuple(found.codes[:, place].tolist())
+        if codes not in plans:
+            plans[codes] = _cheapest(model, found, place)
+    return plans
+
+
+def union(plans: Mapping[tuple[int, ...], Plan]) -> tuple[Blank, ...]:
+    """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
+    needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
+    for _, plan in plans.values():
+        for blank in plan:
+            key = (blank.label, blank.feature, blank.candidates)
+            needed[key] = max(needed.get(key, 0), blank.n_cells)
+    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))
+
+
+def _can_solve() -> bool:
+    if importlib.util.find_spec("scipy") is not None:
+        return True
+    warnings.warn(
+        "without scipy the attack is the union of the attacks on each point; for a joint attack "
+        'and its bound install it with: pip install "nullproof[attack]"',
+        NullproofWarning,
+        stacklevel=3,
+    )
+    return False
+
+
+def _no_attack(points: list[int]) -> NullproofError:
+    named = ", ".join(str(point) for point in points[:10]) + (", …" if len(points) > 10 else "")
+    return NullproofError(
+        f"no attack can break point {named}: its label wins even with every cell blanked; leave "
+        "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
+    )
+
+
+def _targets(
+    index: CountIndex, found: Radii, rivals: dict[tuple[int, ...], int]
+) -> Iterator[Target]:
+    labels = found.label
+    for place in range(len(found)):
+        codes = tuple(found.codes[:, place].tolist())
+        rival = index.labels[rivals[codes]] if codes in rivals else None
+        yield Target(place, labels[place], rival, float(found.radius[place]), codes)
+
+
+def _cheapest(model: Model, found: Radii, place: int) -> Plan:
+    """A rival and the cells of an attack on one point with as many cells as its radius.
+
+    Prefer an attack after which the rival wins outright over one after which it ties.
+    """
+    winner, n_cells = int(found.winner[place]), int(found.radius[place])
+    expected = int(found.overtaker[place])
+    counts = PointCounts(model, found.codes[:, place : place + 1])
+    for rival in (expected, *(k for k in range(model.m) if k not in (winner, expected))):
+        outright = counts.frontier(0, winner, rival, strict=True)
+        steps = outright.within(n_cells)
+        if steps is not None:
+            return rival, _blanks(
+                model.index, found.codes[:, place], (winner, rival), outright, steps
+            )
+    level = counts.frontier(0, winner, expected)
+    steps = int(found.n_raise[place]), int(found.n_lower[place])
+    return expected, _blanks(model.index, found.codes[:, place], (winner, expected), level, steps)
+
+
+def _blanks(
+    index: CountIndex,
+    codes: NDArray[np.int32],
+    labels: tuple[int, int],
+    frontier: Frontier,
+    steps: tuple[int, int],
+) -> tuple[Blank, ...]:
+    """The cells behind numbers of steps: the winner's that hold the value, the rival's that cannot."""
+    winner, rival = labels
+    n_raise, n_lower = steps
+    before_low, before_high = frontier.lowered(0), frontier.raised(0)
+    blanks = []
+    for j, (lowered, raised) in enumerate(
+        zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
+    ):
+        if before_low[j] > lowered:
+            blanks.append(Blank(winner, j, (int(codes[j]),), before_low[j] - lowered))
+        blanks += _others(index, j, rival, int(codes[j]), raised - before_high[j])
+    return tuple(blanks)
+
+
+def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> Iterator[Blank]:
+    """Cells of a label that cannot hold a value: known ones first, the most frequent values first."""
+    if n_cells <= 0:
+        return
+    known = index.exact(j)[:, label]
+    known[code] = 0
+    sources: list[tuple[tuple[int, ...], int]] = [
+        ((value,), int(known[value])) for value in np.argsort(-known, kind="stable").tolist()
+    ]
+    sources += [
+        (candidates, int(counts[label]))
+        for candidates, counts in index.sets[j].items()
+        if code not in candidates
+    ]
+    for candidates, available in sources:
+        taken = min(n_cells, available)
+        if taken:
+            yield Blank(label, j, candidates, taken)
+            n_cells -= taken

@@ -1,0 +1,92 @@
+"""y: the labels of scikit-learn's users, as sorted classes and the class of every row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
+
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import MISSING, present
+from nullproof.tables.columns import distinct
+from nullproof.tables.readers import read_series
+from nullproof.tables.values import is_missing, text
+from nullproof.words import many
+
+
+def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The sorted classes and the class of every row."""
+    if y is None:
+        raise NullproofError("requires y to be passed, but the target y is None")
+    try:
+        classes, codes = _distinct_labels(y)
+    except TypeError:
+        raise NullproofError(
+            "y mixes labels that cannot be sorted together; give labels of one type, one per row"
+        ) from None
+    if len(codes) != n_rows:
+        check_consistent_length(np.empty(n_rows), codes)
+    holes = np.flatnonzero(codes == MISSING)
+    if len(holes):
+        rows = ", ".join(str(row) for row in holes[:5]) + (", …" if len(holes) > 5 else "")
+        raise NullproofError(
+            f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
+            "or leave those rows out: labels are never missing"
+        )
+    assert_all_finite(classes, input_name="y")
+    # The distinct labels tell as much as all rows; repeated, since few rows per label bring a warning.
+    check_classification_targets(np.repeat(classes, 3))
+    return classes, codes
+
+
+def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int32]:
+    """The class of every row among classes named before."""
+    found, codes = classes_of(y, n_rows)
+    place = {text(label): code for code, label in enumerate(classes.tolist())}
+    strange = [label for label in found.tolist() if text(label) not in place]
+    if strange:
+        raise NullproofError(
+            f"y holds {strange[0]!r}, which is not among the classes {classes.tolist()}; "
+            "name all labels in the first call of partial_fit"
+        )
+    return np.array([place[text(label)] for label in found.tolist()], dtype=np.int32)[codes]
+
+
+def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """Sorted labels, and the place of each row's among them; texts by hashing, not by sorting."""
+    series = nw.from_native(y, series_only=True, pass_through=True)
+    if isinstance(series, nw.Series) and series.dtype == nw.String:
+        column = read_series(series, (), retype=False)
+        assert column.codes is not None
+        return _sorted_labels(column.values, column.codes)
+    labels = column_or_1d(
+        np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True
+    )
+    if labels.dtype.kind not in "OU":
+        found, codes = distinct(labels)
+        codes[~present(labels)] = MISSING
+        return found, codes
+    cells = labels.tolist()
+    held = [label for label in {*cells} if not is_missing(label)]
+    place = dict.fromkeys(cells, MISSING) | {label: code for code, label in enumerate(held)}
+    codes = np.fromiter(map(place.__getitem__, cells), dtype=np.int32, count=len(cells))
+    classes, codes = _sorted_labels(held, codes)
+    if isinstance(y, np.ndarray) and y.dtype == object and isinstance(cells[0], str):
+        return classes, codes
+    return np.array(classes.tolist()), codes
+
+
+def _sorted_labels(
+    labels: Sequence[Any], codes: NDArray[Any]
+) -> tuple[NDArray[np.object_], NDArray[np.int32]]:
+    order = sorted(range(len(labels)), key=labels.__getitem__)
+    classes = np.empty(len(labels), dtype=object)
+    classes[:] = [labels[code] for code in order]
+    places = np.full(len(labels) + 1, MISSING, dtype=np.int32)
+    places[order] = range(len(labels))
+    return classes, places[codes]

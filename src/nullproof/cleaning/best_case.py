@@ -1,0 +1,90 @@
+"""Which points some values of filled cells make certain, each point for itself; decided exactly."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.boxes import Ranges
+from nullproof.model import Floats, Model
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts
+
+
+class Winning:
+    """Points while groups of cells are filled with the values that suit each point best.
+
+    The winner's cells turn out to hold the point's value, those of its rivals do not. For incomplete
+    points this is a bound from above: each count is taken at its best completion.
+    """
+
+    def __init__(self, model: Model, points: Points, ranges: Ranges) -> None:
+        self.model, self.ranges = model, ranges
+        several = (points.codes > points.n_values[:, None]).T[:, None, :]
+        # Raised as the winner, lowered as a rival: two different worlds of the same cells.
+        self._raised = np.where(several, ranges.high, ranges.low)
+        self._lowered = np.where(several, ranges.low, ranges.high)
+        self._up, self._down = log_terms(model, self._raised), log_terms(model, self._lowered)
+        self.certain = np.zeros(len(ranges.low), dtype=bool)
+
+    def fill(self, i: int, j: int, n_cells: int) -> None:
+        """Fill so many cells of a label and a feature."""
+        low, high = self.ranges.low[:, i, j], self.ranges.high[:, i, j]
+        self._raised[:, i, j] = np.minimum(self._raised[:, i, j] + n_cells, high)
+        self._lowered[:, i, j] = np.maximum(self._lowered[:, i, j] - n_cells, low)
+        for counts, terms in ((self._raised, self._up), (self._lowered, self._down)):
+            terms[:, :, j] = self.model.log_terms(j, counts[:, :, j])
+
+    def fill_all(self) -> None:
+        """Fill every cell."""
+        self._raised, self._lowered = self.ranges.high, self.ranges.low
+        self._up, self._down = (log_terms(self.model, own) for own in (self._raised, self._lowered))
+
+    def judge(self) -> NDArray[np.bool_]:
+        """Which points some values of the cells filled so far make certain."""
+        model = self.model
+        raised = self._up.sum(axis=2) + model.log_prior
+        rival = best_other(self._down.sum(axis=2) + model.log_prior)
+        with np.errstate(invalid="ignore"):
+            ahead = raised - rival
+        slack = 4 * model.slack(np.abs(np.where(np.isfinite(raised), raised, 0.0)) + 1)
+        unclear = (np.abs(ahead) <= slack).any(axis=1) | (not model.floats_hold)
+        self.certain |= (ahead > slack).any(axis=1) & model.floats_hold
+        for t in np.flatnonzero(unclear & ~self.certain):
+            self.certain[t] = self._can_win(int(t))
+        return self.certain
+
+    def _can_win(self, position: int) -> bool:
+        raised, lowered = self._raised[position].tolist(), self._lowered[position].tolist()
+        labels = range(self.model.m)
+        return any(
+            all(self.model.exceeds(i, raised[i], k, lowered[k]) for k in labels if k != i)
+            for i in labels
+        )
+
+
+def contenders(model: Model, points: Points, ranges: Ranges, found: Verdicts) -> NDArray[np.bool_]:
+    """Points × labels: the labels whose cells can matter to a point.
+
+    Those that are possible, with a support above zero in some world. None where labels tie whatever
+    the cells hold.
+    """
+    winning = Winning(model, points, ranges)
+    winning.fill_all()
+    matter: NDArray[np.bool_] = found.possible & (found.max_log > -np.inf)
+    matter[points.complete & ~winning.judge()] = False
+    return matter
+
+
+def log_terms(model: Model, counts: NDArray[np.int64] | Floats) -> Floats:
+    """The log terms of counts, points × labels × features."""
+    return np.stack([model.log_terms(j, counts[:, :, j]) for j in range(counts.shape[2])], axis=2)
+
+
+def best_other(supports: Floats) -> Floats:
+    """Per label the greatest support among the others (last axis)."""
+    order = np.sort(supports, axis=-1)
+    top = order[..., -1:]
+    second = order[..., -2:-1] if supports.shape[-1] > 1 else np.full_like(top, -np.inf)
+    found: Floats = np.where(supports == top, second, top)
+    return found

@@ -1,0 +1,160 @@
+"""The fewest and the most cells that one point can need until it is certain (THEORY 7).
+
+Best case. To make label ``a`` certain, cells of ``a`` that turn out to hold the point's value raise its
+``low`` counts, and cells of a rival that do not hold it lower the rival's ``high`` counts. Raising
+has falling gains, so the smallest count goes first, one step at a time. Lowering has growing gains, so
+at most one feature of a rival is filled in part: what is left to choose is which ones are filled
+wholly, by branch and bound. Straight lines above the gains bound the cells from below; they decide
+nothing that `Model.exceeds` does not confirm.
+
+Worst case. Filling cell after cell turns a world with one winner into a world with another, so
+somewhere one last cell decides: all open cells of the possible labels can be needed.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.boxes import Ranges
+from nullproof.cleaning.rivals import Effort, Rival, Together, log_support, reaches
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.tables.points import Points
+from nullproof.verdicts import point_counts, verdicts
+
+Counts = list[list[int]]
+_SURE = 1e-9
+
+
+@dataclass(frozen=True)
+class Cases:
+    """How many cells each point can need, points as they were given.
+
+    Parameters
+    ----------
+    best
+        The fewest cells whose right values make the point certain; 0 if it is, inf if nothing
+        does (labels tie whatever the cells hold), NaN for incomplete points.
+    worst
+        The most cells that can be needed: all that matter. In a world where labels tie even they
+        do not make the point certain.
+    proven
+        Whether ``best`` is proven to be the fewest. On tables with dozens of features and millions of
+        missing cells the search is cut short for some points: so many cells work, fewer might.
+    """
+
+    best: Floats
+    worst: Floats
+    proven: NDArray[np.bool_]
+
+
+def cases(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Cases:
+    """Count the fewest and the most missing cells that each point needs until it is certain.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> cases(index, [("a", "y"), ("b", "y")], alpha=1)
+    Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
+    """
+    encoded = index.encode(points)
+    model = Model.of(index, alpha, prior)
+    refuse_beyond_floats(model)
+    found = verdicts(model, encoded)
+    possible = found.possible
+    is_open = possible.sum(axis=1) > 1
+    best, worst = np.zeros(len(encoded)), np.zeros(len(encoded))
+    proven = np.ones(len(encoded), dtype=bool)
+    best[~encoded.complete & is_open] = worst[~encoded.complete & is_open] = np.nan
+    some = np.flatnonzero(is_open & encoded.complete)
+    ranges = Ranges.of(index, encoded.take(some))
+    # Cells of a label that has no support in any world change nothing, though it may tie at zero.
+    matter = (ranges.high - ranges.low).sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
+    for place, t in enumerate(some.tolist()):
+        best[t], proven[t] = best_case(model, encoded, t, possible[t])
+        worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
+    return Cases(best, worst, proven)
+
+
+def refuse_beyond_floats(model: Model) -> None:
+    """Bounds by logarithms need numbers that doubles can hold."""
+    if not model.floats_hold:
+        raise NullproofError(
+            "alpha or the prior is too large or too small to foresee what cells bring; "
+            "give numbers between 1e-150 and 1e150, or 0"
+        )
+
+
+def best_case(
+    model: Model, points: Points, position: int, possible: NDArray[np.bool_]
+) -> tuple[float, bool]:
+    """The fewest cells whose right values make a complete point certain; inf if none do.
+
+    And whether that is proven.
+    """
+    low, high = point_counts(model, points, position)
+    fewest, effort = math.inf, Effort()
+    for winner in np.flatnonzero(possible).tolist():
+        fewest = _Winner(model, low, high, winner).fewest(fewest, effort)
+    return fewest, effort.left > 0
+
+
+class _Winner:
+    """One point and the label that is to become certain."""
+
+    def __init__(self, model: Model, low: Counts, high: Counts, winner: int) -> None:
+        self.model, self.low, self.high, self.winner = model, low, high, winner
+        steps = [np.arange(a, b) for a, b in zip(low[winner], high[winner], strict=True)]
+        self._features = np.repeat(np.arange(model.d), [len(step) for step in steps])
+        counts = np.concatenate(steps)
+        order = np.argsort(counts, kind="stable")
+        self._features, counts = self._features[order], counts[order]
+        alpha = float(model.alpha)
+        with np.errstate(divide="ignore"):
+            gains = np.log((counts + 1 + alpha) / (counts + alpha))
+        start = log_support(model, winner, low[winner])
+        # A count of zero (alpha 0) gives no support until the last of its features is raised.
+        n_zero = sum(c + model.alpha == 0 for c in low[winner])
+        self._reached = np.full(len(counts) + 1, -math.inf)
+        if n_zero <= len(counts) and (not n_zero or np.isinf(gains[n_zero - 1])):
+            start = log_support(model, winner, self._raised(n_zero)) if n_zero else start
+            self._reached[n_zero:] = start + np.concatenate([[0.0], np.cumsum(gains[n_zero:])])
+
+    def _raised(self, n_steps: int) -> list[int]:
+        added = np.bincount(self._features[:n_steps], minlength=self.model.d)
+        return [a + int(b) for a, b in zip(self.low[self.winner], added, strict=True)]
+
+    def fewest(self, below: float, effort: Effort) -> float:
+        """The fewest cells, if fewer than ``below``, else ``below``."""
+        rivals = [
+            Rival(self.model, k, self.low[k], self.high[k])
+            for k in range(self.model.m)
+            if k != self.winner
+        ]
+        n_raised = np.arange(len(self._reached))
+        least = n_raised + sum(rival.at_least(self._reached) for rival in rivals)
+        most = n_raised + sum(rival.at_most(self._reached) for rival in rivals)
+        some = np.flatnonzero(least - _SURE <= min(below - 1, most.min()))
+        # Where straight lines cannot tell, look closer: at all those numbers of steps at once.
+        searches = [rival.closer(self._reached[some], effort) for rival in rivals]
+        closer = some + sum(search.run() for search in searches)
+        for place in np.argsort(closer, kind="stable").tolist():
+            if reaches(closer[place], below):
+                break
+            below = min(below, self._cost(int(some[place]), place, searches, below))
+        return below if effort.left else min(below, float(most.min()))
+
+    def _cost(self, n_raised: int, place: int, searches: list[Together], below: float) -> float:
+        """The cells in all if so many raise the winner; decided exactly."""
+        counts, total = self._raised(n_raised), float(n_raised)
+        for search in searches:
+            if total < below:
+                total += search.confirmed(place, self.winner, counts)
+        return total

@@ -1,0 +1,387 @@
+"""The commands: arguments in, results out; the work is done elsewhere."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from nullproof.cli.options import Request, command, console, echo, working
+from nullproof.errors import NullproofError
+from nullproof.model import written_number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from nullproof.attacks.attack import Attack
+
+app = typer.Typer(
+    name="nullproof",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+_TABLES = (".csv", ".parquet")
+Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not robust.")]
+SkipUnbreakable = Annotated[
+    bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
+]
+
+
+@app.callback()
+def _options(
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notices.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
+) -> None:
+    """Which predictions hold whatever the missing training values really were.
+
+    [bold]Example:[/] nullproof certify train.csv test.csv --label churn
+    """
+
+
+@app.command()
+def demo() -> None:
+    """Show what a certificate is, on an embedded example.
+
+    [bold]Example:[/] nullproof demo
+    """
+    from nullproof.terminal.demo import show_demo
+
+    show_demo(console())
+
+
+@command(app)
+def certify(request: Request, check: Check = False) -> None:
+    """Tell for each point whether every world predicts the same label.
+
+    [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
+    """
+    from nullproof.decision import certify as decide
+    from nullproof.terminal import certificates
+
+    with working("reading and counting"):
+        index, points = request.load()
+    with working("certifying"):
+        result = decide(index, points, **request.model(index))
+    request.answer(
+        lambda: certificates.document(index, result),
+        lambda: certificates.as_columns(result),
+        lambda console: certificates.show(console, index, result),
+    )
+    if check and not result.robust.all():
+        raise typer.Exit(1)
+
+
+@command(app)
+def radius(request: Request, check: Check = False) -> None:
+    """Tell how many training cells would have to be blanked before a prediction is not certain.
+
+    [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
+    """
+    from nullproof.radii.cells import radii
+    from nullproof.terminal import radii as report
+
+    with working("reading and counting"):
+        index, points = request.load()
+    with working("finding the fewest cells for each point"):
+        result = radii(index, points, **request.model(index))
+    request.answer(
+        lambda: report.document(result),
+        lambda: report.as_columns(result),
+        lambda console: report.show(console, index, result),
+    )
+    if check and not result.radius.all():
+        raise typer.Exit(1)
+
+
+@command(app)
+def poison(
+    request: Request,
+    skip_unbreakable: SkipUnbreakable = False,
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", metavar="SECONDS", help="How long to look for less.")
+    ] = 10.0,
+    steps: Annotated[
+        int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
+    ] = None,
+    seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="COL", help="A column that names rows, for large TRAIN."),
+    ] = None,
+) -> None:
+    """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
+
+    [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
+    """
+    from nullproof.attacks.poisoning import poison as attack_on
+    from nullproof.result_files import to_json
+    from nullproof.terminal import attacks
+
+    if request.test is None:
+        raise NullproofError("no points to attack were named; give TEST after TRAIN")
+    if request.output is not None and request.output.suffix not in _TABLES:
+        raise NullproofError(
+            f"-o {request.output} is to be the poisoned table; end it in {' or '.join(_TABLES)}"
+        )
+    with working("reading and counting"):
+        index, points = request.load()
+        if key is None:
+            # Asked for now, so that a table without rows is refused before the long work.
+            _ = request.table
+    with working("looking for an attack") as say:
+        attack = attack_on(
+            index,
+            points,
+            time_limit=time_limit,
+            steps=steps,
+            seed=seed,
+            skip_unbreakable=skip_unbreakable,
+            on_progress=lambda best, bound: say(_progress(best, bound)),
+            **request.model(index),
+        )
+    if request.output is not None:
+        _write_poisoned(attack, request, request.output)
+    if request.as_json:
+        if key is None:
+            cells = attacks.by_row(attack.cells(request.table))
+        else:
+            limit = request.memory_limit or "1GB"
+            cells = attacks.by_key(attack.locate(request.train, key=key, memory_limit=limit))
+        echo(to_json(attacks.document(attack, cells)))
+    elif request.output is None:
+        attacks.show(console(), attack)
+
+
+@command(app)
+def odds(
+    request: Request,
+    cells: Annotated[
+        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
+    ] = "uniform",
+    gap: Annotated[
+        float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
+    ] = 0.01,
+) -> None:
+    """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
+
+    [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
+    """
+    from nullproof.odds.labels import label_odds
+    from nullproof.terminal import odds as report
+
+    with working("reading and counting"):
+        index, points = request.load()
+    with working("weighing the worlds"):
+        result = label_odds(index, points, cells=cells, gap=gap, **request.model(index))  # type: ignore[arg-type]
+    request.answer(
+        lambda: report.document(result),
+        lambda: report.as_columns(result),
+        lambda console: report.show(console, index, result),
+    )
+
+
+@command(app)
+def report(
+    request: Request,
+    form: Annotated[
+        str | None,
+        typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
+    ] = None,
+) -> None:
+    """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
+
+    [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
+    """
+    from nullproof.reporting.reports import FORMATS, format_of
+    from nullproof.reporting.reports import report as tell_of
+
+    if form is None:
+        form = "json" if request.as_json else "md"
+        if request.output is not None:
+            form = format_of(request.output)
+    if form not in FORMATS:
+        raise NullproofError(f"--format is {form!r}; give html, md or json")
+    with working("reading and counting"):
+        index, points = request.load(endings=())
+    with working("telling the story") as say:
+        told = tell_of(
+            index,
+            points,
+            on_progress=lambda what, share: say(f"{what} ({share:.0%})"),
+            **request.model(index),
+        )
+        if request.output is not None:
+            told.save(request.output, form)
+    if request.output is None:
+        echo(told.written(form).rstrip("\n"))
+    elif request.as_json:
+        echo(told.json())
+
+
+@command(app)
+def clean(
+    request: Request,
+    confidence: Annotated[
+        float,
+        typer.Option("--confidence", metavar="P", help="Odds that settle a point; 1 is certain."),
+    ] = 1.0,
+    cells: Annotated[
+        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
+    ] = "uniform",
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option("--cost", metavar="COL=N", help="Cost of a cell of a column; repeatable."),
+    ] = None,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option("--answers", metavar="FILE", help="A worksheet, filled in; repeatable."),
+    ] = None,
+    repaired: Annotated[
+        Path | None,
+        typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
+    ] = None,
+) -> None:
+    """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
+
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
+    """
+    from nullproof.result_files import to_json, write_result
+    from nullproof.terminal import plans
+
+    if repaired is not None and (not answers or repaired.suffix not in _TABLES):
+        raise NullproofError(
+            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(_TABLES)}"
+        )
+    _refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
+    with working("reading and counting"):
+        index, points = request.load(endings=(".csv", ".json"))
+    options = {
+        "confidence": confidence,
+        "cells": cells,
+        "costs": _costs(cost),
+        **request.model(index),
+    }
+    with working("planning"):
+        work = plans.Work(index, points, lambda: request.table, options)
+        brought = work.take(answers or [])
+        plan = work.plan(budget)
+    if repaired is not None:
+        _write_changed(request, work.changes, repaired)
+    if request.output is not None and request.output.suffix == ".csv":
+        typer.echo(f"{work.write_worksheet(request.output, plan):,} cells to fill in", err=True)
+    elif request.output is not None:
+        write_result(request.output, plan.columns(), plans.document(plan, brought))
+    if request.as_json:
+        echo(to_json(plans.document(plan, brought)))
+    elif request.output is None:
+        plans.show(console(), plan, brought)
+
+
+@command(app)
+def index(request: Request) -> None:
+    """Count TRAIN and save the counts; the file can be TRAIN of every other command.
+
+    [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
+    """
+    if request.output is None:
+        raise NullproofError("no file was named for the index; add -o FILE")
+    with working("reading and counting"):
+        counted = request.count()
+    counted.save(request.output)
+    typer.echo(repr(counted), err=True)
+
+
+@app.command()
+def serve(
+    port: Annotated[
+        int, typer.Option("--port", metavar="N", help="Port; 0 for any free one.")
+    ] = 8321,
+    host: Annotated[
+        str, typer.Option("--host", metavar="H", help="Address to listen on.")
+    ] = "127.0.0.1",
+    name: Annotated[
+        list[str] | None,
+        typer.Option("--name", metavar="HOST", help="A name the server is reached by; repeatable."),
+    ] = None,
+    max_upload: Annotated[
+        int, typer.Option("--max-upload", metavar="MB", min=1, help="Largest file.")
+    ] = 256,
+    max_rows: Annotated[
+        int, typer.Option("--max-rows", metavar="N", min=1, help="Most rows of a table.")
+    ] = 2_000_000,
+    browser: Annotated[
+        bool | None,
+        typer.Option("--browser/--no-browser", help="Open a browser; by default on a terminal."),
+    ] = None,
+) -> None:
+    """Serve a local page to explore a table in, with a JSON API; Ctrl-C ends it.
+
+    [bold]Example:[/] nullproof serve --port 8321
+    """
+    from nullproof.web.server import serve as serve_page
+    from nullproof.web.settings import MEGABYTE, Settings
+
+    serve_page(
+        Settings(tuple(name or ()), max_upload=max_upload * MEGABYTE, max_rows=max_rows),
+        host=host,
+        port=port,
+        say=lambda address: echo(f"nullproof serves {address} (Ctrl-C ends it)"),
+        browser=sys.stdout.isatty() if browser is None else browser,
+    )
+
+
+def _progress(best: int, bound: int) -> str:
+    gap = f", {best / bound - 1:.0%} apart" if bound else ""
+    return f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
+
+
+def _costs(written: list[str] | None) -> dict[str, float]:
+    """Read COLUMN=NUMBER pairs."""
+    pairs = [entry.rpartition("=") for entry in written or ()]
+    for column, sign, cost in pairs:
+        if not sign or not column:
+            raise NullproofError(f"--cost is {cost!r}; give COLUMN=NUMBER")
+    return {column: float(written_number(cost)) for column, _, cost in pairs}
+
+
+def _refuse_overwriting(targets: Iterable[Path | None], read: Iterable[Any]) -> None:
+    """No file that is read is written over, and no file is written twice."""
+    taken = [Path(name).resolve() for name in read if name not in (None, "-")]
+    for path in targets:
+        if path is not None and path.resolve() in taken:
+            raise NullproofError(f"{path} is a file that is read or written; give another name")
+        taken += [] if path is None else [path.resolve()]
+
+
+def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:
+    """Write the table with the attacked cells blank."""
+    changes: dict[str, dict[int, Any]] = {}
+    for row, column in attack.cells(request.table):
+        changes.setdefault(column, {})[row] = None
+    _write_changed(request, changes, path)
+
+
+def _write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Path) -> None:
+    """Write the table as it was read, text as it was written, with some cells changed."""
+    import narwhals as nw
+
+    from nullproof.files import write_whole
+    from nullproof.tables.cells import set_cells
+    from nullproof.tables.formats import read_file
+
+    table = request.table
+    frame = table.frame
+    if request.train != "-":
+        frame = nw.from_native(read_file(request.train, as_text=table.names)[0])
+    changed = set_cells(frame, changes)
+    write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)

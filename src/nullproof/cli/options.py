@@ -1,0 +1,317 @@
+"""What every command is asked in the same words: tables, options, and where the answer goes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import sys
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+
+from nullproof.errors import NullproofError
+from nullproof.model import written_number
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from nullproof.counts.index import CountIndex
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments that commands share, as written on the line; `load` and `model` understand them."""
+
+    train: Annotated[
+        str,
+        typer.Argument(
+            metavar="TRAIN", help="Training table (CSV, TSV, Parquet, Arrow, or -) or saved index."
+        ),
+    ]
+    test: Annotated[
+        str | None,
+        typer.Argument(metavar="[TEST]", help="Points to predict; by default the training rows."),
+    ] = None
+    label: Annotated[
+        str | None, typer.Option("--label", metavar="COL", help="Column to predict.")
+    ] = None
+    alpha: Annotated[
+        str, typer.Option("--alpha", metavar="A", help="Smoothing, e.g. 0, 1 or 1/2.")
+    ] = "0"
+    prior: Annotated[
+        str | None,
+        typer.Option(
+            "--prior", metavar="P", help="'uniform', or label=number,…; else label frequencies."
+        ),
+    ] = None
+    bins: Annotated[
+        str, typer.Option("--bins", metavar="N", help="Bins of numbers and dates, or 'none'.")
+    ] = "5"
+    binning: Annotated[
+        str, typer.Option("--binning", metavar="HOW", help="'uniform' or 'quantile'.")
+    ] = "uniform"
+    missing: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing", metavar="TEXT", help="A spelling of missing, e.g. '?'; repeatable."
+        ),
+    ] = None
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option("--ignore", metavar="COL", help="A column to leave out; repeatable."),
+    ] = None
+    like: Annotated[
+        str | None,
+        typer.Option("--like", metavar="INDEX", help="Saved index whose bins and domains to use."),
+    ] = None
+    memory_limit: Annotated[
+        str | None,
+        typer.Option(
+            "--memory-limit", metavar="SIZE", help="Count TRAIN by DuckDB within, e.g., 1GB."
+        ),
+    ] = None
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False
+    output: Annotated[
+        Path | None,
+        typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .json."),
+    ] = None
+
+    def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Any]:
+        """Read and count TRAIN; the points are TEST, or the rows of TRAIN.
+
+        ``endings`` are those that the file of the answer may have, by default those of tables; none
+        means any.
+        """
+        from nullproof.counts.index import CountIndex
+
+        self._refuse_output(endings)
+        if self.train == self.test == "-":
+            raise NullproofError(
+                "TRAIN and TEST are both standard input; give one of them as a file"
+            )
+        if self._is_index:
+            if self.test is None:
+                raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
+            return CountIndex.load(self.train), self.test
+        if self.test is None and self._is_lazy:
+            raise NullproofError(
+                f"{self.train} is counted without being read into memory; name the points as TEST"
+            )
+        return self.count(), self._table if self.test is None else self.test
+
+    def count(self) -> CountIndex:
+        """Count TRAIN, as the options say or like a saved index."""
+        from nullproof.counts.index import CountIndex
+
+        if self._is_lazy:
+            if self.label is None and self._like is None:
+                raise NullproofError("no label column was named; add --label COL")
+            return CountIndex.from_table(
+                self.train,
+                self._label,
+                like=self._like,
+                memory_limit=self.memory_limit,
+                **self._table_options(),
+            )
+        return CountIndex.from_table(
+            self._table, self._label, like=self._like, **self._table_options()
+        )
+
+    @property
+    def table(self) -> Any:
+        """The training table itself, for commands that point at its cells."""
+        if self._is_index:
+            raise NullproofError(
+                f"{self.train} is a saved index, without rows; give the table that has the cells"
+            )
+        if self._is_lazy:
+            raise NullproofError(
+                f"the cells of {self.train} cannot be named by their rows; give one file, "
+                "without --memory-limit"
+            )
+        return self._table
+
+    @property
+    def _is_lazy(self) -> bool:
+        """Whether TRAIN is many files, or is not to be read into memory."""
+        from nullproof.counts.engines.duckdb_files import is_many
+
+        return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
+
+    @cached_property
+    def _is_index(self) -> bool:
+        from nullproof.counts.parquet import is_saved
+
+        return self.train != "-" and is_saved(self.train)
+
+    @cached_property
+    def _like(self) -> CountIndex | None:
+        from nullproof.counts.index import CountIndex
+
+        return None if self.like is None else CountIndex.load(self.like)
+
+    @cached_property
+    def _table(self) -> Any:
+        from nullproof.tables.readers import open_table
+
+        label = self.label or (self._like.schema.label_name if self._like else None)
+        as_text = [] if label is None else [label]
+        missing: Any = self._table_options()["missing"]
+        if self._like is not None:
+            missing = self._like.schema.missing
+            as_text += [f.name for f in self._like.schema.features if f.kind == "category"]
+        return open_table(self.train, missing=missing, as_text=as_text)
+
+    @property
+    def _label(self) -> str:
+        if self.label is not None:
+            return self.label
+        if self._like is not None:
+            return self._like.schema.label_name
+        named = ", ".join(self._table.names[:20])
+        raise NullproofError(f"no label column was named; add --label COL with one of {named}")
+
+    def model(self, index: CountIndex) -> dict[str, Any]:
+        """The options of every question: smoothing and prior."""
+        return {"alpha": written_number(self.alpha), "prior": _prior(self.prior, index)}
+
+    def answer(
+        self,
+        document: Callable[[], dict[str, Any]],
+        columns: Callable[[], dict[str, list[Any]]],
+        show: Callable[[Console], None],
+    ) -> None:
+        """Give the result as asked: into a file, as JSON, or to be looked at."""
+        from nullproof.result_files import to_json, write_result
+
+        if self.output is not None:
+            write_result(self.output, columns(), document())
+        if self.as_json:
+            echo(to_json(document()))
+        elif self.output is None:
+            show(console())
+
+    def _table_options(self) -> dict[str, Any]:
+        whole = self.bins.isascii() and self.bins.isdigit()
+        if self.bins.lower() != "none" and not whole:
+            raise NullproofError(f"--bins is {self.bins!r}; give a whole number or none")
+        return {
+            "bins": int(self.bins) if whole else None,
+            "binning": self.binning,
+            "missing": tuple(self.missing or ()),
+            "ignore": tuple(self.ignore or ()),
+        }
+
+    def _refuse_output(self, endings: Collection[str] | None) -> None:
+        from nullproof.result_files import FORMATS
+
+        written_number(self.alpha)
+        if self.output is None:
+            return
+        endings = FORMATS if endings is None else endings
+        if endings and self.output.suffix not in endings:
+            raise NullproofError(
+                f"-o {self.output} names no format by its ending; end it in {', '.join(endings)}"
+            )
+        if not self.output.parent.is_dir():
+            raise NullproofError(
+                f"-o {self.output}: there is no folder {self.output.parent}; make it first"
+            )
+        inputs = (Path(name) for name in (self.train, self.test) if name not in (None, "-"))
+        if any(_same_file(self.output, path) for path in inputs):
+            raise NullproofError(f"-o {self.output} is a file that is read; give another name")
+
+
+def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose first parameter is a `Request`: its fields become arguments too."""
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        hints = get_type_hints(Request, include_extras=True)
+        shared = [
+            inspect.Parameter(
+                field.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.signature(Request).parameters[field.name].default,
+                annotation=hints[field.name],
+            )
+            for field in fields(Request)
+        ]
+        own_hints = get_type_hints(function, include_extras=True)
+        own = [
+            parameter.replace(
+                kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[parameter.name]
+            )
+            for parameter in list(inspect.signature(function).parameters.values())[1:]
+        ]
+
+        @functools.wraps(function)
+        def run(**arguments: Any) -> None:
+            request = Request(
+                **{field.name: arguments.pop(field.name) for field in fields(Request)}
+            )
+            function(request, **arguments)
+
+        run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
+        del run.__wrapped__
+        return app.command()(run)
+
+    return register
+
+
+def echo(line: str) -> None:
+    """Print one line of the result."""
+    try:
+        typer.echo(line)
+    except BrokenPipeError:
+        # With its number typer would exit with 1, which means that a point is not robust.
+        raise BrokenPipeError from None
+
+
+def console() -> Console:
+    """Where results are shown."""
+    from rich.console import Console
+
+    class Pipe(Console):
+        def on_broken_pipe(self) -> None:
+            # rich would exit with 1 too.
+            raise BrokenPipeError
+
+    return Pipe(highlight=False)
+
+
+@contextmanager
+def working(what: str) -> Iterator[Callable[[str], None]]:
+    """Show a spinner on a terminal while something long goes on; call what it gives to say more."""
+    if not sys.stderr.isatty():
+        yield lambda _: None
+        return
+    from rich.console import Console
+
+    with Console(stderr=True).status(f"{what} …") as status:
+        yield lambda more: status.update(f"{what} … {more}")
+
+
+def _prior(written: str | None, index: CountIndex) -> Any:
+    if written is None or written == "uniform":
+        return written
+    parts = written.split(",")
+    if "=" not in written:
+        return [written_number(part) for part in parts]
+    named = dict(part.rpartition("=")[::2] for part in parts)
+    labels = [str(label) for label in index.labels]
+    if {*named} != {*labels}:
+        raise NullproofError(
+            f"--prior names {', '.join(named)} but the labels are {', '.join(labels)}; "
+            "give one number for each"
+        )
+    return [written_number(named[label]) for label in labels]
+
+
+def _same_file(a: Path, b: Path) -> bool:
+    return a.exists() and b.exists() and a.samefile(b)

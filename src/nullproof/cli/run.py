@@ -1,0 +1,107 @@
+"""The command line: runs a command, and turns every error into one line and an exit code."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sys
+import traceback
+import warnings
+from typing import Any
+
+import typer
+
+from nullproof import __version__
+from nullproof.cli.commands import app
+from nullproof.errors import NullproofError, NullproofWarning
+
+_INTERRUPTED = 130
+
+
+def main() -> None:
+    """Run the command line and turn every error into one line and exit code 2."""
+    arguments = sys.argv[1:]
+    debug = _take(arguments, "--debug")
+    quiet = _take(arguments, "-q") | _take(arguments, "--quiet")
+    try:
+        code = _run(arguments, quiet=quiet)
+    except BaseException as problem:
+        # Also a panic of polars, which is no Exception: left alone it would exit with 1, which
+        # means that a point is not robust.
+        code = _told(problem, debug=debug)
+    sys.exit(code)
+
+
+def _run(arguments: list[str], *, quiet: bool) -> int:
+    """Run a command; the exit code is its own."""
+    if "--version" in arguments:
+        typer.echo(f"nullproof {__version__}")
+        code = 0
+    else:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore" if quiet else "always", NullproofWarning)
+            warnings.showwarning = _show_notice
+            code = app(arguments or ["--help"], prog_name="nullproof", standalone_mode=False)
+    sys.stdout.flush()
+    if code == _INTERRUPTED:
+        # So typer tells that the user has pressed Ctrl-C.
+        raise KeyboardInterrupt
+    return code if isinstance(code, int) else 0
+
+
+def _told(problem: BaseException, *, debug: bool) -> int:
+    """Tell a problem in one line; the exit code is never 1."""
+    if isinstance(problem, BrokenPipeError) or _is_pipe_exit(problem):
+        # The reader of our output has gone (| head): not an error, and nothing more to say.
+        _drop_output()
+        return 0
+    if isinstance(problem, SystemExit) and (problem.code is None or isinstance(problem.code, int)):
+        # Commands end with 1 by typer.Exit, which does not come here.
+        return 2 if problem.code == 1 else problem.code or 0
+    # typer brings its own copy of click, so its errors are told by what they can do.
+    interrupted = isinstance(problem, KeyboardInterrupt) or type(problem).__name__ == "Abort"
+    try:
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        _drop_output()
+    # Nothing helps a person whose stderr is closed, but the exit code stays right.
+    with contextlib.suppress(OSError, ValueError):
+        if debug and not interrupted:
+            traceback.print_exception(problem)
+        else:
+            said = "interrupted" if interrupted else _sentence(problem)
+            typer.echo(f"nullproof: {' '.join(said.split())}", err=True)
+    return _INTERRUPTED if interrupted else 2
+
+
+def _sentence(problem: BaseException) -> str:
+    if isinstance(problem, MemoryError):
+        return "there is not enough memory; give fewer rows or columns, or --memory-limit for files"
+    if isinstance(problem, NullproofError | OSError | SystemExit):
+        return str(problem) or type(problem).__name__
+    if hasattr(problem, "format_message"):
+        return f"{problem.format_message().rstrip('.')}; see nullproof --help"
+    return f"{type(problem).__name__}: {problem}; this is a mistake in nullproof, see --debug"
+
+
+def _is_pipe_exit(problem: BaseException) -> bool:
+    """Whether typer left because of a broken pipe, which it does by exit code 1."""
+    return isinstance(problem, SystemExit) and isinstance(problem.__context__, BrokenPipeError)
+
+
+def _drop_output() -> None:
+    """Let what was not written go, or Python would try again at its end and fail by another code."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _take(arguments: list[str], flag: str) -> bool:
+    """Allow a flag of the whole program anywhere on the line."""
+    found = flag in arguments
+    while flag in arguments:
+        arguments.remove(flag)
+    return found
+
+
+def _show_notice(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    if issubclass(category, NullproofWarning):
+        typer.echo(f"note: {message}", err=True)

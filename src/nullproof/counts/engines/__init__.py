@@ -1,0 +1,1 @@
+"""Tables that are counted where they are: DuckDB, Spark, Dask, SQL databases, polars' lazy frames."""

@@ -1,0 +1,394 @@
+"""Count a lazy table where it is: DuckDB, Spark, Dask, SQL databases, polars' own lazy frames.
+
+The number of rows of each label and value of every column: columns of one type are concatenated, with
+the number of the column beside the cell, and grouped in one query. Numbers and dates are binned
+there, after one query for their extent. What
+comes back is as large as the index, and is read as the same cells in memory would be.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.build import Options, Tally, feature_names, notify, suspicions
+from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
+from nullproof.counts.engines.edges import edges_of, extents_of, lone_extremes, weighted_edges
+from nullproof.counts.engines.guards import refuse_engine_that_miscounts
+from nullproof.counts.engines.keys import (
+    Key,
+    LazyColumn,
+    bin_key,
+    collected,
+    column_of,
+    explained,
+    in_python_years,
+    lazy_column,
+    value_key,
+)
+from nullproof.counts.sparse import Counts, SparseCounts, cells_of, from_cells
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import MISSING, interval_texts
+from nullproof.tables.columns import Column, encode, fit_feature
+from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.labels import label_codes
+from nullproof.tables.readers import Table, read_series
+from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.values import text
+from nullproof.words import many
+
+_LABELS = -1
+_FEW = 1000
+
+
+def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
+    """The table as a lazy narwhals frame, if it is one of a library that is lazy."""
+    try:
+        frame = nw.from_native(table, pass_through=True)
+    except nw.exceptions.DuplicateError:
+        return None
+    return frame if isinstance(frame, nw.LazyFrame) else None
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Label, value and number of rows of every group of one column."""
+
+    values: nw.Series[Any]
+    labels: nw.Series[Any]
+    counts: Counts
+
+
+@dataclass(frozen=True)
+class LazyTable:
+    """A lazy table and how it is to be read.
+
+    ``spellings`` are those of ``missing`` and of text files, if it comes from one.
+    """
+
+    frame: nw.LazyFrame[Any]
+    label: str
+    missing: tuple[str, ...] = ()
+    spellings: tuple[str, ...] = ()
+    from_text: bool = False
+
+    @cached_property
+    def schema(self) -> nw.Schema:
+        return self.frame.collect_schema()
+
+    @property
+    def header(self) -> Table:
+        """A table of the same columns without rows: it tells of wrong names as any table does."""
+        return Table(tuple(self.schema), 0, lambda name: Column(name, "category"))
+
+    def column(self, name: str) -> LazyColumn:
+        self.header.column(name)
+        return lazy_column(self.frame, name, self.schema[name], self.spellings)
+
+
+def count_lazy(
+    table: LazyTable, options: Options, *, ignore: Collection[str], like: Schema | None = None
+) -> Tally:
+    """Count a lazy table, by a schema learned before if there is one."""
+    table.header.column(table.label)
+    if any(dtype.is_float() for dtype in table.schema.values()):
+        refuse_engine_that_miscounts(table.frame)
+    with explained(table.frame):
+        if like is not None:
+            return _count_like(like, table)
+        return _count(table, feature_names(table.header, table.label, ignore, options), options)
+
+
+def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
+    columns = [table.column(name) for name in names]
+    binned = [
+        column
+        for column in columns
+        if options.bins is not None
+        and column.kind in ("number", "date")
+        and column.can_be_binned
+        and not options.declared(column.name)
+    ]
+    extents = extents_of(table.frame, binned)
+    # So few values are counted as they are and binned here: faster than comparing every cell.
+    binned = [column for column in binned if not _few(column, extents[column.name])]
+    edges = {
+        name: found
+        for name, found in edges_of(table.frame, binned, extents, options).items()
+        if table.column(name).kind != "date" or in_python_years(found)
+    }
+    keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
+    rows, groups = grouped(table, keys)
+    schema, label_counts = _labels(table, rows)
+    suspects = lone_extremes(table.frame, binned, extents)
+    features, known, empty = [], [], []
+    for j, key in enumerate(keys):
+        counted = Counted(key, groups[j], schema, label_counts, table.from_text)
+        feature, codes = counted.fit(options)
+        for suspect in counted.suspicions():
+            suspects.setdefault(suspect, []).append(feature.name)
+        if not feature.values:
+            empty.append(feature.name)
+            continue
+        features.append(feature)
+        known.append(counted.tally(feature, codes))
+    schema = Schema(tuple(features), schema.labels, table.label, table.missing)
+    notify(schema, int(label_counts.sum()), empty, suspects)
+    return assembled(schema, label_counts, known)
+
+
+def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
+    return column.steps > 0 and extent[1] - extent[0] <= _FEW * column.steps
+
+
+def _count_like(schema: Schema, table: LazyTable) -> Tally:
+    keys = [like_key(feature, table.column(feature.name)) for feature in schema.features]
+    rows, groups = grouped(table, keys)
+    found, counts = _labels(table, rows)
+    unknown = [label for label in found.labels if text(label) not in schema.label_codes]
+    if unknown:
+        raise NullproofError(
+            f"the label column holds {unknown[0]!r}, which the given index does not have "
+            f"({', '.join(str(label) for label in schema.labels[:5])}); count anew without like"
+        )
+    label_counts = np.zeros(len(schema.labels), dtype=np.int64)
+    label_counts[[schema.label_codes[text(label)] for label in found.labels]] = counts
+    known = []
+    for j, (feature, key) in enumerate(zip(schema.features, keys, strict=True)):
+        counted = Counted(key, groups[j], schema, label_counts, table.from_text)
+        codes = counted.encode(feature)
+        if (codes == feature.n_values).any():
+            raise NullproofError(
+                f"column {feature.name!r} holds a value that is not in its domain in the given "
+                f"index ({', '.join(feature.values[:5])}, …); count anew without like, or declare "
+                "the value with domains when the first index is made"
+            )
+        known.append(counted.tally(feature, codes))
+    return assembled(schema, label_counts, known)
+
+
+def like_key(feature: Feature, column: LazyColumn) -> Key:
+    """Group by the bins of a feature learned before, or by the values."""
+    comparable = column.can_be_binned and (feature.kind != "date" or in_python_years(feature.edges))
+    if feature.edges and feature.kind == column.kind and comparable:
+        return bin_key(column, feature.edges)
+    return value_key(column)
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The groups of one column, and how they become codes and counts of a feature."""
+
+    key: Key
+    groups: Groups
+    schema: Schema
+    label_counts: Counts
+    from_text: bool
+
+    @cached_property
+    def column(self) -> Column:
+        """One cell per group."""
+        return column_of(self.key, self.groups.values, retype=self.from_text)
+
+    def fit(self, options: Options) -> tuple[Feature, NDArray[Any]]:
+        """Learn the domain, and give the code of every group."""
+        name = self.key.column.name
+        if self.key.edges:
+            bins = self.groups.values.to_numpy()
+            return binned_feature(self.key, bins), np.unique(bins, return_inverse=True)[1]
+        column, domain = self.column, options.declared(name)
+        if not domain and not column.declared and not column.known.any():
+            return Feature(name, column.kind, ()), np.empty(0, dtype=np.int64)
+        numeric = column.kind in ("number", "date") and not domain
+        if numeric and options.bins is not None and options.binning == "quantile":
+            # Texts that turned out to be numbers: each group weighs as much as its rows.
+            edges = weighted_edges(column, self.groups.counts, options.bins)
+            key = Key(LazyColumn(name, None, column.kind), self.key.value, None, edges)
+            bins = encode(_all_bins(key), column).codes
+            feature = binned_feature(key, bins[bins >= 0])
+            return feature, encode(feature, column).codes
+        feature, encoded = fit_feature(
+            column, bins=options.bins, binning=options.binning, domain=domain
+        )
+        return feature, encoded.codes
+
+    def encode(self, feature: Feature) -> NDArray[Any]:
+        """The code of every group in a domain learned before."""
+        if not self.key.edges:
+            return encode(feature, self.column).codes
+        table = np.full(len(feature.edges), feature.n_values)
+        table[list(feature.bins)] = range(feature.n_values)
+        codes: NDArray[Any] = table[self.groups.values.to_numpy()]
+        return codes
+
+    def suspicions(self) -> list[str]:
+        """Values that often stand for missing, among groups of values."""
+        return [] if self.key.edges else suspicions(self.column)
+
+    def tally(self, feature: Feature, codes: NDArray[Any]) -> Counts | SparseCounts:
+        """Add up the groups of each code and label."""
+        held = codes != MISSING
+        labels = _coded_labels(self.schema, self.groups.labels)[held]
+        n_labels = len(self.schema.labels)
+        keys, places = np.unique(
+            codes[held].astype(np.int64) * n_labels + labels, return_inverse=True
+        )
+        counts = np.zeros(len(keys), dtype=np.int64)
+        np.add.at(counts, places, self.groups.counts[held])
+        return from_cells(keys // n_labels, keys % n_labels, counts, (feature.n_values, n_labels))
+
+
+def binned_feature(key: Key, bins: NDArray[Any]) -> Feature:
+    """The feature of a binned column that holds some of its bins."""
+    used = tuple(int(bin_) for bin_ in np.unique(bins))
+    texts = interval_texts(key.edges, key.column.kind)
+    return Feature(key.column.name, key.column.kind, tuple(texts[b] for b in used), key.edges, used)
+
+
+def _all_bins(key: Key) -> Feature:
+    return binned_feature(key, np.arange(len(key.edges) - 1))
+
+
+def grouped(table: LazyTable, keys: Sequence[Key]) -> tuple[Groups, list[Groups]]:
+    """The rows of each label, and each column counted by label and value."""
+    label = _label_key(table)
+    parts = list(enumerate(keys))
+    place = next((j for j, key in parts if key.with_holes), _LABELS)
+    if place == _LABELS:
+        rows = Key(label.column, nw.lit(0).cast(nw.Int64), nw.Int64, with_holes=True)
+        parts.append((_LABELS, rows))
+    by_type: dict[str, list[nw.LazyFrame[Any]]] = {}
+    for j, key in parts:
+        cells = table.frame if key.with_holes else table.frame.filter(key.column.known)
+        cells = cells.select(
+            label.value.alias("label"),
+            key.value.alias("value"),
+            nw.lit(j, nw.Int32).alias("column"),
+        )
+        by_type.setdefault(str(key.type), []).append(cells)
+    found: dict[int, Groups] = {}
+    for frames in by_type.values():
+        # One query at a time: their memory does not add up.
+        found.update(_split(collected(_counted(frames))))
+    if place not in found:
+        raise NullproofError("the table has no rows; give at least one")
+    return found[place], [
+        _without_holes(key, found[j]) if j in found else _no_groups(key, found[place])
+        for j, key in enumerate(keys)
+    ]
+
+
+def _counted(frames: Sequence[nw.LazyFrame[Any]]) -> nw.LazyFrame[Any]:
+    """Count the cells of some columns, by one group-by where the engine does not copy them for it."""
+    if frames[0].implementation.is_polars() or frames[0].implementation.is_dask():
+        return nw.concat([_grouped_cells(cells) for cells in frames])
+    return _grouped_cells(nw.concat(frames))
+
+
+def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    groups = cells.group_by("column", "label", "value").agg(nw.len().alias("count"))
+    return groups.with_columns(nw.col("count").cast(nw.Int64))
+
+
+def _without_holes(key: Key, groups: Groups) -> Groups:
+    if not key.with_holes:
+        return groups
+    known = ~groups.values.is_null() if key.type == nw.String else groups.values != MISSING
+    return Groups(
+        groups.values.filter(known), groups.labels.filter(known), groups.counts[known.to_numpy()]
+    )
+
+
+def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
+    columns = frame["column"].to_numpy()
+    order = np.argsort(columns, kind="stable")
+    cuts = np.flatnonzero(np.diff(columns[order], prepend=-2))
+    for rows in np.split(order, cuts[1:]) if len(order) else []:
+        part = frame[rows.tolist()]
+        groups = Groups(part["value"], part["label"], part["count"].to_numpy())
+        yield int(columns[rows[0]]), groups
+
+
+def _no_groups(key: Key, like: Groups) -> Groups:
+    # polars has no time stamps of whole seconds.
+    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
+    values = nw.new_series("value", [], kind, backend="polars")
+    return Groups(values, like.labels[:0], np.zeros(0, dtype=np.int64))
+
+
+def _label_key(table: LazyTable) -> Key:
+    column = table.column(table.label)
+    if column.dtype in (nw.Categorical, nw.Enum):
+        return value_key(column)
+    return Key(column, nw.col(column.name), column.dtype)
+
+
+def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
+    """The labels and the rows of each."""
+    column = read_series(groups.labels, table.spellings, retype=False, keep_text=True)
+    n_holes = int(groups.counts[~column.known].sum())
+    if n_holes:
+        raise NullproofError(
+            f"the label column {table.label!r} has {many(n_holes, 'hole')}; fill them in or leave "
+            "those rows out: labels are never missing"
+        )
+    codes, names = label_codes(column)
+    counts = np.zeros(len(names), dtype=np.int64)
+    np.add.at(counts, codes, groups.counts)
+    return Schema((), names, table.label, table.missing), counts
+
+
+def _coded_labels(schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
+    if not len(labels):
+        return np.empty(0, dtype=np.int64)
+    codes, names = label_codes(read_series(labels, (), retype=False, keep_text=True))
+    places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int64)
+    return places[codes]
+
+
+def assembled(
+    schema: Schema, label_counts: Counts, known: Iterable[Counts | SparseCounts]
+) -> Tally:
+    """All counts; what no group holds is missing."""
+    known = tuple(known)
+    n_null = np.empty((len(known), len(label_counts)), dtype=np.int64)
+    for j, counts in enumerate(known):
+        _, labels, cells = cells_of(counts)
+        n_null[j] = label_counts
+        np.subtract.at(n_null[j], labels, cells)
+    return Tally(schema, label_counts, known, n_null, ({},) * len(known))
+
+
+@contextmanager
+def open_lazily(
+    table: Any,
+    label: str,
+    missing: tuple[str, ...],
+    like: Schema | None = None,
+    memory_limit: str | None = None,
+) -> Iterator[LazyTable | None]:
+    """Open a table that is to be counted where it is; None if it is an ordinary one."""
+    if isinstance(table, str | Path):
+        if memory_limit is None and not is_many(table):
+            yield None
+            return
+        as_text = [label]
+        if like is not None:
+            as_text += [f.name for f in like.features if f.kind == "category"]
+        with duckdb_files(table, missing=missing, as_text=as_text, memory_limit=memory_limit) as (
+            relation,
+            from_text,
+        ):
+            spelled = (*missing, *(TEXT_MISSING if from_text else ()))
+            yield LazyTable(nw.from_native(relation), label, missing, spelled, from_text)
+        return
+    frame = as_lazy(table)
+    yield None if frame is None else LazyTable(frame, label, missing, missing)

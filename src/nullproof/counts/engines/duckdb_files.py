@@ -1,0 +1,233 @@
+"""Files that DuckDB counts where they are: patterns, folders (hive-partitioned too), a memory limit."""
+
+from __future__ import annotations
+
+import csv
+import glob
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from nullproof.errors import NullproofError, missing_extra
+from nullproof.tables.formats import TEXT_MISSING, separator_of
+
+_PARQUET = (".parquet", ".pq")
+_TEXT = (".csv", ".tsv", ".tab", ".txt")
+_PACKED = (".gz", ".zst")
+# Texts that are numbers by the rule of `values.NUMBER`, and that 64 bits or doubles keep apart.
+_SPACE = r"[ \t\r\n]*"
+_INTEGER = rf"{_SPACE}[+-]?[0-9]{{1,18}}{_SPACE}"
+_DOUBLE = (
+    rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
+    rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}"
+)
+_PATTERNS = {"BIGINT": _INTEGER, "DOUBLE": _DOUBLE}
+_SAMPLE = 1_000
+
+
+def is_many(path: str | Path) -> bool:
+    """Whether a path is a folder or a pattern rather than one file."""
+    return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+
+
+@contextmanager
+def duckdb_files(
+    path: str | Path,
+    *,
+    missing: Collection[str] = (),
+    as_text: Collection[str] = (),
+    memory_limit: str | None = None,
+) -> Iterator[tuple[Any, bool]]:
+    """Open files as a DuckDB relation, and say whether they are text.
+
+    Parameters
+    ----------
+    path
+        A file, a folder or a pattern; folders like ``year=2024`` become columns.
+    as_text
+        Columns of text files to keep as they are written.
+    memory_limit
+        As DuckDB writes it, e.g. ``"1GB"``; what does not fit goes to a temporary folder.
+    """
+    try:
+        import duckdb
+    except ImportError:
+        raise missing_extra("counting a folder or a pattern of files", "duckdb") from None
+    pattern, is_text = _pattern(path)
+    hive = is_many(path)
+    with tempfile.TemporaryDirectory(prefix="nullproof-") as spill:
+        settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": "false"}
+        if memory_limit is not None:
+            settings["memory_limit"] = memory_limit
+        try:
+            with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
+                if is_text:
+                    yield _text_files(connection, pattern, missing, as_text, hive), True
+                else:
+                    yield (
+                        connection.read_parquet(
+                            pattern, union_by_name=True, hive_partitioning=hive
+                        ),
+                        False,
+                    )
+        except duckdb.Error as problem:
+            raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
+
+
+def _brief(problem: Exception) -> str:
+    """What is wrong, without DuckDB's own advice."""
+    lines = str(problem).strip().splitlines()
+    if "when sniffing file" in lines[0]:
+        return (
+            "some rows have other fields than the header, or a quote stands inside a value or is "
+            "never closed; mend those rows: put such values in quotes and double the quotes in them"
+        )
+    told = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
+    return "; ".join(told)[:300]
+
+
+def _pattern(path: str | Path) -> tuple[str, bool]:
+    """The pattern of the files, and whether they are text."""
+    if Path(path).is_dir():
+        names = {_suffix(p): p for p in sorted(Path(path).rglob("*")) if p.is_file()}
+        kinds = [suffix for suffix in names if _bare(suffix) in (*_PARQUET, *_TEXT)]
+        if len(kinds) != 1:
+            came = f"{' and '.join(sorted(kinds))} files" if kinds else "no CSV or Parquet files"
+            raise NullproofError(f"the folder {path} holds {came}; give one kind by a pattern")
+        return f"{glob.escape(str(path))}/**/*{kinds[0]}", _bare(kinds[0]) in _TEXT
+    found = _fitting(str(path)) if is_many(path) else [str(path)]
+    if not found or not Path(found[0]).exists():
+        raise NullproofError(f"no file fits {path}; check the path")
+    suffixes = {_bare(_suffix(Path(name))) for name in found}
+    if suffixes <= {*_PARQUET}:
+        return str(path), False
+    if suffixes <= {*_TEXT}:
+        return str(path), True
+    raise NullproofError(
+        f"DuckDB counts CSV, TSV and Parquet files, not {' and '.join(sorted(suffixes))}; "
+        "give files of one of those kinds"
+    )
+
+
+def _fitting(pattern: str) -> list[str]:
+    return sorted(glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
+
+
+def _suffix(path: Path) -> str:
+    suffixes = [suffix.lower() for suffix in path.suffixes]
+    if suffixes and suffixes[-1] in _PACKED:
+        return "".join(suffixes[-2:])
+    return suffixes[-1] if suffixes else ""
+
+
+def _bare(suffix: str) -> str:
+    for packed in _PACKED:
+        suffix = suffix.removesuffix(packed)
+    return suffix
+
+
+def _text_files(
+    connection: Any,
+    pattern: str,
+    missing: Collection[str],
+    as_text: Collection[str],
+    hive: bool,
+) -> Any:
+    """Read every cell as text, and make numbers of those columns that are numbers by our own rule.
+
+    What DuckDB itself would take for numbers or dates is not what docs/values.md says. Other columns
+    stay text, and are read like any text file, from their distinct values. The cells go to a table on
+    disk, by columns: text would be parsed again for every column that is counted.
+    """
+    first = _first_line(connection, pattern)
+    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
+    separator = "\t" if tabs else separator_of(first)
+    cells = connection.read_csv(
+        pattern,
+        header=True,
+        all_varchar=True,
+        na_values=sorted({*TEXT_MISSING, *missing}),
+        # DuckDB takes a quote that is never closed for a part of the value, unless it is told
+        # better, and lines that begin with # for comments.
+        delimiter=separator,
+        quotechar='"',
+        escapechar='"',
+        comment="",
+        union_by_name=True,
+        hive_partitioning=hive,
+        hive_types_autocast=False,
+    )
+    names = _as_written(cells.columns, first, separator)
+    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text)
+    wanted = [
+        f"{_cell(column, numbers.get(column))} AS {_quoted(name)}"
+        for column, name in zip(cells.columns, names, strict=True)
+    ]
+    cells.project(", ".join(wanted)).create("cells")
+    return connection.table("cells")
+
+
+def _first_line(connection: Any, pattern: str) -> str:
+    lines = connection.read_csv(
+        pattern,
+        columns={"line": "VARCHAR"},
+        header=False,
+        delimiter="\x01",
+        quotechar="",
+        escapechar="",
+        auto_detect=False,
+        strict_mode=False,
+    )
+    return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
+
+
+def _as_written(columns: Sequence[str], first_line: str, separator: str) -> list[str]:
+    """The names of columns with the spaces around them, which DuckDB cuts off."""
+    header = next(csv.reader([first_line.removeprefix("\ufeff")], delimiter=separator), [])
+    written = {name.strip(): name for name in header}
+    return [written.get(column, column) for column in columns]
+
+
+def _number_types(
+    cells: Any,
+    columns: Sequence[tuple[str, str]],
+    as_text: Collection[str],
+) -> dict[str, str]:
+    """Which columns are numbers, and whether 64 bits or doubles hold them exactly.
+
+    A spelling of missing with spaces around it makes a column text here; like any text, it is then
+    read from its distinct values, which come to the same in more time.
+    """
+    types: dict[str, str] = {}
+    sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
+    left = {
+        column: texts
+        for (column, name), texts in zip(columns, sample, strict=bool(sample))
+        if name not in as_text
+    }
+    for number, pattern in _PATTERNS.items():
+        # One text of the sample that does not fit settles the column; the others are asked about.
+        fits = re.compile(pattern).fullmatch
+        asked = [
+            column for column, texts in left.items() if all(fits(x) for x in texts if x is not None)
+        ]
+        if not asked:
+            continue
+        wanted = [
+            f"bool_and(regexp_full_match({_quoted(column)}, '{pattern}'))" for column in asked
+        ]
+        (found,) = cells.aggregate(", ".join(wanted)).fetchall()
+        types |= {column: number for column, all_fit in zip(asked, found, strict=True) if all_fit}
+        left = {column: texts for column, texts in left.items() if column not in types}
+    return types
+
+
+def _cell(column: str, number: str | None) -> str:
+    return _quoted(column) if number is None else f"CAST({_quoted(column)} AS {number})"
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'

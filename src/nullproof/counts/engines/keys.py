@@ -1,0 +1,310 @@
+"""What a lazy column is grouped by where it is, and what comes back from there as a column.
+
+Only comparisons, casts to numbers and ``CASE`` are asked of an engine. Texts of numbers and dates are
+made here, since every engine writes them in its own way.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import MISSING, doubles, places
+from nullproof.tables.columns import Column, number_array
+from nullproof.tables.readers import read_series
+from nullproof.tables.schema import Kind
+from nullproof.tables.values import Exact, as_number, at_microseconds, exact
+
+_WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
+# What neither 64 bits nor doubles hold is fetched as text.
+_HUGE = (nw.UInt64, nw.Int128, nw.UInt128, nw.Decimal)
+_TEXT = (nw.String, nw.Categorical, nw.Enum)
+
+
+@dataclass(frozen=True)
+class LazyColumn:
+    """A column of a lazy table: its name and type there, and which of its values mean missing."""
+
+    name: str
+    dtype: Any
+    kind: Kind
+    spellings: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    engine: str = ""
+
+    @property
+    def steps(self) -> float:
+        """How far two neighbouring values are at least apart on the number line; 0 if not known."""
+        if self.dtype == nw.Date:
+            return 86_400_000_000.0
+        return 1.0 if self.dtype in _WHOLE else 0.0
+
+    @property
+    def number(self) -> nw.Expr:
+        """The cells as numbers, or as the dates they are."""
+        column = nw.col(self.name)
+        if self.compares_stamps:
+            return column.cast(nw.Datetime("us"))
+        if self.kind == "date":
+            return column.dt.convert_time_zone("UTC") if self._has_own_zone else column
+        if self.dtype in (nw.Int128, nw.UInt128, nw.Decimal):
+            # By way of their text: some engines do not round these to the nearest double.
+            column = column.cast(nw.String)
+        number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
+        # Parquet files of polars 1 call pages with NaN empty, and Spark skips such pages where it filters
+        # by the column or looks for cells that are not null; not where NULL is as good as a number.
+        return nw.coalesce(number, nw.lit(math.nan)) if self._nan_for_null else number
+
+    @property
+    def known(self) -> nw.Expr:
+        """Which cells are not missing; spellings among texts are looked for among the groups."""
+        if self._nan_for_null:
+            known = ~self.number.is_nan()
+        else:
+            known = ~nw.col(self.name).is_null()
+            if self.is_real:
+                known = known & self._not_nan
+        for number in self._numbers_missing:
+            known = known & (self.number != number)
+        return known
+
+    @property
+    def _has_own_zone(self) -> bool:
+        """Polars compares time stamps of one time zone only."""
+        zone = self.dtype.time_zone if self.dtype == nw.Datetime else None
+        return self.engine == "polars" and zone not in (None, "UTC")
+
+    @property
+    def can_be_binned(self) -> bool:
+        """Whether the engine turns the cells into doubles or compares them with edges as they are.
+
+        Dask does not turn decimals into doubles by way of their text.
+        """
+        return not (self.dtype == nw.Decimal and self.engine == "dask")
+
+    @property
+    def _not_nan(self) -> nw.Expr:
+        # DuckDB 2.0 takes a file's statistics for it that a column holds no NaN, and answers isnan(x)
+        # and x <> x by them; ibis says isnan(x) even for is_finite.
+        if self.engine == "duckdb":
+            return self.number.is_finite() | self._infinite
+        if self.engine == "ibis":
+            return self.number.cast(nw.String).str.to_lowercase() != "nan"
+        return ~self.number.is_nan()
+
+    @property
+    def _infinite(self) -> nw.Expr:
+        return (self.number == math.inf) | (self.number == -math.inf)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether the column is of doubles or singles, which NaN and infinities are among."""
+        return self.dtype is not None and bool(self.dtype.is_float())
+
+    @property
+    def compares_stamps(self) -> bool:
+        """Dask with pandas 2 takes a day to compare with for a text, but not a time stamp."""
+        return self.dtype == nw.Date and self.engine == "dask"
+
+    @property
+    def _nan_for_null(self) -> bool:
+        return self.is_real and self.engine.startswith("pyspark")
+
+    @property
+    def only_nulls(self) -> bool:
+        """Whether every cell that is not null is a finite value."""
+        return not self.is_real and not self._numbers_missing
+
+    @property
+    def finite(self) -> nw.Expr:
+        """Which cells have a place among the edges of bins."""
+        return self.known & ~self._infinite if self.is_real else self.known
+
+    @property
+    def _numbers_missing(self) -> list[int | float]:
+        if self.kind != "number":
+            return []
+        found = map(as_number, self.spellings)
+        numbers = [number for number in found if number is not None]
+        if self.dtype == nw.Float32 or str(self.dtype) == "Float16":
+            # In memory, too, a spelling is rounded as the column's cells were.
+            rounded = np.float32 if self.dtype == nw.Float32 else np.float16
+            return [float(rounded(n)) for n in numbers]
+        return numbers
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a column is grouped by, and the type of that: keys of one type share a query.
+
+    ``with_holes`` tells that missing cells have a group of their own, null or -1, so that no query
+    for the rows of each label is needed.
+    """
+
+    column: LazyColumn
+    value: nw.Expr
+    type: Any
+    edges: tuple[float, ...] = ()
+    with_holes: bool = False
+
+
+def lazy_column(
+    frame: nw.LazyFrame[Any], name: str, dtype: Any, missing: Collection[str]
+) -> LazyColumn:
+    """Look at the type of a column, and refuse what cannot be counted where it is."""
+    engine = frame.implementation.name.lower()
+    categories: tuple[str, ...] = ()
+    if dtype == nw.Enum:
+        categories = tuple(dtype.categories)
+    elif dtype == nw.Categorical and frame.implementation.is_dask():
+        native = frame.to_native()[name]
+        if hasattr(native.dtype, "categories") and native.cat.known:
+            categories = tuple(str(value) for value in native.cat.categories)
+    return LazyColumn(name, dtype, _kind(name, dtype, engine), tuple(missing), categories, engine)
+
+
+def _kind(name: str, dtype: Any, engine: str) -> Kind:
+    if dtype in (*_WHOLE, *_HUGE) or dtype.is_float():
+        return "number"
+    if dtype == nw.Date or dtype == nw.Datetime:
+        return "date"
+    if dtype == nw.Boolean:
+        return "boolean"
+    if dtype in _TEXT or dtype == nw.Time:
+        return "category"
+    raise NullproofError(
+        f"column {name!r} has type {dtype}, which cannot be counted in {engine}; "
+        "cast it to text, numbers or dates there, or leave it out with ignore"
+    )
+
+
+def value_key(column: LazyColumn) -> Key:
+    """Group by the values themselves."""
+    cell = nw.col(column.name)
+    if column.kind == "boolean":
+        return Key(column, _or_hole(column, _one_if(cell)), nw.Int64, with_holes=True)
+    if column.kind == "date":
+        return Key(column, cell if column.compares_stamps else column.number, column.dtype)
+    if column.dtype == nw.Time:
+        return Key(column, cell, column.dtype)
+    if column.dtype in _WHOLE:
+        return Key(column, cell.cast(nw.Int64), nw.Int64)
+    if column.is_real:
+        # Dask cannot group by two zeros; one that is negative becomes the other.
+        return Key(column, column.number + 0.0, nw.Float64)
+    if column.dtype in _HUGE:
+        return Key(column, cell.cast(nw.String), nw.String)
+    text = cell if column.dtype == nw.String else cell.cast(nw.String)
+    return Key(column, text, nw.String, with_holes=True)
+
+
+def in_python_years(edges: Sequence[float]) -> bool:
+    """Whether an engine can be given the edges of dates to compare with."""
+    # A second later, since time stamps of whole seconds are compared with the next one.
+    return all(
+        isinstance(at_microseconds(math.ceil(edge) + 1_000_000), dt.datetime)
+        for edge in edges[1:-1]
+    )
+
+
+def bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:
+    """Group by the number of inner edges not above the cell, as `nullproof.tables.bins.bin_codes` does."""
+    steps = [_one_if(column.number >= _literal(column, edge)) for edge in edges[1:-1]]
+    total = steps[0] if steps else nw.lit(0)
+    for step in steps[1:]:
+        total = total + step
+    return Key(column, _or_hole(column, total), nw.Int64, tuple(edges), with_holes=True)
+
+
+def _one_if(condition: nw.Expr) -> nw.Expr:
+    # Postgres casts no boolean to a number.
+    return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
+
+
+def _or_hole(column: LazyColumn, code: nw.Expr) -> nw.Expr:
+    return nw.when(column.known).then(code).otherwise(nw.lit(MISSING)).cast(nw.Int64)
+
+
+def _literal(column: LazyColumn, edge: float) -> Any:
+    """An edge in the type of the column: of time stamps, the next one that the type has."""
+    if column.kind == "number":
+        return edge
+    unit = {"ms": 1_000, "s": 1_000_000}.get(getattr(column.dtype, "time_unit", ""), 1)
+    when = at_microseconds(-(-math.ceil(edge) // unit) * unit)
+    if column.dtype == nw.Date and not column.compares_stamps:
+        day = when.date()
+        return nw.lit(day if dt.datetime.combine(day, dt.time()) == when else day + dt.timedelta(1))
+    if column.dtype == nw.Datetime and column.dtype.time_zone is not None:
+        return nw.lit(when.replace(tzinfo=dt.UTC))
+    if column.engine.startswith("pyspark"):
+        # Spark takes a plain time stamp to be in the session's time zone.
+        return nw.lit(when.isoformat(sep=" ")).cast(nw.Datetime("us"))
+    return nw.lit(when)
+
+
+@contextmanager
+def explained(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+    """Say in one sentence what an engine, or a library on the way from it, could not do."""
+    try:
+        yield
+    except BaseException as problem:
+        origin = type(problem).__module__.partition(".")[0]
+        ours = origin in ("builtins", "nullproof", "_pytest")
+        # Libraries say so of dates that Python does not have.
+        if ours and not isinstance(problem, OverflowError):
+            raise
+        engine = frame.implementation.name.lower()
+        said = " ".join(str(problem).split())[:200]
+        raise NullproofError(
+            f"{engine} cannot count the table: {said}; cast the column to text, numbers or dates "
+            "there, leave it out with ignore, or read the table into memory first"
+        ) from problem
+
+
+def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
+    """Bring a small result here."""
+    return frame.collect("polars")
+
+
+def numbers_of(series: nw.Series[Any]) -> NDArray[Any]:
+    """Numbers or moments, as they came from an engine, on the line that bins cut."""
+    found = read_series(series, (), retype=False)
+    assert found.numbers is not None
+    return doubles(places(found.numbers, found.kind))
+
+
+def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
+    """The groups of a column as a column of their own, read as the same cells in memory would be.
+
+    Parameters
+    ----------
+    retype
+        Whether the column comes from a text file.
+    """
+    column = key.column
+    if column.kind == "boolean":
+        codes = values.to_numpy().astype(np.int8)
+        return Column(column.name, "boolean", codes=codes, values=("false", "true"))
+    if column.dtype in _HUGE:
+        return Column(column.name, "number", numbers=number_array(_huge_numbers(values)))
+    if column.kind == "number":
+        return Column(column.name, "number", numbers=values.to_numpy())
+    if column.categories:
+        values = values.cast(nw.Enum(column.categories))
+    read = read_series(values, column.spellings, retype=retype)
+    read.name = column.name
+    return read
+
+
+def _huge_numbers(values: nw.Series[Any]) -> list[Exact]:
+    return [exact(decimal.Decimal(cell)) for cell in values.to_list()]

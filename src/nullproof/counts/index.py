@@ -1,0 +1,458 @@
+"""CountIndex: all that the questions of nullproof need to know of a training table.
+
+Per label, feature and value: how many cells hold the value in every world (``low``) and in some world
+(``high``). Its size does not depend on the number of rows, and indexes of parts of a table add up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.build import (
+    CandidateSets,
+    Options,
+    Tally,
+    count_like,
+    count_table,
+    feature_names,
+    tally,
+)
+from nullproof.counts.engines.counting import count_lazy, open_lazily
+from nullproof.counts.parquet import load, save
+from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, is_whole, remove_rows, widen
+from nullproof.counts.sparse import Counts, SparseCounts
+from nullproof.errors import NullproofError
+from nullproof.notebook import ROWS, shown_table
+from nullproof.tables.bins import Binning
+from nullproof.tables.columns import Encoded
+from nullproof.tables.labels import label_codes
+from nullproof.tables.points import Points, encode_points
+from nullproof.tables.readers import open_rows, open_table, refuse_unknown, spellings
+from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.values import text
+from nullproof.words import many
+
+_MOST_VALUES = 100_000_000
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CountIndex:
+    """Counts of an incomplete training table.
+
+    Build one with `from_table`, `from_rows` or `from_codes`.
+
+    Parameters
+    ----------
+    schema
+        Features with their domains, and labels.
+    label_counts
+        Rows per label.
+    known
+        Per feature: cells known to hold a value, values × labels.
+    n_null
+        Cells that may hold any value of their domain, features × labels.
+    sets
+        Per feature: cells with several candidates, as counts per label for each candidate set.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y")]
+    >>> CountIndex.from_rows(rows, ["yes", "yes", "no"])
+    CountIndex: 3 rows, 2 features, 2 labels (no, yes), 1 missing cell (16.7 %)
+    """
+
+    schema: Schema
+    label_counts: Counts
+    known: tuple[Counts | SparseCounts, ...]
+    n_null: Counts
+    sets: tuple[CandidateSets, ...]
+
+    @classmethod
+    def from_table(
+        cls,
+        table: Any,
+        label: str,
+        *,
+        like: CountIndex | None = None,
+        missing: Collection[str] = (),
+        bins: int | None = 5,
+        binning: Binning = "uniform",
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        ignore: Collection[str] = (),
+        memory_limit: str | None = None,
+    ) -> CountIndex:
+        """Count a data frame, a file, or a lazy table where it is.
+
+        Lazy are tables of DuckDB, Spark, Dask, ibis and polars, and files given by a folder or a
+        pattern such as ``"sales/*.parquet"``, which DuckDB counts.
+
+        Parameters
+        ----------
+        label
+            Name of the label column, which must have no holes.
+        like
+            An index made before, whose features, bins, domains, labels and spellings of missing
+            are taken over.
+        missing
+            Spellings of missing, e.g. ``("?", "NA")``; null, None, NaN, NA and NaT always are.
+        bins
+            Number of bins of numbers and dates; None makes every distinct value a category.
+        binning
+            ``"uniform"``: bins of equal width; ``"quantile"``: bins with equally many rows.
+        domains
+            Declared categories per column, added to those seen.
+        ignore
+            Columns to leave out.
+        memory_limit
+            Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
+            a temporary folder.
+        """
+        options = Options(bins, binning, dict(domains or {}))
+        if like is not None:
+            missing = like.schema.missing
+        schema = None if like is None else like.schema
+        with open_lazily(table, label, spellings(missing), schema, memory_limit) as lazy:
+            if lazy is not None:
+                return cls(*count_lazy(lazy, options, ignore=ignore, like=schema))
+        as_text = [label]
+        if like is not None and isinstance(table, str | Path):
+            as_text += [f.name for f in like.schema.features if f.kind == "category"]
+        opened = open_table(table, missing=missing, as_text=as_text)
+        labels = opened.column(label)
+        if like is not None:
+            return cls(*count_like(like.schema, opened, labels))
+        names = feature_names(opened, label, ignore, options)
+        return cls(*count_table(opened, names, labels, options, spellings(missing)))
+
+    @classmethod
+    def from_rows(
+        cls,
+        rows: Sequence[Any],
+        labels: Sequence[Any],
+        *,
+        features: Sequence[str] | None = None,
+        like: CountIndex | None = None,
+        domains: Mapping[str, Iterable[Any]] | None = None,
+        missing: Collection[str] = (),
+    ) -> CountIndex:
+        """Count plain rows; a cell may be None or a set of candidates, every value is a category."""
+        rows = list(rows)
+        if not rows:
+            raise NullproofError("there are no rows; give at least one")
+        if len(rows) != len(labels):
+            raise NullproofError(
+                f"there are {len(rows)} rows but {len(labels)} labels; give one label per row"
+            )
+        if like is not None:
+            features, missing = like.features, like.schema.missing
+        elif features is None:
+            first = rows[0]
+            if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
+                raise NullproofError(
+                    f"the first row is {first!r}; give each row as a tuple with one cell per feature"
+                )
+            features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
+        table = open_rows(rows, features, missing=missing)
+        label_column = open_table({"label": labels}, missing=missing).column("label")
+        if like is not None:
+            return cls(*count_like(like.schema, table, label_column))
+        options = Options(None, "uniform", dict(domains or {}))
+        refuse_unknown(options.domains, features, "domains")
+        return cls(*count_table(table, features, label_column, options, spellings(missing)))
+
+    @classmethod
+    def from_codes(
+        cls, codes: NDArray[np.integer], labels: Any, *, n_values: Sequence[int] | None = None
+    ) -> CountIndex:
+        """Count integers that are codes already: 0, 1, … are values, negative numbers missing.
+
+        Parameters
+        ----------
+        codes
+            Rows × features; bytes in column-major order are counted fastest.
+        n_values
+            Size of each domain, at most 100,000,000; by default the largest code of each column
+            plus one.
+        """
+        codes = _checked_codes(codes)
+        sizes = _domain_sizes(codes, n_values)
+        features = tuple(
+            Feature(name, "code", tuple(str(value) for value in range(size)))
+            for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
+        )
+        row_labels, names = label_codes(open_table({"label": labels}).column("label"))
+        columns = (
+            Encoded(codes[:, j] if codes.dtype.kind == "i" else codes[:, j].astype(np.int32), {})
+            for j in range(codes.shape[1])
+        )
+        return cls(*tally(Schema(features, names), columns, row_labels))
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels, sorted."""
+        return self.schema.labels
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features, in the order that points are given in."""
+        return tuple(feature.name for feature in self.schema.features)
+
+    @cached_property
+    def n_values(self) -> NDArray[np.int64]:
+        """The size of each feature's domain."""
+        return np.array([feature.n_values for feature in self.schema.features], dtype=np.int64)
+
+    @cached_property
+    def cache(self) -> dict[Any, Any]:
+        """What the questions asked of this index remember between calls."""
+        return {}
+
+    @property
+    def n_rows(self) -> int:
+        return int(self.label_counts.sum())
+
+    @property
+    def n_missing(self) -> int:
+        """Cells with more than one candidate."""
+        return int(self.n_null.sum()) + sum(
+            int(counts.sum()) for sets in self.sets for counts in sets.values()
+        )
+
+    def missing_cells(self) -> tuple[Counts, Counts]:
+        """Features × labels: cells with several candidates, and those of them with fewer than all."""
+        candidates = np.zeros_like(self.n_null)
+        for j, sets in enumerate(self.sets):
+            for counts in sets.values():
+                candidates[j] += counts
+        return self.n_null + candidates, candidates
+
+    def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Cells of feature ``j`` that are known to hold each value, values × labels.
+
+        The last row, code ``n_values``, is for values outside the domain and always zero. With
+        ``codes`` only those rows.
+        """
+        known, size = self.known[j], int(self.n_values[j])
+        wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
+        if isinstance(known, SparseCounts):
+            return known.rows(wanted)
+        return np.where((wanted < size)[:, None], known.take(wanted, axis=0, mode="clip"), 0)
+
+    def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Cells of feature ``j`` that hold each value in every world; as `exact`."""
+        counts = self.exact(j, codes)
+        if self.n_values[j] == 1:
+            # A domain of one value leaves its missing cells no choice (THEORY 1).
+            wanted = np.arange(2) if codes is None else np.asarray(codes)
+            return counts + np.where((wanted == 0)[:, None], self.n_null[j], 0)
+        return counts
+
+    def high(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
+        """Cells of feature ``j`` that hold each value in some world; as `exact`."""
+        size = int(self.n_values[j])
+        wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
+        counts = self.exact(j, codes) + np.where((wanted < size)[:, None], self.n_null[j], 0)
+        for candidates, cells in self.sets[j].items():
+            counts += np.where(np.isin(wanted, candidates)[:, None], cells, 0)
+        return counts
+
+    def widened(self, schema: Schema) -> CountIndex:
+        """The same rows counted by a schema with more labels, values or features."""
+        return CountIndex(*widen(self.tally, schema))
+
+    def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
+        """The index with further rows counted; their values must be in the domains."""
+        return CountIndex(*add_rows(self.tally, rows, labels))
+
+    def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
+        """The index without rows that it counts, given as they were then; domains stay."""
+        return CountIndex(*remove_rows(self.tally, rows, labels))
+
+    def fill(
+        self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
+    ) -> CountIndex:
+        """The index after missing cells of a label, or cells with ``candidates``, got a value.
+
+        ``n_cells`` is how many of them, at most as many as there are.
+        """
+        return CountIndex(*fill_cells(self.tally, feature, value, label, candidates, n_cells))
+
+    def blanked(self, cells: Iterable[Cells]) -> CountIndex:
+        """The index after cells were blanked: label, feature, candidates and number of each sort.
+
+        Labels, features and values are named by their positions; one candidate means cells that are
+        known to hold it. No more can be blanked than are counted.
+        """
+        return CountIndex(*blank(self.tally, cells))
+
+    @property
+    def tally(self) -> Tally:
+        """The bare counts."""
+        return Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets)
+
+    def save(self, path: str | Path) -> None:
+        """Write the index to a Parquet file (see `nullproof.counts.parquet` for what is in it)."""
+        save(self.tally, path)
+
+    @classmethod
+    def load(cls, path: str | Path) -> CountIndex:
+        """Read an index that `save` wrote.
+
+        A file whose bytes are not those that `save` wrote, by damage or by another program, and one
+        of another format are refused, before anything in it is parsed.
+        """
+        return cls(*load(path))
+
+    def encode(self, points: Any) -> Points:
+        """Turn points (a table, an array, rows or one row) into codes of this index."""
+        return encode_points(self.schema, points)
+
+    def __add__(self, other: CountIndex) -> CountIndex:
+        if not isinstance(other, CountIndex):
+            return NotImplemented
+        other = _reordered(other, self)
+        sets = tuple(_merged(a, b) for a, b in zip(self.sets, other.sets, strict=True))
+        return CountIndex(
+            self.schema,
+            self.label_counts + other.label_counts,
+            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),  # type: ignore[operator]
+            self.n_null + other.n_null,
+            sets,
+        )
+
+    def __eq__(self, other: object) -> bool:
+        """Same domains, labels and counts; the order of the features does not matter."""
+        if not isinstance(other, CountIndex):
+            return NotImplemented
+        try:
+            other = _reordered(other, self)
+        except NullproofError:
+            return False
+        return (
+            np.array_equal(self.label_counts, other.label_counts)
+            and np.array_equal(self.n_null, other.n_null)
+            and all(_same(a, b) for a, b in zip(self.known, other.known, strict=True))
+            and all(_same_sets(a, b) for a, b in zip(self.sets, other.sets, strict=True))
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _repr_html_(self) -> str:
+        some = self.schema.features[:ROWS]
+        missing = [
+            int(self.n_null[j].sum()) + sum(int(c.sum()) for c in self.sets[j].values())
+            for j in range(len(some))
+        ]
+        columns: dict[str, list[Any]] = {
+            "feature": [feature.name for feature in some],
+            "kind": [feature.kind for feature in some],
+            "values": [feature.n_values for feature in some],
+            "missing": missing,
+        }
+        return shown_table(repr(self), columns, len(self.features))
+
+    def __repr__(self) -> str:
+        n_cells = self.n_rows * len(self.features)
+        share = f" ({self.n_missing / n_cells:.1%})".replace("%", " %") if n_cells else ""
+        names = ", ".join(str(label) for label in self.labels[:5])
+        names += ", …" if len(self.labels) > 5 else ""
+        return (
+            f"CountIndex: {many(self.n_rows, 'row')}, {many(len(self.features), 'feature')}, "
+            f"{many(len(self.labels), 'label')} ({names}), "
+            f"{many(self.n_missing, 'missing cell')}{share}"
+        )
+
+
+def _reordered(index: CountIndex, like: CountIndex) -> CountIndex:
+    """The same counts with the features in the order of another index of the same schema."""
+    mine, theirs = index.schema, like.schema
+    same_labels = [*map(text, mine.labels)] == [*map(text, theirs.labels)]
+    if not same_labels or {*mine.features} != {*theirs.features}:
+        raise NullproofError(
+            "the two indexes differ in labels, features or domains; "
+            "count the second with like= the first"
+        )
+    order = [mine.position[feature.name] for feature in theirs.features]
+    return CountIndex(
+        theirs,
+        index.label_counts,
+        tuple(index.known[j] for j in order),
+        index.n_null[order],
+        tuple(index.sets[j] for j in order),
+    )
+
+
+def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
+    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
+
+
+def _same(a: Counts | SparseCounts, b: Counts | SparseCounts) -> bool:
+    if isinstance(a, SparseCounts) or isinstance(b, SparseCounts):
+        return (
+            isinstance(a, SparseCounts)
+            and isinstance(b, SparseCounts)
+            and np.array_equal(a.keys, b.keys)
+            and np.array_equal(a.counts, b.counts)
+        )
+    return np.array_equal(a, b)
+
+
+def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+
+
+def _checked_codes(codes: Any) -> NDArray[np.integer]:
+    """An array of codes of which none is too large to be counted."""
+    if isinstance(codes, np.ma.MaskedArray):
+        raise NullproofError(
+            "the codes are a masked array; give a plain one with -1 where a cell is missing"
+        )
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.dtype.kind not in "iu":
+        raise NullproofError(
+            f"the codes are a {array.ndim}-dimensional array of {array.dtype}; "
+            "give integers, rows × features"
+        )
+    if not array.size:
+        raise NullproofError(
+            f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
+            "× features, at least one of each"
+        )
+    if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
+        # As unsigned numbers they would wrap; as a domain they would fill the memory.
+        raise NullproofError(
+            f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
+            "from 0 on, and a negative one where a cell is missing"
+        )
+    return array
+
+
+def _domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
+    if n_values is None:
+        return [max(int(column.max()) + 1, 1) for column in codes.T]
+    try:
+        sizes = list(n_values)
+    except TypeError:
+        sizes = [n_values]
+    if not all(is_whole(size) and 1 <= size <= _MOST_VALUES for size in sizes):
+        raise NullproofError(
+            f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
+            "per feature"
+        )
+    if len(sizes) != codes.shape[1]:
+        raise NullproofError(
+            f"n_values has {len(sizes)} sizes but there are {codes.shape[1]} features; "
+            "give one size per feature"
+        )
+    return [int(size) for size in sizes]
+
+
+def _numbered(size: int) -> list[str]:
+    return [f"x{j}" for j in range(size)]

@@ -1,0 +1,166 @@
+"""label_odds: how likely each label is, with bounds that are proven and not estimated.
+
+Every missing cell takes one of its candidates by chance, independently of all others; the odds of a
+label are the probability that it wins, ties being shared out equally. Small cases are counted
+exactly, large ones are bounded on a grid (THEORY 6).
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.notebook import ROWS, shown_table
+from nullproof.odds.bounds import OddsBounds
+from nullproof.odds.filling import Cells, Filling
+from nullproof.verdicts import verdicts
+
+_LEAST_GAP = 1e-6
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Odds:
+    """Bounds of the probability that each label wins, points × labels.
+
+    Parameters
+    ----------
+    labels
+        The labels, in the order of the columns.
+    lower, upper
+        The true odds lie between them. The odds of a label that no world predicts are exactly 0,
+        those of a certain label exactly 1.
+    """
+
+    labels: tuple[Any, ...]
+    lower: Floats
+    upper: Floats
+    frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def gap(self) -> float:
+        """The greatest distance of two bounds."""
+        return float((self.upper - self.lower).max(initial=0.0))
+
+    @property
+    def likeliest(self) -> NDArray[np.object_]:
+        """The label with the greatest odds, by the middle of its bounds."""
+        names = np.empty(len(self.labels), dtype=object)
+        names[:] = self.labels
+        found: NDArray[np.object_] = names[(self.lower + self.upper).argmax(axis=1)]
+        return found
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return plain columns: the likeliest label, then lower and upper bound of every label."""
+        found: dict[str, list[Any]] = {"likeliest": [str(label) for label in self.likeliest]}
+        for i, label in enumerate(self.labels):
+            found[f"lower {label}"] = self.lower[:, i].tolist()
+            found[f"upper {label}"] = self.upper[:, i].tolist()
+        return found
+
+    def to_frame(self) -> Any:
+        """One row per point, in the library that the points came in."""
+        if self.frame is None:
+            import polars as pl
+
+            return pl.DataFrame(self.columns(), schema_overrides={"likeliest": pl.String})
+        made = nw.from_dict(self.columns(), backend=self.frame.implementation).to_native()
+        if self.frame.implementation.is_pandas_like():
+            made.index = self.frame.to_native().index
+        return made
+
+    def __len__(self) -> int:
+        return len(self.lower)
+
+    def __getitem__(self, position: int) -> dict[Any, tuple[float, float]]:
+        """Lower and upper bound per label of one point."""
+        pairs = zip(self.lower[position].tolist(), self.upper[position].tolist(), strict=True)
+        return dict(zip(self.labels, pairs, strict=True))
+
+    def __iter__(self) -> Iterator[dict[Any, tuple[float, float]]]:
+        return (self[position] for position in range(len(self)))
+
+    def _headline(self) -> str:
+        n_likely = int((self.lower.max(axis=1, initial=0.0) >= 0.99).sum())
+        return f"Odds: {n_likely:,} of {len(self):,} points have one label in 99 % of the worlds"
+
+    def _repr_html_(self) -> str:
+        some = replace(self, lower=self.lower[:ROWS], upper=self.upper[:ROWS])
+        columns = {"point": list(range(len(some))), **some.columns()}
+        return shown_table(self._headline(), columns, len(self))
+
+    def __repr__(self) -> str:
+        lines = [self._headline()]
+        for position in range(min(len(self), 5)):
+            shown = (f"{label} {_between(*pair)}" for label, pair in self[position].items())
+            lines.append(f"  {position}: " + ", ".join(shown))
+        return "\n".join(lines + (["  …"] if len(self) > 5 else []))
+
+
+def label_odds(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    cells: Cells = "uniform",
+    gap: float = 0.01,
+) -> Odds:
+    """Bound how likely each label is when chance fills the missing cells of the training table.
+
+    Parameters
+    ----------
+    points
+        A data frame, a file, an array, a list of rows, or one row. The bounds of an incomplete point
+        hold for each of its completions, so they may be further apart than ``gap``.
+    alpha
+        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+    cells
+        ``"uniform"``: every candidate of a cell is equally likely, so odds are shares of worlds.
+        ``"observed"``: a cell follows the known cells of its column and label, as far as its
+        candidates occur there, else it is uniform.
+    gap
+        How far apart the two bounds of a complete point may be; at least 0.000001.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> label_odds(index, [("a", "x"), ("a", "y")])
+    Odds: 1 of 2 points have one label in 99 % of the worlds
+      0: no 0 %, yes 100 %
+      1: no 25.0 %, yes 75.0 %
+    """
+    if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
+        raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
+    encoded = index.encode(points)
+    asker = OddsBounds(Model.of(index, alpha, prior), Filling(index, cells), float(gap))
+    lower, upper = np.zeros((len(encoded), asker.model.m)), np.zeros((len(encoded), asker.model.m))
+    possible = verdicts(asker.model, encoded).possible
+    robust = possible.sum(axis=1) == 1
+    lower[robust] = upper[robust] = possible[robust]
+    complete = encoded.complete
+    some = np.flatnonzero(~robust & complete)
+    lower[some], upper[some] = asker.bounds(encoded.codes[:, some], possible[some])
+    for place in np.flatnonzero(~robust & ~complete):
+        lower[place], upper[place] = asker.of_completions(encoded, int(place), possible[place])
+    asker.notify()
+    return Odds(index.labels, lower, upper, encoded.frame)
+
+
+def _between(lower: float, upper: float) -> str:
+    """Two bounds in words: one number if they show the same digits."""
+    if lower == upper and lower in (0.0, 1.0):
+        return f"{lower:.0%}".replace("%", " %")
+    low, high = f"{100 * lower:.1f}", f"{100 * upper:.1f}"
+    return f"{low} %" if low == high else f"{low} to {high} %"

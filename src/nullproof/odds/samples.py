@@ -1,0 +1,163 @@
+"""Drawing worlds by chance: as counts of a point, which never touches the table.
+
+A point sees of a world only how many cells of each label and feature hold its value, and these
+numbers are independent (THEORY 6). So one world costs one draw per label and feature.
+"""
+
+from __future__ import annotations
+
+import numbers
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.odds.filling import Cells, Filling
+from nullproof.tables.points import Points
+
+_BLOCK = 1_000
+
+
+def sample_worlds(
+    index: CountIndex, points: Any, n: int, seed: int = 0, *, cells: Cells = "uniform"
+) -> NDArray[np.int64]:
+    """Draw worlds, each told by how many cells of every label and feature hold a point's value.
+
+    Every point gets worlds of its own.
+
+    Parameters
+    ----------
+    points
+        Complete points: every cell has one value.
+    n
+        How many worlds to draw for each point.
+    cells
+        How missing cells are filled, as in `label_odds`.
+
+    Returns
+    -------
+    array
+        Points × worlds × labels × features.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> worlds = sample_worlds(index, ("a", "y"), 1000)[0]
+    >>> worlds.shape
+    (1000, 2, 2)
+    >>> np.unique(worlds, axis=0).tolist()
+    [[[0, 1], [2, 0]], [[0, 1], [2, 1]]]
+    """
+    if not isinstance(n, numbers.Integral) or n < 1:
+        raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")
+    encoded = _complete(index, points)
+    filling, rng = Filling(index, cells), np.random.default_rng(seed)
+    found = np.empty((len(encoded), n, len(index.labels), len(index.features)), dtype=np.int64)
+    for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
+        _draw_counts(filling, codes, rng, own)
+    return found
+
+
+def sampled_winners(model: Model, counts: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Which labels win or tie in each world, exactly.
+
+    Parameters
+    ----------
+    counts
+        Worlds × labels × features.
+    """
+    logs = np.zeros(counts.shape[:2])
+    for j in range(model.d):
+        logs += model.log_terms(j, counts[:, :, j])
+    logs += model.log_prior
+    top = logs.max(axis=1, keepdims=True)
+    # No log term is above 0, so the sum of two supports' logs is the magnitude of both.
+    with np.errstate(invalid="ignore"):
+        close: NDArray[np.bool_] = top - logs <= model.slack(-(top + logs))
+    close |= logs == top
+    if not model.floats_hold:
+        close[:] = True
+    for world in np.flatnonzero(close.sum(axis=1) > 1):
+        close[world] = _winners(model, counts[world].tolist(), close[world])
+    return close
+
+
+def approximate_decision(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    n_worlds: int = 100,
+    seed: int = 0,
+) -> NDArray[np.bool_]:
+    """Guess which points are robust: those that one label wins in every one of a few drawn worlds.
+
+    This is the paper's Approximate Decision, drawing counts instead of tables. It may call a point
+    robust that is not, never the other way round; `certify` is exact and faster.
+    """
+    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
+    filling, rng = Filling(index), np.random.default_rng(seed)
+    counts = np.empty((n_worlds, model.m, model.d), dtype=np.int64)
+    robust = np.empty(len(encoded), dtype=bool)
+    for place, codes in enumerate(encoded.codes.T.tolist()):
+        _draw_counts(filling, codes, rng, counts)
+        wins = sampled_winners(model, counts)
+        robust[place] = wins.any(axis=0).sum() == 1
+    return robust
+
+
+def sampled_odds(
+    index: CountIndex,
+    points: Any,
+    n: int,
+    seed: int = 0,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    cells: Cells = "uniform",
+) -> Floats:
+    """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out."""
+    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
+    filling, rng = Filling(index, cells), np.random.default_rng(seed)
+    found = np.zeros((len(encoded), model.m))
+    for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
+        for start in range(0, n, _BLOCK):
+            counts = np.empty((min(_BLOCK, n - start), model.m, model.d), dtype=np.int64)
+            _draw_counts(filling, codes, rng, counts)
+            wins = sampled_winners(model, counts)
+            own += (wins / wins.sum(axis=1, keepdims=True)).sum(axis=0)
+    return found / n
+
+
+def _complete(index: CountIndex, points: Any) -> Points:
+    encoded = index.encode(points)
+    if not encoded.complete.all():
+        place = int(np.flatnonzero(~encoded.complete)[0])
+        raise NullproofError(
+            f"point {place} has missing cells of its own; give one value per feature"
+        )
+    return encoded
+
+
+def _draw_counts(
+    filling: Filling, codes: list[int], rng: np.random.Generator, out: NDArray[np.int64]
+) -> None:
+    """Fill worlds × labels × features with counts."""
+    for j, code in enumerate(codes):
+        out[:, :, j] = filling.low(j, code)
+        for i, groups in enumerate(filling.open(j, code)):
+            for n_cells, share, whole in groups:
+                out[:, i, j] += rng.binomial(n_cells, share / whole, size=len(out))
+
+
+def _winners(model: Model, counts: list[list[int]], close: NDArray[np.bool_]) -> list[bool]:
+    some = np.flatnonzero(close).tolist()
+    return [
+        i in some and not any(model.exceeds(k, counts[k], i, counts[i]) for k in some if k != i)
+        for i in range(model.m)
+    ]

@@ -1,0 +1,258 @@
+"""radius: how many training cells must be blanked before a point stops being robust.
+
+Section 4 of the paper, exact also where a rival saturates (T6), for all points of a large test set
+(T8). Floats give every point an interval; where it holds more than one number, integers decide.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.index import CountIndex
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.notebook import ROWS, shown_table
+from nullproof.radii.bounds import Bounds, bound_radii
+from nullproof.radii.completions import Completions
+from nullproof.radii.frontier import Frontier
+from nullproof.tables.cells import native_frame
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Radii:
+    """The radius of every point, with one cheapest attack in numbers of cells.
+
+    Parameters
+    ----------
+    labels
+        The labels of the index.
+    radius
+        The fewest cells to blank: 0 where the point is not robust now, infinite where no attack
+        exists.
+    winner, overtaker
+        Positions in ``labels`` of the certain label and of the rival that catches up; -1 for none.
+    n_raise, n_lower
+        How many of the cells are the rival's, to raise it (A1), and the winner's, to lower it (A2).
+    codes
+        Features × points: the points as codes; of an incomplete point its weakest completion.
+    """
+
+    labels: tuple[Any, ...]
+    radius: Floats
+    winner: NDArray[np.int32]
+    overtaker: NDArray[np.int32]
+    n_raise: NDArray[np.int64]
+    n_lower: NDArray[np.int64]
+    codes: NDArray[np.int32]
+    frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def label(self) -> NDArray[np.object_]:
+        """The certain label of each robust point, None for the others."""
+        return self._names(self.winner)
+
+    @property
+    def rival(self) -> NDArray[np.object_]:
+        """The label that catches up; None for points that are not robust or beyond attack."""
+        return self._names(self.overtaker)
+
+    def _names(self, positions: NDArray[np.int32]) -> NDArray[np.object_]:
+        names = np.empty(len(self.labels) + 1, dtype=object)
+        names[:-1] = self.labels
+        found: NDArray[np.object_] = names[positions]
+        return found
+
+    def to_frame(self) -> Any:
+        """One row per point, in the library that the points came in; infinite: no attack exists."""
+        return native_frame(self.columns(), self.frame)
+
+    def _repr_html_(self) -> str:
+        weakest = np.argsort(self.radius, kind="stable")[:ROWS]
+        columns = {
+            name: [cells[place] for place in weakest.tolist()]
+            for name, cells in self.columns().items()
+        }
+        columns = {"point": weakest.tolist(), **columns}
+        return shown_table(f"{self!r}; weakest first", columns, len(self))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return plain columns: radius, label, rival, n_raise, n_lower."""
+        return {
+            "radius": self.radius.tolist(),
+            "label": [None if name is None else str(name) for name in self.label],
+            "rival": [None if name is None else str(name) for name in self.rival],
+            "n_raise": self.n_raise.tolist(),
+            "n_lower": self.n_lower.tolist(),
+        }
+
+    def __len__(self) -> int:
+        return len(self.radius)
+
+    def __repr__(self) -> str:
+        n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
+        head = f"Radii: {len(self):,} points, {n_weak:,} not robust, {n_safe:,} beyond any attack"
+        finite = self.radius[(self.radius > 0) & np.isfinite(self.radius)]
+        if not len(finite):
+            return head
+        return (
+            f"{head}\n  cells to blank: {finite.min():,.0f} to {finite.max():,.0f}, "
+            f"median {np.median(finite):,.0f}"
+        )
+
+
+def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Floats:
+    """Count the fewest training cells to blank until a point is no longer robust.
+
+    Parameters
+    ----------
+    points
+        A data frame, a file, an array, a list of rows, or one row. The radius of an incomplete point
+        is that of its weakest completion.
+    alpha
+        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+
+    Returns
+    -------
+    array
+        One number per point: 0 where it is not robust now, infinite where no attack exists.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
+    >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
+    array([3., 1., 0.])
+    """
+    return radii(index, points, alpha=alpha, prior=prior).radius
+
+
+def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Radii:
+    """Find the radius of every point, its rival, and how many cells of each label are blanked.
+
+    The options are those of `radius`.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
+    >>> found = radii(index, [("a", "x"), ("b", "y")])
+    >>> found
+    Radii: 2 points, 0 not robust, 0 beyond any attack
+      cells to blank: 1 to 3, median 2
+    >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
+    (['no', 'yes'], [0, 0], [3, 1])
+    """
+    model, encoded = Model.of(index, alpha, prior), index.encode(points)
+    found = verdicts(model, encoded)
+    robust = found.possible.sum(axis=1) == 1
+    winner = np.where(robust, found.possible.argmax(axis=1), -1).astype(np.int32)
+    result = _nothing_attacked(index, encoded, winner)
+    complete = encoded.complete
+    places = np.flatnonzero(robust & complete)
+    logs = found.min_log[places], found.max_log[places]
+    _record(result, places, _solve(model, encoded.codes[:, places], winner[places], logs))
+    places = np.flatnonzero(robust & ~complete)
+    for codes, owners in Completions(model, encoded).batches(places, winner):
+        _record_weakest(model, result, codes, owners)
+    return result
+
+
+def _nothing_attacked(index: CountIndex, points: Points, winner: NDArray[np.int32]) -> Radii:
+    n_points = len(points)
+    nobody = np.full(n_points, -1, dtype=np.int32)
+    n_raise, n_lower = np.zeros((2, n_points), dtype=np.int64)
+    codes = points.codes.copy()
+    return Radii(
+        index.labels, np.zeros(n_points), winner, nobody, n_raise, n_lower, codes, points.frame
+    )
+
+
+def _record(result: Radii, places: NDArray[np.intp], solved: Bounds) -> None:
+    result.radius[places] = solved.at_most
+    result.overtaker[places] = solved.rival
+    result.n_raise[places] = solved.n_raise
+    result.n_lower[places] = solved.n_lower
+
+
+def _record_weakest(
+    model: Model, result: Radii, codes: NDArray[np.int32], owners: NDArray[np.intp]
+) -> None:
+    """Solve the completions of some points and keep the weakest of each."""
+    found = verdicts(model, Points(codes, model.index.n_values, ((),) * model.d))
+    solved = _solve(model, codes, result.winner[owners], (found.min_log, found.max_log))
+    order = np.lexsort((solved.at_most, owners))
+    places, first = np.unique(owners[order], return_index=True)
+    weakest = order[first]
+    _record(result, places, solved.at(weakest))
+    result.codes[:, places] = codes[:, weakest]
+
+
+def _solve(
+    model: Model,
+    codes: NDArray[np.int32],
+    winner: NDArray[np.int32],
+    logs: tuple[Floats, Floats],
+) -> Bounds:
+    """Find the radius of complete points that are robust with label ``winner``, exactly."""
+    bounds = bound_radii(model, codes, winner, *logs)
+    unclear = np.flatnonzero(bounds.at_least < bounds.at_most)
+    if len(unclear):
+        columns, first, copy_of = np.unique(
+            codes[:, unclear], axis=1, return_index=True, return_inverse=True
+        )
+        places = unclear[first]
+        counts = PointCounts(model, columns)
+        for number, place in enumerate(places.tolist()):
+            own = int(winner[place])
+            for rival in (label for label in range(model.m) if label != own):
+                _settle(bounds, place, rival, counts.frontier(number, own, rival))
+        bounds.copy(places[copy_of.ravel()], unclear)
+    return bounds
+
+
+def _settle(bounds: Bounds, place: int, rival: int, frontier: Frontier) -> None:
+    """Decide with integers whether a rival's attack is shorter than the best one known (T7)."""
+    at_least, known = max(1, int(bounds.at_least[place])), float(bounds.at_most[place])
+    if known <= at_least:
+        return
+    steps = frontier.fewest(at_least, None if math.isinf(known) else int(known) - 1)
+    if steps is not None:
+        n_raise, n_lower = (np.array([float(n_steps)]) for n_steps in steps)
+        bounds.offer(np.array([place]), rival, (n_raise, n_raise), (n_lower, n_lower))
+
+
+class PointCounts:
+    """The counts of complete points as integers, features × points × labels."""
+
+    def __init__(self, model: Model, codes: NDArray[np.int32]) -> None:
+        index, sizes = model.index, model.index.n_values[:, None]
+        self._model = model
+        self.low = np.stack([index.low(j, own) for j, own in enumerate(codes)])
+        self.high = np.stack([index.high(j, own) for j, own in enumerate(codes)])
+        self._is_movable = (sizes >= 2) & (codes < sizes)
+
+    def frontier(self, place: int, winner: int, rival: int, *, strict: bool = False) -> Frontier:
+        """All attacks on a point that let ``rival`` catch up with ``winner``, or, strictly, win."""
+
+        def overtaken(low: Sequence[int], high: Sequence[int]) -> bool:
+            if strict:
+                return self._model.exceeds(rival, high, winner, low)
+            return not self._model.exceeds(winner, low, rival, high)
+
+        return Frontier(
+            self.low[:, place, winner].tolist(),
+            self.high[:, place, rival].tolist(),
+            int(self._model.index.label_counts[rival]),
+            movable=np.flatnonzero(self._is_movable[:, place]).tolist(),
+            overtaken=overtaken,
+        )

@@ -1,0 +1,94 @@
+"""The completions of an incomplete point that an attacker of its label would choose from.
+
+An incomplete point falls as soon as one of its completions does, so its radius is the least one of
+all completions. Which completion that is does not split by feature as T4 does, since all features
+share the blanked cells; but a value that serves the attacker no better than another can be left out.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.model import Model
+from nullproof.tables.points import Points
+
+MAX_COMPLETIONS = 65_536
+
+
+class Completions:
+    """Lists, in batches, the completions of points that are robust with a known label."""
+
+    def __init__(self, model: Model, points: Points) -> None:
+        self._model, self._points = model, points
+        self._values: dict[tuple[int, int, int], NDArray[np.intp]] = {}
+
+    def batches(
+        self, places: NDArray[np.intp], winner: NDArray[Any]
+    ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.intp]]]:
+        """Yield codes (features × completions) and the place of the point that each belongs to."""
+        codes: list[NDArray[np.int32]] = []
+        owners: list[NDArray[np.intp]] = []
+        n_waiting = 0
+        for place in places.tolist():
+            codes.append(self.of(place, int(winner[place])))
+            owners.append(np.full(codes[-1].shape[1], place))
+            n_waiting += len(owners[-1])
+            if n_waiting >= MAX_COMPLETIONS:
+                yield np.hstack(codes), np.hstack(owners)
+                codes, owners, n_waiting = [], [], 0
+        if codes:
+            yield np.hstack(codes), np.hstack(owners)
+
+    def of(self, place: int, winner: int) -> NDArray[np.int32]:
+        """The completions of one point, features × completions."""
+        column = self._points.codes[:, place].tolist()
+        values = [self._worth_choosing(j, code, winner) for j, code in enumerate(column)]
+        n_completions = math.prod(len(choice) for choice in values)
+        if n_completions > MAX_COMPLETIONS:
+            raise NullproofError(
+                f"point {place} has {n_completions:,} completions that might be its weakest, more "
+                f"than {MAX_COMPLETIONS:,}; fill in some of its missing cells"
+            )
+        codes = np.empty((len(values), n_completions), dtype=np.int32)
+        left, number = n_completions, np.arange(n_completions)
+        for own, choice in zip(codes, values, strict=True):
+            left //= len(choice)
+            own[:] = choice[number // left % len(choice)]
+        return codes
+
+    def _worth_choosing(self, j: int, code: int, winner: int) -> NDArray[np.intp]:
+        """The values that no other one replaces against some rival."""
+        key = (j, code, winner)
+        if key not in self._values:
+            values = np.array(self._points.candidates(j, code), dtype=np.intp)
+            if len(values) > 1:
+                values = values[self._kept(j, values, winner)]
+            self._values[key] = values
+        return self._values[key]
+
+    def _kept(self, j: int, values: NDArray[np.intp], winner: int) -> NDArray[np.bool_]:
+        index = self._model.index
+        low, high = index.low(j, values)[:, winner], index.high(j, values)
+        # An attack that works for a value also works for one with a lower count of the winner and a
+        # higher one of the rival. A value outside the domain cannot rise, so it replaces nothing.
+        seen = values < index.n_values[j]
+        kept = np.zeros(len(values), dtype=bool)
+        for rival in range(self._model.m):
+            if rival != winner:
+                order = np.lexsort((~seen, -high[:, rival], low))
+                kept[order[_front(high[order, rival], seen[order])]] = True
+        return kept if kept.any() else np.arange(len(values)) == 0
+
+
+def _front(high: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+    """Of values sorted by the winner's count: those with a higher rival's count than all before."""
+    of_seen = np.where(seen, high, -1)
+    before = np.concatenate([[-1], np.maximum.accumulate(of_seen)[:-1]])
+    front: NDArray[np.bool_] = high > before
+    return front

@@ -1,0 +1,50 @@
+"""What a report says about cleaning: the first steps of a plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.cleaning.confidence import Settling
+from nullproof.cleaning.plan import cleaning_plan
+from nullproof.model import Model
+from nullproof.tables.points import Points, evenly
+from nullproof.words import text
+
+MOST_POINTS = 1000
+SHOWN = 20
+LIKELY = 0.99
+
+
+def first_steps(model: Model, points: Points, possible: NDArray[np.bool_]) -> dict[str, Any] | None:
+    """The plan as a report tells it, for the uncertain points or an even sample of them."""
+    uncertain = np.flatnonzero(possible.sum(axis=1) > 1)
+    judged = evenly(uncertain, MOST_POINTS)
+    # A plan weighs by floats, which such an alpha or prior does not fit into.
+    if not len(judged) or not model.floats_hold:
+        return None
+    chosen = points.take(judged)
+    plan = cleaning_plan(model.index, chosen, alpha=model.alpha, prior=model.prior)
+    if not plan.steps:
+        return None
+    likely = Settling(LIKELY).settled(model, chosen, possible[judged])
+    return {
+        "n_uncertain": len(uncertain),
+        "n_judged": len(judged),
+        "n_cells": plan.n_cells,
+        "confidence": LIKELY,
+        "n_likely": int(likely.sum()),
+        "steps": [
+            {
+                "label": text(step.label),
+                "feature": text(step.feature),
+                "n_cells": step.n_cells,
+                "expected": round(step.expected, 1),
+                "best": step.best,
+            }
+            for step in plan.steps[:SHOWN]
+        ],
+        "n_left_off": max(0, len(plan.steps) - SHOWN),
+    }

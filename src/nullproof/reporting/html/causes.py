@@ -1,0 +1,214 @@
+"""The sections of the page on what is behind the verdicts: fragility, features, an attack, cleaning."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from nullproof import plots
+from nullproof.errors import MissingExtraError
+from nullproof.reporting.html.elements import (
+    Cell,
+    Column,
+    bar,
+    data,
+    listed,
+    paragraph,
+    section,
+    table,
+)
+from nullproof.reporting.html.verdicts import Document, link, picture
+from nullproof.words import cleaning_text, many, per_cent
+
+_CHART_FEATURES = 15
+
+
+def fragment_fragility(document: Document) -> str:
+    """How few cells would break the certain points."""
+    fragility = document["fragility"]
+    if not fragility["n_robust"]:
+        return section(
+            "fragility", "How fragile the certain ones are", paragraph("No point is certain.")
+        )
+    parts = [paragraph(_fragility_text(fragility))]
+    if fragility["histogram"]:
+        bars = [
+            [
+                Cell(plots.bar_name(row), row["start"]),
+                Cell(f"{row['n_points']:,}", row["n_points"]),
+                Cell(bar(row["n_points"] / most, "certain")),
+            ]
+            for row in fragility["histogram"]
+            for most in (max(row["n_points"] for row in fragility["histogram"]),)
+        ]
+        columns = [Column("cells to blank"), Column("points", True), Column("")]
+        counted = table("Points by the number of cells to blank", columns, bars)
+        picture = _chart(
+            lambda: plots.radius_chart(fragility["histogram"]),
+            "Points by the number of cells to blank",
+            counted,
+        )
+        parts.append(f'<div class="pair">{picture}<div>{_weakest(fragility)}</div></div>')
+    return section("fragility", "How fragile the certain ones are", *parts)
+
+
+def fragment_features(document: Document) -> str:
+    """Which features cause the uncertainty."""
+    features = document["features"]
+    title = "Which features cause the uncertainty"
+    if not features["n_uncertain"] or not features["features"]:
+        return section("features", title, paragraph("Nothing is uncertain for want of a feature."))
+    rows = [
+        [
+            Cell(data(row["feature"], 40), row["feature"]),
+            Cell(f"{row['n_missing']:,}", row["n_missing"]),
+            Cell(per_cent(row["share"]), row["share"]),
+            Cell(per_cent(row["share_could"]), row["share_could"]),
+            Cell(bar(row["share"], "feature", behind=row["share_could"])),
+        ]
+        for row in features["features"]
+    ]
+    columns = [
+        Column("feature"),
+        Column("missing cells", True),
+        Column("would", True),
+        Column("could", True),
+        Column(""),
+    ]
+    listing = table("What one complete feature would change", columns, rows, sortable=True)
+    top = features["features"][:_CHART_FEATURES]
+    picture = _chart(
+        lambda: plots.features_chart(top),
+        "Uncertain points that would (dark) and could (pale) become certain",
+        listing,
+    )
+    return section(
+        "features",
+        title,
+        paragraph(_features_text(features)),
+        f'<div class="pair">{picture}<div>{paragraph(features["meaning"], "small")}</div></div>',
+    )
+
+
+def fragment_attack(document: Document) -> str:
+    """What an attack looks like."""
+    attack, title = document["attack"], "What an attack looks like"
+    if attack is None:
+        return section("attack", title, paragraph("No certain point can be attacked."))
+    rows = [
+        [
+            Cell(data(row["feature"], 40), row["feature"]),
+            Cell(listed(row["values"])),
+            Cell(data(row["label"]), row["label"]),
+            Cell(f"{row['n_cells']:,}", row["n_cells"]),
+            Cell("lowers its label" if row["effect"] == "lowers" else "raises the rival"),
+        ]
+        for row in attack["cells"]
+    ]
+    columns = [
+        Column("blank in"),
+        Column("cells that hold"),
+        Column("of label"),
+        Column("cells", True),
+        Column("what it does"),
+    ]
+    more = attack["n_sorts_left_off"]
+    says = (
+        f"<p>Point {link(attack['point'])} is certainly <b>{data(attack['label'])}</b>. Whoever blanks "
+        f"{many(attack['n_cells'], 'cell')} of the training table lets <b>{data(attack['rival'])}</b> "
+        "catch up, and the prediction is certain no more. No attack on this point needs fewer.</p>"
+    )
+    return section(
+        "attack",
+        title,
+        says,
+        table("The cells to blank", columns, rows),
+        paragraph(f"and {many(more, 'sort')} of cells more", "small") if more else "",
+        f'<div class="pair"><figure>{picture(attack["before"])}<figcaption>before</figcaption>'
+        f"</figure><figure>{picture(attack['after'])}<figcaption>after</figcaption></figure></div>",
+    )
+
+
+def fragment_cleaning(document: Document) -> str:
+    """What to clean first, if that was worked out."""
+    if not document.get("cleaning"):
+        return ""
+    cleaning = document["cleaning"]
+    names = ("n_cells", "expected", "best")
+    columns = [Column("look up"), Column("where the label is")]
+    columns += [Column(title, True) for title in ("cells", "then certain, expected", "at best")]
+    rows = [
+        [
+            Cell(data(step["feature"], 40), step["feature"]),
+            Cell(data(step["label"]), step["label"]),
+            *(Cell(_number(step[name]), step[name]) for name in names),
+        ]
+        for step in cleaning["steps"]
+    ]
+    more = cleaning["n_left_off"]
+    return section(
+        "cleaning",
+        "What to clean first",
+        paragraph(cleaning_text(cleaning)),
+        table("Cleaning plan, one step after the other", columns, rows),
+        paragraph(f"and {many(more, 'step')} more", "small") if more else "",
+    )
+
+
+def _fragility_text(fragility: Document) -> str:
+    beyond = fragility["n_unbreakable"]
+    said = (
+        "The radius of a certain point is the fewest training cells that would have to be blanked "
+        "before it is certain no more. "
+    )
+    if fragility["least"] is not None:
+        said += (
+            f"It is {fragility['least']:,} to {fragility['greatest']:,} cells, "
+            f"{fragility['median']:,g} in the middle. "
+        )
+    if beyond:
+        return said + f"{many(beyond, 'point')} cannot be broken by any number of blanked cells."
+    return said + "Every certain point could be broken."
+
+
+def _weakest(fragility: Document) -> str:
+    rows = [
+        [
+            Cell(link(row["point"]), row["point"]),
+            Cell(data(row["label"], 24), row["label"]),
+            Cell(data(row["rival"], 24), row["rival"]),
+            Cell(f"{row['radius']:,}", row["radius"]),
+        ]
+        for row in fragility["weakest"]
+    ]
+    columns = [Column("point", True), Column("label"), Column("rival"), Column("cells", True)]
+    return table("The weakest certain points", columns, rows, sortable=True)
+
+
+def _features_text(features: Document) -> str:
+    judged, n = features["n_judged"], features["n_uncertain"]
+    whom = f"all {n:,} uncertain points" if judged == n else f"{judged:,} of {n:,} uncertain points"
+    left = features["n_left_off"]
+    more = f" {many(left, 'feature')} with fewer holes were not judged." if left else ""
+    return (
+        "How much of the uncertainty would go if one feature had no holes: the share of points that "
+        f"would become certain, and of those that could. Judged on {whom}"
+        f"{'' if judged == n else ', at even distances in their order'}.{more}"
+    )
+
+
+def _chart(draw: Callable[[], Any], caption: str, listing: str) -> str:
+    """A chart with its numbers folded away below, or the numbers alone where nothing can draw."""
+    try:
+        drawn = plots.svg(draw())
+    except MissingExtraError:
+        return f"<div>{listing}</div>"
+    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
+    return (
+        f'<figure class="chart">{drawn}<figcaption>{caption}</figcaption>'
+        f"<details><summary>The numbers</summary>{listing}</details></figure>"
+    )
+
+
+def _number(value: Any) -> str:
+    return "" if value is None else f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"

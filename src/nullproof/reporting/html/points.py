@@ -1,0 +1,131 @@
+"""One point on the page: its values, its support intervals, its odds and its two witness worlds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nullproof.reporting.html.elements import Cell, Column, data, listed, paragraph, section, table
+from nullproof.reporting.html.verdicts import odds_list, picture
+from nullproof.words import many
+
+_MOST_ODDS = 12
+
+
+def fragment_points(document: dict[str, Any]) -> str:
+    """All points that the document tells one by one, folded."""
+    sample = document["sample"]
+    how = "" if sample["all"] else f" Shown are {sample['how']}."
+    return section(
+        "points",
+        "Point by point",
+        paragraph(
+            "Per label a bar from its least to its greatest support over all worlds. A point is "
+            f"certain if one bar lies clear of all others.{how}"
+        ),
+        f'<div class="points">{"".join(map(fragment_point, document["points"]))}</div>',
+    )
+
+
+def fragment_point(point: dict[str, Any]) -> str:
+    """One point, folded; its content has the id ``point-N``, so that links open it."""
+    robust, place = point["robust"], point["point"]
+    verdict = "certain" if robust else "uncertain"
+    best = point["odds"][0]["lower"] if point["odds"] else float(robust)
+    radius = -1 if point["radius"] is None else point["radius"]
+    return (
+        f'<details class="point" data-verdict="{verdict}" data-point="{place}" data-best="{best:.6f}" '
+        f'data-radius="{radius}"><summary><span class="name">Point {place:,}</span> '
+        f'<span class="tag {verdict}">{verdict}</span> <span>{listed(point["possible"][:6])}</span>'
+        f'<span class="small">{_radius(point)}</span></summary>'
+        f'<div class="inside" id="point-{place}" tabindex="-1">'
+        f'<div class="pair"><figure>{picture(point["support"])}'
+        f"<figcaption>{_caption(point)}</figcaption>{_odds(point)}</figure>"
+        f"<div>{_values(point)}</div></div>{_worlds(point)}</div></details>"
+    )
+
+
+def _caption(point: dict[str, Any]) -> str:
+    left = point["n_labels_left_off"]
+    more = f" {many(left, 'weaker label')} not drawn." if left else ""
+    return f"Support over all worlds, on a logarithmic scale.{more}"
+
+
+def _odds(point: dict[str, Any]) -> str:
+    return "" if point["robust"] else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
+
+
+def _radius(point: dict[str, Any]) -> str:
+    if not point["robust"]:
+        return ""
+    if point["radius"] is None:
+        return "beyond any attack"
+    return f"{many(point['radius'], 'cell')} to break it, for {data(point['rival'], 24)}"
+
+
+def _values(point: dict[str, Any]) -> str:
+    rows = [[Cell(data(row["feature"], 40)), Cell(_value(row))] for row in point["values"]]
+    left = point["n_values_left_off"]
+    more = paragraph(f"and {many(left, 'feature')} more", "small") if left else ""
+    return (
+        table(f"Values of point {point['point']:,}", [Column("feature"), Column("value")], rows)
+        + more
+    )
+
+
+def _value(row: dict[str, Any]) -> str:
+    if row["kind"] == "missing":
+        return '<em class="hole">missing</em>'
+    if row["kind"] == "unseen":
+        shown = data(row["value"]) + " " if row["value"] is not None else ""
+        return f'{shown}<em class="hole">never seen in training</em>'
+    if row["kind"] == "candidates":
+        return f'{data(row["value"])} <em class="hole">one of these</em>'
+    return data(row["value"])
+
+
+def _worlds(point: dict[str, Any]) -> str:
+    if point["robust"]:
+        return ""
+    first, second = (_winners(world) for world in point["worlds"])
+    if not point["differences"]:
+        return (
+            f"<h3>Two worlds that disagree</h3><p>No hole is to blame: one world predicts {first}, "
+            f"another {second}, by the holes of the point itself or because labels tie.</p>"
+        )
+    rows = [
+        [
+            Cell(data(row["feature"], 40)),
+            Cell(data(row["label"], 24)),
+            Cell(f"{row['n_cells']:,}"),
+            Cell(_filling(row["first"])),
+            Cell(_filling(row["second"])),
+        ]
+        for row in point["differences"]
+    ]
+    columns = [
+        Column("holes of feature"),
+        Column("in rows of"),
+        Column("cells", True),
+        Column("one world"),
+        Column("another world"),
+    ]
+    listing = table(f"Two worlds for point {point['point']:,}", columns, rows)
+    left = point["n_differences_left_off"]
+    more = paragraph(f"and {many(left, 'sort')} of holes more", "small") if left else ""
+    return (
+        "<h3>Two worlds that disagree</h3>"
+        f"<p>One world predicts {first}, another {second}. They differ in how these holes are "
+        f"filled:</p>{listing}{more}"
+    )
+
+
+def _winners(world: dict[str, Any]) -> str:
+    if len(world["winners"]) == 1:
+        return f"<b>{data(world['winners'][0])}</b>"
+    return f"<b>a tie of {listed(world['winners'][:6], 'and')}</b>"
+
+
+def _filling(world: dict[str, Any]) -> str:
+    return (
+        data(world["value"], 40) if world["takes"] else f"anything but {data(world['value'], 40)}"
+    )

@@ -1,0 +1,250 @@
+"""The sections of the page on the verdicts; each takes the document of `story.tell`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from nullproof.pictures import intervals
+from nullproof.reporting.html.elements import (
+    Cell,
+    Column,
+    bar,
+    data,
+    listed,
+    paragraph,
+    section,
+    table,
+)
+from nullproof.words import many, odds, per_cent
+
+Document = dict[str, Any]
+_MOST_ODDS = 3
+_HEAT_STEPS = 9
+_MOST_LABELS = 100
+_FEW_ROWS = 15
+
+
+def fragment_headline(document: Document) -> str:
+    """The answer: one big number, one bar."""
+    certain, held = document["certain"], document["table"]
+    n_points, n_robust = certain["n_points"], certain["n_robust"]
+    label = data(held["label_name"])
+    says = f"of {n_points:,} predictions of <b>{label}</b> " + (
+        "are certain: every way to fill in the missing cells gives the same label."
+    )
+    number = f'<strong class="big">{per_cent(certain["share"])}</strong>'
+    facts = (
+        f"<b>{n_robust:,}</b> certain, <b>{n_points - n_robust:,}</b> uncertain. The training table "
+        f"has {many(held['n_rows'], 'row')}, {many(held['n_features'], 'feature')} and "
+        f"{many(held['n_missing'], 'missing cell')} ({per_cent(held['share_missing'])})."
+    )
+    if not n_points:
+        number, says = '<strong class="big">–</strong>', "There are no points to predict."
+    return (
+        f'<div id="certain" class="hero"><p class="answer">{number} <span>{says}</span></p>'
+        f"{_stack(certain)}<p>{facts}</p>{_notes(document)}</div>"
+    )
+
+
+def fragment_certain(document: Document) -> str:
+    """Per label: how often it is certain, and how often possible."""
+    labels = document["certain"]["labels"]
+    often = sorted(labels, key=lambda row: -row["n_possible"])[:_MOST_LABELS]
+    shown = [row for row in labels if row in often]
+    most = max([1, *(row["n_possible"] for row in shown)])
+    rows = [
+        [
+            Cell(data(row["label"]), row["label"]),
+            Cell(f"{row['n_robust']:,}", row["n_robust"]),
+            Cell(f"{row['n_possible']:,}", row["n_possible"]),
+            Cell(bar(row["n_robust"] / most, "certain", behind=row["n_possible"] / most)),
+        ]
+        for row in shown
+    ]
+    left = len(labels) - len(shown)
+    columns = [Column("label"), Column("certain", True), Column("possible", True), Column("")]
+    return section(
+        "labels",
+        "What is predicted",
+        paragraph(
+            "A label is certain for a point if it wins in every world, and possible if it wins or "
+            "ties in at least one. A world is one way to fill in all missing cells of the training "
+            "table."
+        ),
+        table("Predictions by label", columns, rows, kind=_tall(rows), sortable=True),
+        paragraph(f"Not listed: {many(left, 'rarer label')}.", "small") if left else "",
+    )
+
+
+def fragment_holes(document: Document) -> str:
+    """Features × labels: the share of missing cells."""
+    holes = document["holes"]
+    if not holes["features"]:
+        return section("holes", "Where the holes are", paragraph("No cell is missing."))
+    columns = [Column("feature"), Column("all", True)]
+    columns += [Column(_heading(label), True) for label in holes["labels"]]
+    top = max(cell["share"] or 0 for row in holes["features"] for cell in row["per_label"])
+    rows = [
+        [
+            Cell(data(row["feature"], 40), row["feature"]),
+            Cell(per_cent(row["share"]), row["share"] or 0),
+            *(_heat(cell, top) for cell in row["per_label"]),
+        ]
+        for row in holes["features"]
+    ]
+    left = []
+    if holes["n_complete"]:
+        left.append(many(holes["n_complete"], "feature") + " without a hole")
+    if holes["n_left_off"]:
+        left.append(f"{many(holes['n_left_off'], 'feature')} with fewer holes")
+    if holes["n_labels_left_off"]:
+        left.append(f"{many(holes['n_labels_left_off'], 'rarer label')}")
+    return section(
+        "holes",
+        "Where the holes are",
+        paragraph("The share of cells that are missing, or known only as a set of candidates."),
+        table(
+            "Missing cells by feature and label",
+            columns,
+            rows,
+            kind=f"heat {_tall(rows)}",
+            sortable=True,
+        ),
+        paragraph(f"Not listed: {'; '.join(left)}.", "small") if left else "",
+    )
+
+
+def fragment_uncertain(document: Document) -> str:
+    """Which points are uncertain, between which labels, and how likely each is."""
+    uncertain = document["uncertain"]
+    if not uncertain["n_points"]:
+        return section(
+            "uncertain", "Which points are uncertain", paragraph("None: all are certain.")
+        )
+    most = max(row["n_points"] for row in uncertain["between"])
+    between = [
+        [
+            Cell(listed(row["labels"]), " ".join(row["labels"])),
+            Cell(f"{row['n_points']:,}", row["n_points"]),
+            Cell(bar(row["n_points"] / most, "open")),
+        ]
+        for row in uncertain["between"]
+    ]
+    shown = [point for point in document["points"] if not point["robust"]]
+    columns = [Column("point", True), Column("odds of each label")]
+    return section(
+        "uncertain",
+        "Which points are uncertain",
+        paragraph(_between_text(uncertain)),
+        table(
+            "Between which labels", [Column("labels"), Column("points", True), Column("")], between
+        ),
+        paragraph(_odds_text(document)),
+        table("Uncertain points", columns, map(_open_row, shown), kind="tall", sortable=True),
+    )
+
+
+def picture(support: list[dict[str, Any]]) -> str:
+    """The support intervals of a list as the document has it."""
+    return intervals(
+        [row["label"] for row in support],
+        [row["low"] for row in support],
+        [row["high"] for row in support],
+        possible=[row["possible"] for row in support],
+    )
+
+
+def link(point: int) -> str:
+    """A link to the details of a point."""
+    return f'<a href="#point-{point}">{point:,}</a>'
+
+
+def _stack(certain: Document) -> str:
+    """One bar: the certain points label by label, then the uncertain ones."""
+    n_points = certain["n_points"]
+    if not n_points:
+        return ""
+    share = certain["n_robust"] / n_points
+    said = f"{per_cent(share)} certain, {per_cent(1 - share)} uncertain"
+    return (
+        f'<svg class="stack" role="img" aria-label="{said}"><title>{said}</title>'
+        f'<rect class="uncertain" width="100%" height="100%"/>'
+        f'<rect class="certain" width="{100 * share:.3f}%" height="100%"/></svg>'
+    )
+
+
+def _notes(document: Document) -> str:
+    notes = [*document["notes"]]
+    if not document["sample"]["all"]:
+        sample = document["sample"]
+        notes.append(
+            f"Verdict and radius are worked out for all {sample['n_points']:,} points; odds, supports "
+            f"and worlds for {sample['n_shown']:,} of them: {sample['how']}."
+        )
+    if not notes:
+        return ""
+    return (
+        '<ul class="notes">' + "".join(f"<li>{data(note, 10_000)}</li>" for note in notes) + "</ul>"
+    )
+
+
+def _heading(label: str) -> str:
+    return label if len(label) <= 24 else label[:23] + "…"
+
+
+def _heat(cell: Document, top: float) -> Cell:
+    share = cell["share"] or 0.0
+    step = 0 if not share or not top else max(1, round(_HEAT_STEPS * share / top))
+    said = f"{cell['n_missing']:,} missing"
+    if cell["n_candidates"]:
+        said += f", {cell['n_candidates']:,} of them with candidates"
+    html = f'<span title="{said}">{per_cent(cell["share"])}</span>'
+    return Cell(html, share, f"heat-{step}")
+
+
+def _between_text(uncertain: Document) -> str:
+    left = uncertain["n_between_left_off"]
+    more = f" ({many(left, 'rarer set')} of labels not listed)" if left else ""
+    return f"{many(uncertain['n_points'], 'point')} could get more than one label{more}."
+
+
+def _odds_text(document: Document) -> str:
+    uncertain = document["uncertain"]
+    shown, weighed = len(uncertain["shown"]), uncertain["n_odds"]
+    listing = "All are listed" if shown == uncertain["n_points"] else f"{shown:,} are listed"
+    return (
+        f"{listing}. Odds are shares of worlds, every candidate of a missing cell being equally "
+        f"likely, with guaranteed bounds. In at least 99 % of the worlds the label is the same for "
+        f"{uncertain['n_likely']:,} of {many(weighed, 'point')} with odds."
+    )
+
+
+def _open_row(point: Document) -> list[Cell]:
+    best = point["odds"][0]["lower"] if point["odds"] else -1.0
+    return [
+        Cell(link(point["point"]), point["point"]),
+        Cell(odds_list(point, _MOST_ODDS), best),
+    ]
+
+
+def odds_list(point: Document, most: int) -> str:
+    """Per label a bar and the bounds of its odds."""
+    found = point["odds"]
+    if found is None:
+        possible = listed(point["possible"][:6]) + _more(len(point["possible"]) - 6)
+        return f'{possible} <span class="small">(its odds would take too long for a report)</span>'
+    parts = [
+        f"<li>{data(row['label'], 24)} {bar(row['lower'], 'open', behind=row['upper'])} "
+        f"<span>{odds(row['lower'], row['upper'])}</span></li>"
+        for row in found[:most]
+    ]
+    return f'<ul class="odds">{"".join(parts)}</ul>{_more(len(found) - most)}'
+
+
+def _more(count: int) -> str:
+    return f' <span class="small">and {count:,} more</span>' if count > 0 else ""
+
+
+def _tall(rows: list[Any]) -> str:
+    """Long tables scroll by themselves."""
+    return "tall" if len(rows) > _FEW_ROWS else ""

@@ -1,0 +1,238 @@
+"""The parts of a report's document that look at single points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.attacks.poisoning import single_attacks
+from nullproof.model import Model
+from nullproof.odds.labels import label_odds
+from nullproof.radii.cells import Radii
+from nullproof.reporting.overview import GAP
+from nullproof.reporting.sample import weakest
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts, verdicts
+from nullproof.words import text
+from nullproof.worlds import World, disagreeing
+
+MOST_VALUES = 40
+MOST_LABELS = 12
+_MOST_DIFFERENCES = 12
+_MOST_SORTS = 12
+_MOST_CANDIDATES = 8
+# Odds cost time for every completion of a point, every feature and every label.
+_ODDS_BUDGET = 30_000
+
+
+def points(
+    model: Model, encoded: Points, results: tuple[Verdicts, Radii], shown: NDArray[np.intp]
+) -> list[dict[str, Any]]:
+    """Tell of some points all that is known of each."""
+    found, fragile = results
+    robust = found.possible.sum(axis=1) == 1
+    odds = _odds(model, encoded, shown[~robust[shown]])
+    labels, rivals = fragile.label, fragile.rival
+    told = []
+    for place in shown.tolist():
+        one, possible = encoded.take(np.array([place])), found.possible[place]
+        radius = float(fragile.radius[place])
+        told.append(
+            {
+                "point": place,
+                "robust": bool(robust[place]),
+                "label": _text_or_none(labels[place]),
+                "possible": [text(model.index.labels[i]) for i in np.flatnonzero(possible)],
+                "radius": None if math.isinf(radius) else int(radius),
+                "rival": _text_or_none(rivals[place]),
+                "values": _values(model, encoded, place),
+                "n_values_left_off": max(0, model.d - MOST_VALUES),
+                "support": support(model, found, place),
+                "n_labels_left_off": max(0, model.m - MOST_LABELS),
+                "odds": odds.get(place),
+                **_witness(model, one, bool(robust[place])),
+            }
+        )
+    return told
+
+
+def support(model: Model, found: Verdicts, place: int) -> list[dict[str, Any]]:
+    """The range of each label's support, possible labels first, then the strongest."""
+    low, high, possible = found.min_log[place], found.max_log[place], found.possible[place]
+    order = np.lexsort((-low, -high, ~possible))[:MOST_LABELS]
+    return [
+        {
+            "label": text(model.index.labels[i]),
+            "low": _finite(low[i]),
+            "high": _finite(high[i]),
+            "possible": bool(possible[i]),
+        }
+        for i in order.tolist()
+    ]
+
+
+def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
+    """A cheapest attack on the weakest certain point: which cells, and what they do."""
+    places = weakest(fragile.radius, 1)
+    if not len(places):
+        return None
+    place, index = int(places[0]), model.index
+    ((rival, blanks),) = single_attacks(model, fragile, [place]).values()
+    own = int(fragile.winner[place])
+    after = index.blanked((b.label, b.feature, b.candidates, b.n_cells) for b in blanks)
+    codes = fragile.codes[:, place : place + 1]
+    point = Points(codes, index.n_values, ((),) * model.d)
+    attacked = Model(after, model.alpha, model.prior)
+    cells = [
+        {
+            "label": text(index.labels[blank.label]),
+            "feature": text(index.features[blank.feature]),
+            "values": _value_texts(model, blank.feature, blank.candidates),
+            "n_cells": blank.n_cells,
+            "effect": "lowers" if blank.label == own else "raises",
+        }
+        for blank in sorted(blanks, key=lambda blank: -blank.n_cells)
+    ]
+    return {
+        "point": place,
+        "label": text(index.labels[own]),
+        "rival": text(index.labels[rival]),
+        "n_cells": sum(blank.n_cells for blank in blanks),
+        "cells": cells[:_MOST_SORTS],
+        "n_sorts_left_off": max(0, len(cells) - _MOST_SORTS),
+        "before": support(model, verdicts(model, point), 0),
+        "after": support(attacked, verdicts(attacked, point), 0),
+    }
+
+
+def _odds(model: Model, encoded: Points, places: NDArray[np.intp]) -> dict[int, list[Any]]:
+    """Bounds of the odds of some points, likeliest label first."""
+    places = _affordable(model, encoded, places)
+    if not len(places):
+        return {}
+    found = label_odds(
+        model.index, encoded.take(places), alpha=model.alpha, prior=model.prior, gap=GAP
+    )
+    told = {}
+    for place, lower, upper in zip(places.tolist(), found.lower, found.upper, strict=True):
+        order = np.lexsort((-lower, -(lower + upper)))
+        told[place] = [
+            {
+                "label": text(model.index.labels[i]),
+                "lower": float(lower[i]),
+                "upper": float(upper[i]),
+            }
+            for i in order[:MOST_LABELS].tolist()
+            if upper[i] > 0
+        ]
+    return told
+
+
+def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """The points with the fewest completions, as many as there is time for."""
+    sizes = np.array(
+        [
+            math.prod(len(encoded.candidates(j, code)) for j, code in enumerate(codes))
+            for codes in encoded.codes[:, places].T.tolist()
+        ],
+        dtype=np.float64,
+    )
+    order = np.argsort(sizes, kind="stable")
+    n_terms = np.cumsum(sizes[order]) * (model.d * model.m)
+    some: NDArray[np.intp] = np.sort(places[order[n_terms <= _ODDS_BUDGET]])
+    return some
+
+
+def _values(model: Model, encoded: Points, place: int) -> list[dict[str, Any]]:
+    told = []
+    for j in range(min(model.d, MOST_VALUES)):
+        code, size = int(encoded.codes[j, place]), int(encoded.n_values[j])
+        value, kind = None, "missing"
+        if code < size:
+            value, kind = text(model.index.schema.features[j].values[code]), "known"
+        elif code == size:
+            value, kind = _unseen(model, encoded, place, j), "unseen"
+        elif code > size + 1:
+            named = _value_texts(model, j, encoded.candidates(j, code))
+            value, kind = " or ".join(named), "candidates"
+        told.append({"feature": text(model.index.features[j]), "value": value, "kind": kind})
+    return told
+
+
+def _unseen(model: Model, encoded: Points, place: int, j: int) -> str | None:
+    """A value outside the domain as it was written, where that is still known."""
+    if encoded.frame is None:
+        return None
+    return text(encoded.frame[model.index.features[j]][place])
+
+
+def _witness(model: Model, one: Points, robust: bool) -> dict[str, Any]:
+    """Two worlds that disagree, by the holes that they fill differently."""
+    if robust:
+        return {"worlds": None, "differences": [], "n_differences_left_off": 0}
+    # The cells themselves are not asked for, so any stand-in that is no hole will do.
+    worlds = disagreeing(model, one, ("",) * model.d)
+    rows = [
+        row
+        for i in sorted(worlds[0].raised | worlds[1].raised)
+        for j in range(model.d)
+        if (row := _difference(model, worlds, i, j)) is not None
+    ]
+    rows.sort(key=lambda row: -row["n_cells"])
+    return {
+        "worlds": [_world(world) for world in worlds],
+        "differences": rows[:_MOST_DIFFERENCES],
+        "n_differences_left_off": max(0, len(rows) - _MOST_DIFFERENCES),
+    }
+
+
+def _world(world: World) -> dict[str, Any]:
+    logs = sorted(world.log_supports.items(), key=lambda pair: -pair[1])[:MOST_LABELS]
+    return {
+        "winners": [text(label) for label in world.winners],
+        "support": [{"label": text(label), "log": _finite(log)} for label, log in logs],
+    }
+
+
+def _difference(model: Model, worlds: tuple[World, World], i: int, j: int) -> dict[str, Any] | None:
+    """The cells of a label and feature that one of the worlds lets agree with the point."""
+    raised = [i in world.raised for world in worlds]
+    if raised[0] == raised[1]:
+        return None
+    code = np.array([worlds[raised.index(True)].codes[j]])
+    n_cells = int(model.index.high(j, code)[0, i] - model.index.low(j, code)[0, i])
+    if not n_cells:
+        return None
+    first, second = (
+        {"value": _value_texts(model, j, (world.codes[j],))[0], "takes": takes}
+        for world, takes in zip(worlds, raised, strict=True)
+    )
+    return {
+        "label": text(model.index.labels[i]),
+        "feature": text(model.index.features[j]),
+        "n_cells": n_cells,
+        "first": first,
+        "second": second,
+    }
+
+
+def _value_texts(model: Model, j: int, codes: Sequence[int]) -> list[str]:
+    values = model.index.schema.features[j].values
+    named = [
+        text(values[code]) if code < len(values) else "a value never seen"
+        for code in codes[:_MOST_CANDIDATES]
+    ]
+    more = len(codes) - _MOST_CANDIDATES
+    return [*named, f"{more:,} more"] if more > 0 else named
+
+
+def _finite(log: Any) -> float | None:
+    return float(log) if math.isfinite(log) else None
+
+
+def _text_or_none(label: Any) -> str | None:
+    return None if label is None else text(label)

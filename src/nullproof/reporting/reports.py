@@ -1,0 +1,121 @@
+"""report: all that nullproof can say of some predictions, in one file to send round."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.files import write_whole
+from nullproof.model import Alpha, Prior
+from nullproof.reporting import html, markdown
+from nullproof.reporting.document import LIMIT, Progress, tell
+from nullproof.result_files import to_json
+
+FORMATS = ("html", "md", "json")
+_HEIGHT = 720
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Report:
+    """What all worlds say of some points, ready to be read.
+
+    Parameters
+    ----------
+    document
+        The report as plain values; `nullproof.reporting.document` explains its keys.
+    """
+
+    document: dict[str, Any]
+
+    def html(self) -> str:
+        """One page that needs nothing else: no network, no other file."""
+        return html.render(self.document)
+
+    def markdown(self) -> str:
+        """The same story as Markdown."""
+        return markdown.render(self.document)
+
+    def json(self) -> str:
+        """The document itself, as strict JSON."""
+        return to_json(self.document)
+
+    def written(self, form: str) -> str:
+        """The report in one of the `FORMATS`."""
+        if form not in FORMATS:
+            raise NullproofError(f"a report cannot be written as {form!r}; give {_formats()}")
+        return {"html": self.html, "md": self.markdown, "json": self.json}[form]()
+
+    def save(self, path: str | Path, form: str | None = None) -> None:
+        """Write the report whole or not at all: as its ending says, .html, .md or .json, or as told."""
+        path = Path(path)
+        text = self.written(form or format_of(path))
+        write_whole(path, lambda part: part.write_text(text, "utf-8"))
+
+    def _repr_html_(self) -> str:
+        # In a frame of its own neither page can change how the other looks.
+        page = escape(self.html(), quote=True)
+        return (
+            f'<iframe srcdoc="{page}" sandbox="allow-scripts" title="{escape(repr(self))}" '
+            f'width="100%" height="{_HEIGHT}" frameborder="0"></iframe>'
+        )
+
+    def __repr__(self) -> str:
+        title = self.document["title"]
+        return f"Report: {title.replace(chr(0xA0), ' ')}; save it as .html, .md or .json"
+
+
+def format_of(path: Path) -> str:
+    """The format that the ending of a file names."""
+    form = path.suffix.lower().lstrip(".")
+    if form not in FORMATS:
+        raise NullproofError(
+            f"{path.name} names no format of a report by its ending; end it in .html, .md or .json"
+        )
+    return form
+
+
+def report(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    limit: int = LIMIT,
+    on_progress: Progress | None = None,
+) -> Report:
+    """Tell how certain the predictions are, why not more, and how fragile: as a page to send round.
+
+    Parameters
+    ----------
+    points
+        As for `certify`.
+    alpha
+        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+    limit
+        So many points at most are told one by one, with odds and witness worlds; verdict and
+        radius are worked out for all.
+    on_progress
+        Called with what is being done and which share of the work is behind.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> made = report(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> made
+    Report: 2 of 3 predictions are certain (66.7 %); save it as .html, .md or .json
+    >>> made.document["uncertain"]["between"]
+    [{'labels': ['no', 'yes'], 'n_points': 1}]
+    """
+    document = tell(index, points, alpha=alpha, prior=prior, limit=limit, on_progress=on_progress)
+    return Report(document)
+
+
+def _formats() -> str:
+    return ", ".join(FORMATS[:-1]) + f" or {FORMATS[-1]}"

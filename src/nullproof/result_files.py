@@ -1,0 +1,36 @@
+"""Results into files, whole or not at all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from nullproof.errors import NullproofError
+from nullproof.files import write_whole
+
+FORMATS = (".csv", ".parquet", ".json")
+
+
+def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, Any]) -> None:
+    """Write a result as CSV or Parquet (``columns``) or as JSON (``document``), by the file's name."""
+    if path.suffix not in FORMATS:
+        raise NullproofError(
+            f"cannot write {path.name}: its ending names no format; end it in {', '.join(FORMATS)}"
+        )
+    if path.suffix == ".json":
+        write_whole(path, lambda part: part.write_text(to_json(document) + "\n", "utf-8"))
+        return
+    import polars as pl
+
+    # A column that is null throughout has no type, which few readers of Parquet know.
+    frame = pl.DataFrame(columns, strict=False).with_columns(pl.col(pl.Null).cast(pl.String))
+    if path.suffix == ".csv":
+        write_whole(path, frame.write_csv)
+    else:
+        write_whole(path, frame.write_parquet)
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """Strict JSON: numbers only where they are numbers."""
+    return json.dumps(document, ensure_ascii=False, allow_nan=False)

@@ -1,0 +1,367 @@
+"""How the cells of a column become codes: learn a domain from it, or encode it with one learned before."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import (
+    MISSING,
+    Binning,
+    bin_codes,
+    bin_edges,
+    code_type,
+    doubles,
+    interval_texts,
+    places,
+    present,
+)
+from nullproof.tables.schema import Feature, Kind
+from nullproof.tables.values import (
+    LARGEST_DOUBLE_INTEGER,
+    Exact,
+    as_number,
+    date_text,
+    in_order,
+    parsed_date,
+    text,
+)
+
+
+@dataclass
+class Column:
+    """One column as read: the common form of every data frame library's columns.
+
+    ``numbers`` (kind number, date or code; NaN = missing) or ``codes`` into ``values`` (kind category or
+    boolean; -1 = missing). Numbers that NumPy's types would mix up are Python's own, in an array of
+    objects. ``sets`` holds the rows with several candidates, which are missing in the array;
+    ``declared`` the categories of the column's type.
+    """
+
+    name: str
+    kind: Kind
+    numbers: NDArray[Any] | None = None
+    codes: NDArray[Any] | None = None
+    values: Sequence[str] = ()
+    sets: dict[int, tuple[Any, ...]] = field(default_factory=dict)
+    declared: Sequence[str] = ()
+
+    def __len__(self) -> int:
+        return len(self.numbers if self.numbers is not None else self.codes)  # type: ignore[arg-type]
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which cells hold one value."""
+        if self.numbers is not None:
+            return present(self.numbers)
+        assert self.codes is not None
+        known: NDArray[np.bool_] = self.codes >= 0
+        return known
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A column as codes of a feature: -1 = missing, ``n_values`` = outside the domain."""
+
+    codes: NDArray[Any]
+    sets: dict[int, tuple[int, ...]]
+
+
+def number_array(cells: Sequence[Exact | None]) -> NDArray[Any]:
+    """Exact numbers as an array that keeps them apart: integers, doubles, or else objects."""
+    whole = [cell for cell in cells if isinstance(cell, int)]
+    largest = max(map(abs, whole), default=0)
+    if len(whole) == len(cells) and largest < 2**63:
+        return np.array(cells, dtype=np.int64)
+    if largest <= LARGEST_DOUBLE_INTEGER and not any(isinstance(c, Fraction) for c in cells):
+        return np.array([math.nan if c is None else c for c in cells], dtype=np.float64)
+    found = np.empty(len(cells), dtype=object)
+    found[:] = [math.nan if cell is None else cell for cell in cells]
+    return found
+
+
+def without_cells(array: NDArray[Any], gone: NDArray[np.bool_]) -> NDArray[Any]:
+    """Make some numbers missing, and keep the others apart."""
+    if array.dtype.kind == "f":
+        return np.where(gone, np.array(math.nan, dtype=array.dtype), array)
+    cells = array.tolist()
+    return number_array([None if lost else x for x, lost in zip(cells, gone.tolist(), strict=True)])
+
+
+def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The sorted distinct numbers and the place of each cell among them; integers without sorting."""
+    if array.dtype.kind == "O":
+        return _distinct_objects(array)
+    if array.dtype.kind in "iu" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if high - low < 2**16 and high < 2**63:
+            shifted = array.astype(np.int64) - low
+            seen = np.bincount(shifted, minlength=high - low + 1) > 0
+            places = np.cumsum(seen, dtype=np.int32) - 1
+            return np.flatnonzero(seen) + low, places[shifted]
+    found, inverse = np.unique(array, return_inverse=True)
+    return found, inverse.astype(np.int32)
+
+
+def _distinct_objects(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    cells = array.tolist()
+    held = sorted({x for x in cells if x == x})
+    place = {x: code for code, x in enumerate(held)}
+    found = np.empty(len(held), dtype=object)
+    found[:] = held
+    return found, np.array([place.get(x, MISSING) for x in cells], dtype=np.int32)
+
+
+def fit_feature(
+    column: Column, *, bins: int | None, binning: Binning, domain: Sequence[str] = ()
+) -> tuple[Feature, Encoded]:
+    """Learn the domain of a training column and encode the column with it.
+
+    The domain is what the column holds, its candidates included, together with what was declared
+    (THEORY 1).
+    """
+    if domain and not column.known.any() and not column.sets and not any(map(_is_word, domain)):
+        column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
+    if column.kind in ("number", "date") and not domain and bins is not None:
+        return _fit_bins(column, bins, binning)
+    if column.kind == "date":
+        column = _as_text(column)
+    if column.numbers is not None:
+        return _fit_numbers(column, domain)
+    return _fit_categories(column, domain)
+
+
+def widen_feature(feature: Feature, column: Column) -> Feature:
+    """The feature with those values of a further column added that its domain lacks; bins stay."""
+    encoded = encode(feature, column)
+    outside = encoded.codes == feature.n_values
+    column = _as_kind(feature, column)
+    if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
+        return feature
+    # Candidates that are all outside have one code too, but no value of their own.
+    outside &= column.known
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if feature.edges:
+        assert column.numbers is not None
+        found = number_array([*column.numbers[outside].tolist(), *candidates])
+        bins = tuple(
+            sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()})
+        )
+        texts = interval_texts(feature.edges, feature.kind)
+        return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
+    if column.numbers is not None:
+        new = {text(x) for x in [*column.numbers[outside].tolist(), *candidates]}
+    else:
+        assert column.codes is not None
+        new = {column.values[code] for code in np.unique(column.codes[outside])}
+        new.update(text(x) for x in candidates)
+    if feature.kind == "code":
+        return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
+    return replace(feature, values=in_order({*feature.values, *new}))
+
+
+def encode(feature: Feature, column: Column) -> Encoded:
+    """Encode a column with a domain learned before; other values get the code ``n_values``."""
+    column = _as_kind(feature, column)
+    if column.numbers is not None:
+        return _with_sets(feature, column, encode_numbers(feature, column.numbers))
+    assert column.codes is not None
+    codes, outside = feature.codes, feature.n_values
+    table = np.array(
+        [*(codes.get(value, outside) for value in column.values), MISSING], dtype=code_type(outside)
+    )
+    return _with_sets(feature, column, table[column.codes])
+
+
+def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
+    """Encode numbers: their bin, or the category that equals them."""
+    if feature.edges:
+        codes = bin_codes(array, feature.edges, feature.kind)
+        if feature.bins != tuple(range(len(feature.edges) - 1)):
+            table = np.full(len(feature.edges), feature.n_values, dtype=code_type(feature.n_values))
+            table[list(feature.bins)] = range(feature.n_values)
+            table[-1] = MISSING
+            codes = table[codes]
+        return codes
+    if feature.kind == "code":
+        array = doubles(array)
+        outside = (array >= feature.n_values) | (array > np.floor(array))
+        inside = np.where(outside, feature.n_values, array).astype(np.float64)
+        codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
+        return np.asarray(codes, dtype=code_type(feature.n_values))
+    if feature.has_large_integers or _has_large_integers(array):
+        return _encode_by_text(feature, array)
+    numbers_, order = feature.sorted_numbers
+    found = np.searchsorted(numbers_, array)
+    found[found == len(numbers_)] = 0
+    codes = np.where(numbers_[found] == array, order[found], feature.n_values)
+    codes[~present(array)] = MISSING
+    return codes.astype(code_type(feature.n_values))
+
+
+def _has_large_integers(array: NDArray[Any]) -> bool:
+    """Whether comparing with doubles might mix numbers up."""
+    if array.dtype.kind == "f" or not len(array):
+        return False
+    if array.dtype.kind == "O":
+        return True
+    return max(int(array.max()), -int(array.min())) > LARGEST_DOUBLE_INTEGER
+
+
+def _encode_by_text(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
+    found, cells = distinct(array)
+    codes = [feature.codes.get(text(x), feature.n_values) if x == x else MISSING for x in found]
+    return np.array([*codes, MISSING], dtype=code_type(feature.n_values))[cells]
+
+
+def _is_word(value: str) -> bool:
+    return as_number(value) is None
+
+
+def _fit_bins(column: Column, bins: int, binning: Binning) -> tuple[Feature, Encoded]:
+    assert column.numbers is not None
+    kind = column.kind
+    candidates = number_array([x for cells in column.sets.values() for x in cells])
+    known = column.numbers
+    if len(candidates):
+        known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
+    edges = bin_edges(known, bins, binning, kind)
+    codes = bin_codes(column.numbers, edges, kind)
+    also = set(bin_codes(candidates, edges, kind).tolist())
+    used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())
+    texts = interval_texts(edges, column.kind)
+    feature = Feature(column.name, column.kind, tuple(texts[b] for b in used), edges, used)
+    if len(used) < len(edges) - 1:
+        return feature, encode(feature, column)
+    return feature, _with_sets(feature, column, codes)
+
+
+def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
+    assert column.numbers is not None
+    if any(map(_is_word, declared)):
+        raise NullproofError(
+            f"domains declares texts for column {column.name!r}, which holds numbers; "
+            "declare numbers there or turn the column into text"
+        )
+    seen = [text(x) for x in distinct(column.numbers[column.known])[0].tolist()]
+    seen += [text(x) for cells in column.sets.values() for x in cells]
+    seen += [text(as_number(value)) for value in declared]
+    feature = Feature(column.name, "number", in_order({*seen}))
+    return feature, encode(feature, column)
+
+
+def _fit_categories(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
+    assert column.codes is not None
+    if column.kind == "boolean":
+        declared = [value.lower() for value in declared]
+    used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
+    seen = {column.values[code] for code in used if code >= 0}
+    seen.update(text(x) for cells in column.sets.values() for x in cells)
+    values = in_order({*seen, *declared, *column.declared})
+    feature = Feature(column.name, column.kind, values)
+    return feature, encode(feature, column)
+
+
+def _with_sets(feature: Feature, column: Column, codes: NDArray[Any]) -> Encoded:
+    """Add the candidate sets; candidates that fall into one bin are one value."""
+    sets = {}
+    for row, cells in column.sets.items():
+        candidates = encode_set(feature, cells)
+        if len(candidates) == 1:
+            codes[row] = candidates[0]
+        else:
+            sets[row] = candidates
+    return Encoded(codes, sets)
+
+
+def encode_set(feature: Feature, cells: tuple[Any, ...]) -> tuple[int, ...]:
+    """Encode the candidates of one cell."""
+    if feature.kind in ("number", "date", "code"):
+        codes = encode_numbers(feature, number_array(cells))
+        return tuple(sorted({int(code) for code in codes}))
+    return tuple(sorted({feature.codes.get(text(cell), feature.n_values) for cell in cells}))
+
+
+def _as_kind(feature: Feature, column: Column) -> Column:
+    """Bring a column to the kind that the feature was learned with, or say why that cannot be."""
+    numeric = ("number", "code")
+    if feature.kind == column.kind or {feature.kind, column.kind} <= {*numeric}:
+        return column
+    if not column.sets and not np.any(column.known):
+        return _empty_like(feature, column)
+    if feature.kind in (*numeric, "date") and column.kind == "category":
+        return _texts_parsed(feature, column)
+    if feature.kind == "category" and column.numbers is not None:
+        return _as_text(column)
+    if {feature.kind, column.kind} == {"boolean", "category"}:
+        return _case_blind(feature, column)
+    raise _wrong_kind(feature, column)
+
+
+def _empty_like(feature: Feature, column: Column) -> Column:
+    if feature.kind in ("category", "boolean"):
+        return Column(column.name, feature.kind, codes=np.full(len(column), MISSING))
+    return Column(column.name, feature.kind, numbers=np.full(len(column), np.nan))
+
+
+def _texts_parsed(feature: Feature, column: Column) -> Column:
+    assert column.codes is not None
+    read = parsed_date if feature.kind == "date" else as_number
+
+    def parse(written: str) -> Exact:
+        number = read(written)
+        if number is None:
+            raise _wrong_kind(feature, column, written)
+        return number
+
+    cells: list[Exact | None] = [None] * (len(column.values) + 1)
+    for code in np.unique(column.codes[column.codes >= 0]).tolist():
+        cells[code] = parse(column.values[code])
+    table = number_array(cells)
+    sets = {row: tuple(parse(text(x)) for x in cells) for row, cells in column.sets.items()}
+    return Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
+
+
+def _as_text(column: Column) -> Column:
+    """Make every number or date of a column a category of its own."""
+    assert column.numbers is not None
+    write = date_text if column.kind == "date" else text
+    found, codes = distinct(column.numbers)
+    codes[~column.known] = MISSING
+    texts = [write(x) if x == x else "" for x in found.tolist()]
+    sets = {row: tuple(write(x) for x in cells) for row, cells in column.sets.items()}
+    return Column(column.name, "category", codes=codes, values=texts, sets=sets)
+
+
+def _case_blind(feature: Feature, column: Column) -> Column:
+    """Match true, True and TRUE: libraries write booleans in different cases."""
+    by_lower: Mapping[str, str] = {value.lower(): value for value in feature.values}
+    if not {value.lower() for value in column.values} <= {"true", "false"}:
+        raise _wrong_kind(feature, column)
+
+    def match(value: str) -> str:
+        return by_lower.get(value.lower(), value)
+
+    texts = [match(value) for value in column.values]
+    sets = {row: tuple(match(x) for x in cells) for row, cells in column.sets.items()}
+    return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
+
+
+def _wrong_kind(feature: Feature, column: Column, example: str | None = None) -> NullproofError:
+    words = {"category": "text", "boolean": "true/false", "code": "codes"}
+    came = words.get(column.kind, column.kind + "s")
+    if example is None and len(column.values):
+        example = column.values[0]
+    shown = "" if example is None else f" such as {example!r}"
+    needed = words.get(feature.kind, feature.kind + "s")
+    return NullproofError(
+        f"column {column.name!r} holds {came}{shown}, but the training table holds {needed} "
+        f"there ({', '.join(feature.values[:3])}, …); give the column in the same form"
+    )

@@ -1,0 +1,59 @@
+"""The label column: each row's label as a number, and no holes."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.tables.columns import Column, distinct
+from nullproof.tables.schema import Schema
+from nullproof.tables.values import date_text, in_order, text
+from nullproof.words import many
+
+
+def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
+    """Number the labels, and refuse holes among them."""
+    _refuse_holes(labels)
+    if labels.numbers is not None:
+        found, codes = distinct(labels.numbers)
+        if labels.kind == "date":
+            return codes, tuple(date_text(moment) for moment in found.tolist())
+        # Durations to the nanosecond may be neither whole nor a double.
+        return codes, tuple(text(x) if isinstance(x, Fraction) else x for x in found.tolist())
+    assert labels.codes is not None
+    used = in_order(
+        {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()}
+    )
+    place = {value: code for code, value in enumerate(used)}
+    table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
+    names = [value == "true" for value in used] if labels.kind == "boolean" else used
+    return table[labels.codes], tuple(names)
+
+
+def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
+    """Number the labels as an index made before does."""
+    codes, found = label_codes(labels)
+    unknown = [label for label in found if text(label) not in schema.label_codes]
+    if unknown:
+        raise NullproofError(
+            f"the label column holds {unknown[0]!r}, which the given index does not have "
+            f"({', '.join(str(label) for label in schema.labels[:5])}); count anew without like"
+        )
+    table = np.array([schema.label_codes[text(label)] for label in found], dtype=np.int32)
+    return table[codes]
+
+
+def _refuse_holes(labels: Column) -> None:
+    if labels.sets:
+        raise NullproofError("a label has several candidates; every row needs one label")
+    holes = np.flatnonzero(~labels.known)
+    if len(holes):
+        rows = ", ".join(str(row) for row in holes[:5].tolist()) + (", …" if len(holes) > 5 else "")
+        raise NullproofError(
+            f"the label column {labels.name!r} has {many(len(holes), 'hole')} (rows {rows}, "
+            "counted from 0); fill them in or leave those rows out: labels are never missing"
+        )

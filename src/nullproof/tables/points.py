@@ -1,0 +1,202 @@
+"""The rows to predict, as codes of an index's features."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.readers import Table, open_rows, open_table
+from nullproof.tables.schema import Schema
+
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points as codes, one row of ``codes`` per feature.
+
+    A code below ``n_values`` is a value of the domain, ``n_values`` any value outside it,
+    ``n_values + 1`` an unknown value of the domain, and ``n_values + 2 + s`` one of the candidates
+    ``sets[feature][s]``.
+    """
+
+    codes: NDArray[np.int32]
+    n_values: NDArray[np.int64]
+    sets: tuple[tuple[tuple[int, ...], ...], ...]
+    single: bool = False
+    frame: nw.DataFrame[Any] | None = None
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which points have one value for every feature."""
+        wanting = np.flatnonzero(self.largest > self.n_values)
+        if not len(wanting):
+            return np.ones(len(self), dtype=bool)
+        return np.asarray((self.codes[wanting] <= self.n_values[wanting, None]).all(axis=0))
+
+    @cached_property
+    def largest(self) -> NDArray[np.int32]:
+        """The largest code of each feature: one quick look that settles most questions."""
+        largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
+        return largest
+
+    def take(self, positions: NDArray[np.intp]) -> Points:
+        """Some of the points."""
+        return replace(self, codes=self.codes[:, positions], frame=None, single=False)
+
+    def candidates(self, j: int, code: int) -> tuple[int, ...]:
+        """The codes that feature ``j`` may have where the point has ``code``."""
+        n_values = int(self.n_values[j])
+        if code <= n_values:
+            return (code,)
+        if code == n_values + 1:
+            return tuple(range(n_values))
+        return self.sets[j][code - n_values - 2]
+
+
+def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
+    """So many of ``places`` at even distances, or all if there are no more."""
+    if len(places) <= n_wanted:
+        return places
+    picked: NDArray[np.intp] = places[np.arange(n_wanted) * len(places) // n_wanted]
+    return picked
+
+
+def encode_points(schema: Schema, points: Any) -> Points:
+    """Encode a table, an array, rows, or one point, and tell of values outside their domain.
+
+    Points that are encoded already were told of then.
+    """
+    if isinstance(points, Points):
+        return points
+    encoded = encode_quietly(schema, points)
+    _warn_of_unseen(schema, encoded)
+    return encoded
+
+
+def encode_quietly(schema: Schema, points: Any) -> Points:
+    """Encode a table, an array, rows, or one point (a tuple, a mapping or a series)."""
+    if isinstance(points, Points):
+        return points
+    if hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1:
+        points = points.to_dict()
+    if isinstance(points, np.ndarray) and _are_codes(schema, points):
+        return _from_codes(schema, points)
+    single = _is_one(points)
+    table = _table(schema, [points] if single else points)
+    codes = np.empty((len(schema.features), table.n_rows), dtype=np.int32)
+    all_sets: list[tuple[tuple[int, ...], ...]] = []
+    for j, feature in enumerate(schema.features):
+        encoded = encode(feature, table.column(feature.name))
+        codes[j], sets = _coded(encoded, feature.n_values)
+        all_sets.append(sets)
+    n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
+    return Points(codes, n_values, tuple(all_sets), single, table.frame)
+
+
+def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
+    return array.dtype.kind == "i" and all(feature.kind == "code" for feature in schema.features)
+
+
+def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
+    """Take over codes block by block, which turns rows into columns within the cache."""
+    if array.ndim != 2 or array.shape[1] != len(schema.features):
+        raise _wrong_shape(array, schema)
+    n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
+    codes = np.empty(array.shape[::-1], dtype=np.int32)
+    for start in range(0, len(array), _BLOCK):
+        block = array[start : start + _BLOCK]
+        if array.dtype.itemsize > codes.dtype.itemsize:
+            block = np.clip(block, -1, np.iinfo(codes.dtype).max)
+        codes[:, start : start + _BLOCK] = block.T
+    if codes.size and int(codes.min()) < 0:
+        codes = np.where(codes < 0, n_values[:, None] + 1, np.minimum(codes, n_values[:, None]))
+        codes = codes.astype(np.int32)
+    elif (codes.max(axis=1, initial=0) > n_values).any():
+        codes = np.minimum(codes, n_values[:, None]).astype(np.int32)
+    return Points(codes, n_values, ((),) * len(n_values))
+
+
+def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:
+    return NullproofError(
+        f"the points have shape {array.shape} but the index has {len(schema.features)} features; "
+        "give one row per point and one column per feature"
+    )
+
+
+def _is_one(points: Any) -> bool:
+    if isinstance(points, Mapping):
+        return True
+    if not isinstance(points, tuple | list):
+        return False
+    nested = (Mapping, tuple, list, np.ndarray)
+    return bool(points) and not all(isinstance(cell, nested) for cell in points)
+
+
+def _table(schema: Schema, points: Any) -> Table:
+    names = [feature.name for feature in schema.features]
+    if isinstance(points, list | tuple):
+        return open_rows(points, names, missing=schema.missing)
+    if isinstance(points, np.ndarray):
+        if points.ndim != 2 or points.shape[1] != len(names):
+            raise _wrong_shape(points, schema)
+        table = open_table(points, missing=schema.missing)
+        places = dict(zip(names, table.names, strict=True))
+        return Table(tuple(names), table.n_rows, lambda name: table.read(places[name]))
+    as_text = [f.name for f in schema.features if f.kind == "category"]
+    if not isinstance(points, str | Path):
+        as_text = []
+    table = open_table(points, missing=schema.missing, as_text=as_text)
+    lacking = [name for name in names if name not in table.names]
+    if lacking:
+        shown = ", ".join(repr(name) for name in lacking[:3]) + ("…" if len(lacking) > 3 else "")
+        raise NullproofError(
+            f"the points lack {len(lacking)} of the {len(names)} features: {shown}; "
+            "add the column, empty where it is not known"
+        )
+    return table
+
+
+def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[int, ...], ...]]:
+    codes = encoded.codes
+    if codes.size and int(codes.min()) < 0:
+        codes = np.where(codes < 0, np.int32(n_values + 1), codes)
+    places: dict[tuple[int, ...], int] = {}
+    if encoded.sets:
+        codes = codes.astype(np.int32)
+        for row, candidates in encoded.sets.items():
+            codes[row] = n_values + 2 + places.setdefault(candidates, len(places))
+    return codes, tuple(places)
+
+
+def _warn_of_unseen(schema: Schema, points: Points) -> None:
+    if (points.largest < points.n_values).all():
+        return
+    unseen = (points.codes == points.n_values[:, None]).sum(axis=1)
+    if not unseen.any():
+        return
+    named = [
+        f"{feature.name!r} ({count})"
+        for feature, count in zip(schema.features, unseen.tolist(), strict=True)
+        if count
+    ]
+    shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
+    warnings.warn(
+        f"points hold values that the training table never shows in {shown}; no world gives such "
+        "a value a count, so without smoothing (alpha = 0) every label ties at zero there",
+        NullproofWarning,
+        stacklevel=2,
+    )

@@ -1,0 +1,86 @@
+"""What an index counts: features with their closed domains, and labels.
+
+A code is the position of a value in its feature's domain; `values.py` tells which text a value
+has there.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, as_number, text
+
+Kind = Literal["category", "boolean", "number", "date", "code"]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the training table and its closed domain.
+
+    Parameters
+    ----------
+    kind
+        ``"category"``, ``"boolean"``, ``"number"``, ``"date"``, or ``"code"`` (integers 0, 1, …, negative =
+        missing).
+    values
+        The domain as text, in a fixed order; a bin is written as its interval.
+    edges
+        Bin edges of a binned number or date (microseconds since 1970); empty where every value is
+        its own category.
+    bins
+        For binned columns: which bin each value of the domain is.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[str, ...]
+    edges: tuple[float, ...] = ()
+    bins: tuple[int, ...] = ()
+
+    @property
+    def n_values(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        return {value: code for code, value in enumerate(self.values)}
+
+    @cached_property
+    def has_large_integers(self) -> bool:
+        """Whether the domain of an unbinned number holds integers that doubles may mix up."""
+        found = (as_number(value) for value in self.values)
+        return any(isinstance(x, int) and abs(x) > LARGEST_DOUBLE_INTEGER for x in found)
+
+    @cached_property
+    def sorted_numbers(self) -> tuple[NDArray[np.float64], NDArray[np.intp]]:
+        """The domain of an unbinned number as sorted doubles, and the code of each."""
+        found = np.array([float(value) for value in self.values], dtype=np.float64)
+        order = np.argsort(found)
+        return found[order], order
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.values[:4]) + (", …" if self.n_values > 4 else "")
+        return f"Feature({self.name!r}, {self.kind}, {self.n_values} values: {shown})"
+
+
+@dataclass(frozen=True)
+class Schema:
+    """The features, in order, the labels, and the spellings of missing that an index counts by."""
+
+    features: tuple[Feature, ...]
+    labels: tuple[Any, ...]
+    label_name: str = "label"
+    missing: tuple[str, ...] = ()
+
+    @cached_property
+    def label_codes(self) -> dict[str, int]:
+        return {text(label): code for code, label in enumerate(self.labels)}
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        return {feature.name: j for j, feature in enumerate(self.features)}

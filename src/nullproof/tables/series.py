@@ -1,0 +1,196 @@
+"""One column of a data frame as plain arrays, by each library's own fastest way.
+
+Nothing is lost on the way: integers with nulls do not become floats that mix them up, time stamps
+keep their nanoseconds, and dates may lie beyond the years that Python has.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.tables.bins import MISSING
+from nullproof.tables.columns import number_array
+from nullproof.tables.values import (
+    LARGEST_DOUBLE_INTEGER,
+    NANOSECONDS,
+    duration,
+    exact,
+    is_missing,
+    microseconds,
+    moment,
+    text,
+)
+
+_WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
+
+
+def number_series(series: nw.Series[Any]) -> NDArray[Any]:
+    """The column as numbers, NaN where it is null."""
+    if series.dtype in _WIDE or _loses_integers(series):
+        cells = series.to_list()
+        return number_array([None if is_missing(cell) else exact(cell) for cell in cells])
+    if series.implementation.is_polars() and series.dtype.is_float():
+        # Twice as fast as to let polars turn nulls into NaN on the way to NumPy.
+        series = series.fill_null(math.nan)
+    array = series.to_numpy()
+    if array.dtype.kind in "iuf":
+        return array
+    cells = [math.nan if is_missing(cell) else float(cell) for cell in series.to_list()]
+    return np.array(cells, dtype=np.float64)
+
+
+def _loses_integers(series: nw.Series[Any]) -> bool:
+    """Whether integers have nulls beside them and are too large for the doubles that NaN needs."""
+    if not series.dtype.is_integer() or not series.null_count():
+        return False
+    known = series.drop_nulls()
+    if not len(known):
+        return False
+    return max(int(known.max()), -int(known.min())) > LARGEST_DOUBLE_INTEGER
+
+
+def ticks(series: nw.Series[Any]) -> NDArray[Any]:
+    """Dates, time stamps, durations or times of day as exact microseconds, NaN where null."""
+    found = _whole_ticks(series)
+    if found is None:
+        read = duration if series.dtype == nw.Duration else moment
+        return number_array([None if is_missing(c) else read(c) for c in series.to_list()])
+    return _in_microseconds(*found)
+
+
+def ticks_of(array: NDArray[Any]) -> NDArray[Any]:
+    """The same of an array of NumPy's time stamps or durations."""
+    unit, count = np.datetime_data(array.dtype)
+    if unit not in NANOSECONDS:
+        # Months and years begin on a day; what is finer than nanoseconds is cut.
+        unit, count = "D" if unit in "YM" else "ns", 1
+        array = array.astype(f"{array.dtype.kind}8[{unit}]")
+    return _in_microseconds(array.astype(np.int64), np.isnat(array), unit, count)
+
+
+def is_date64(series: nw.Series[Any]) -> bool:
+    """Whether a column is of Arrow's days in milliseconds, for which narwhals has no type."""
+    native: Any = series.to_native()
+    kind = getattr(native.dtype, "pyarrow_dtype", "") if hasattr(native, "dtype") else native.type
+    return series.dtype == nw.Unknown and str(kind) in ("date64", "date64[ms]")
+
+
+def _whole_ticks(
+    series: nw.Series[Any],
+) -> tuple[NDArray[np.int64], NDArray[np.bool_], str] | None:
+    """The integers behind a column of times, which of them are null, and their unit."""
+    native: Any = series.to_native()
+    dtype: Any = series.dtype
+    if series.implementation.is_polars():
+        whole = native.to_physical()
+        unit = "D" if dtype == nw.Date else "ns" if dtype == nw.Time else dtype.time_unit
+        return whole.fill_null(0).to_numpy().astype(np.int64), native.is_null().to_numpy(), unit
+    if series.implementation.is_pandas_like():
+        if isinstance(native.dtype, np.dtype) or hasattr(native.dtype, "tz"):
+            return _pandas_ticks(native)
+        if not hasattr(native.dtype, "pyarrow_dtype"):
+            return None
+        native = native.array.__arrow_array__()
+    elif not series.implementation.is_pyarrow():
+        return None
+    return _arrow_ticks(native)
+
+
+def _pandas_ticks(native: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_], str] | None:
+    if getattr(native.dtype, "tz", None) is not None:
+        native = native.dt.tz_convert("UTC").dt.tz_localize(None)
+    array = native.to_numpy()
+    if array.dtype.kind not in "mM":
+        return None
+    unit = np.datetime_data(array.dtype)[0]
+    return array.astype(np.int64), np.isnat(array), unit
+
+
+def _arrow_ticks(array: Any) -> tuple[NDArray[np.int64], NDArray[np.bool_], str]:
+    import pyarrow as pa
+
+    if pa.types.is_date64(array.type):
+        array = array.cast(pa.timestamp("ms"))
+    narrow = pa.types.is_date32(array.type) or pa.types.is_time32(array.type)
+    whole = array.cast(pa.int32() if narrow else pa.int64()).fill_null(0)
+    unit = "D" if pa.types.is_date32(array.type) else array.type.unit
+    return whole.to_numpy().astype(np.int64), array.is_null().to_numpy(), unit
+
+
+def _in_microseconds(
+    whole: NDArray[np.int64], null: NDArray[np.bool_], unit: str, count: int = 1
+) -> NDArray[Any]:
+    """Integers of some unit as microseconds: doubles where those are exact, else Python's numbers."""
+    known = whole[~null]
+    if not len(known):
+        return np.full(len(whole), math.nan)
+    per_tick, rest = divmod(NANOSECONDS[unit] * count, 1000)
+    largest = max(int(known.max()), -int(known.min()))
+    if not rest and largest * per_tick <= LARGEST_DOUBLE_INTEGER:
+        return np.where(null, math.nan, whole * float(per_tick))
+    if rest and not (known % 1000).any():
+        return _in_microseconds(np.where(null, 0, whole // 1000), null, "us", count)
+    cells = zip(whole.tolist(), null.tolist(), strict=True)
+    return number_array([None if hole else microseconds(x * count, unit) for x, hole in cells])
+
+
+def factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Texts as codes, -1 where null, and the values that these stand for."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like():
+        if hasattr(native.dtype, "categories"):
+            values = native.cat.categories.tolist()
+            return native.cat.codes.to_numpy(), [text(value) for value in values]
+        if not _is_dictionary(native):
+            codes, values = native.factorize()
+            return codes, [text(value) for value in values]
+        native = native.array.__arrow_array__()
+    if series.implementation.is_polars():
+        return _factorized_polars(native)
+    encoded = native.combine_chunks() if hasattr(native, "combine_chunks") else native
+    if not hasattr(encoded, "indices"):
+        encoded = encoded.dictionary_encode()
+    codes = encoded.indices.cast("int32").fill_null(MISSING).to_numpy(zero_copy_only=False)
+    values = encoded.dictionary.to_pylist()
+    holes = [code for code, value in enumerate(values) if value is None]
+    if holes:
+        codes = np.where(np.isin(codes, holes), MISSING, codes)
+    return codes, ["" if value is None else text(value) for value in values]
+
+
+def _is_dictionary(native: Any) -> bool:
+    """Whether a pandas column is one of Arrow's own categories."""
+    return "dictionary" in str(getattr(native.dtype, "pyarrow_dtype", ""))
+
+
+def declared_categories(series: nw.Series[Any]) -> list[str]:
+    """The categories that the type of a column declares, whether cells hold them or not."""
+    native = series.to_native()
+    if series.implementation.is_pandas_like() and hasattr(native.dtype, "categories"):
+        return [text(value) for value in native.cat.categories]
+    if series.implementation.is_polars() and series.dtype == nw.Enum:
+        return [*native.dtype.categories]
+    return []
+
+
+def _factorized_polars(series: Any) -> tuple[NDArray[Any], list[str]]:
+    import polars as pl
+
+    distinct = series.drop_nulls().unique()
+    if series.dtype == pl.Categorical:
+        # Physical codes are shared by all columns of the process: keep only those used here.
+        physical = distinct.to_physical().to_numpy()
+        order = np.argsort(physical)
+        codes = np.searchsorted(physical[order], series.to_physical().fill_null(0).to_numpy())
+        codes[series.is_null().to_numpy()] = MISSING
+        texts = distinct.cast(pl.String).to_list()
+        return codes, [texts[i] for i in order]
+    if series.dtype == pl.String:
+        series = series.cast(pl.Enum(distinct))
+    codes = series.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+    return codes, series.dtype.categories.to_list()

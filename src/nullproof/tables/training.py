@@ -1,0 +1,134 @@
+"""The training table again, after it was counted: its rows' labels, its cells as codes, changed cells.
+
+Attacks point at cells of it, worlds fill its holes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.tables.cells import Changes, set_cells, set_rows
+from nullproof.tables.columns import encode
+from nullproof.tables.labels import label_codes
+from nullproof.tables.readers import Table, open_rows, open_table
+from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.values import at_microseconds, text
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A table that was counted, and the position of each row's label among the schema's labels."""
+
+    schema: Schema
+    source: Any
+    table: Table
+    row_labels: NDArray[np.int32]
+
+    @classmethod
+    def open(
+        cls, schema: Schema, source: Any, labels: Sequence[Any] | None = None
+    ) -> TrainingTable:
+        """Open a data frame or a file with its label column, or plain rows with their labels."""
+        if labels is not None:
+            table = open_rows(source, [f.name for f in schema.features], missing=schema.missing)
+            column = open_table({"label": labels}).column("label")
+        else:
+            table = open_table(source, missing=schema.missing, as_text=[schema.label_name])
+            column = table.column(schema.label_name)
+        codes, names = label_codes(column)
+        strange = [name for name in names if text(name) not in schema.label_codes]
+        if strange:
+            raise NullproofError(
+                f"the table holds the label {strange[0]!r}, which the index does not have; "
+                "give the table that was counted"
+            )
+        places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
+        return cls(schema, source, table, places[codes])
+
+    def writer(self, j: int) -> ColumnWriter:
+        """One column with its codes, and how it writes its values."""
+        return ColumnWriter(self.schema.features[j], self.table)
+
+    def changed(self, changes: Changes) -> Any:
+        """The table with some cells changed, None for blank; of the same type."""
+        if self.table.frame is not None:
+            return set_cells(self.table.frame, changes)
+        return set_rows(self.source, [f.name for f in self.schema.features], changes)
+
+    def filled(self, changes: dict[str, dict[int, Any]]) -> Any:
+        """The table with all holes filled; a set of one candidate becomes that value."""
+        frame = self.table.frame
+        if frame is None:
+            return [tuple(scalar(cell) for cell in row) for row in self.changed(changes)]
+        for name, cells in changes.items():
+            if frame.schema[name] in (nw.List, nw.Array, nw.Object):
+                for row, cell in enumerate(frame[name].to_list()):
+                    cells.setdefault(row, scalar(cell))
+        return self.changed(changes)
+
+
+def decode(feature: Feature, code: int) -> Any:
+    """A value with this code; for a bin, the middle of its interval; None outside the domain."""
+    if code >= feature.n_values:
+        return None
+    if feature.edges:
+        low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
+        middle = (low + high) / 2 if math.isfinite(low + high) else 0.0
+        return at_microseconds(middle) if feature.kind == "date" else middle
+    value = feature.values[code]
+    if feature.kind == "boolean":
+        return value == "true"
+    if feature.kind in ("number", "code"):
+        return int(value) if value.lstrip("-").isdigit() else float(value)
+    return value
+
+
+class ColumnWriter:
+    """Values to fill a column with: as the column itself writes them, where it shows one."""
+
+    def __init__(self, feature: Feature, table: Table) -> None:
+        self.feature, self.table = feature, table
+        self.column = table.column(feature.name)
+        self.encoded = encode(feature, self.column)
+        self.values: dict[int, Any] = {}
+
+    def value(self, code: int) -> Any:
+        """A value with this code."""
+        if code not in self.values:
+            shown = np.flatnonzero(self.encoded.codes == code)
+            frame = self.table.frame
+            if len(shown) and frame is not None:
+                self.values[code] = scalar(frame[self.feature.name][int(shown[0])])
+            else:
+                self.values[code] = self._made_up(code, frame)
+        return self.values[code]
+
+    def written(self, number: float) -> Any:
+        """A number as the column holds it: dates are numbers only here."""
+        return at_microseconds(number) if self.feature.kind == "date" else number
+
+    def _made_up(self, code: int, frame: nw.DataFrame[Any] | None) -> Any:
+        value = decode(self.feature, code)
+        if frame is None or not isinstance(value, float):
+            return value
+        dtype = frame.schema[self.feature.name]
+        if dtype.is_integer() and self.feature.edges:
+            edge = self.feature.edges[self.feature.bins[code]]
+            return math.ceil(edge) if math.isfinite(edge) else 0
+        return str(value) if dtype == nw.String else value
+
+
+def scalar(cell: Any) -> Any:
+    """The one candidate of a list cell, or the cell."""
+    if hasattr(cell, "to_list") and not isinstance(cell, dt.date):
+        cell = cell.to_list()
+    return next(iter(cell)) if isinstance(cell, list | set | frozenset | tuple) else cell

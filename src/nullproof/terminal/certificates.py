@@ -1,0 +1,100 @@
+"""Certificates as plain values, and as a terminal shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nullproof.counts.index import CountIndex
+from nullproof.decision import Certificates
+from nullproof.terminal import SHOWN, tell_of_more
+
+
+def document(index: CountIndex, result: Certificates) -> dict[str, Any]:
+    """The JSON form of certificates."""
+    columns = as_columns(result)
+    names = [str(label) for label in result.labels]
+    possible = [
+        [name for name, is_so in zip(names, row, strict=True) if is_so]
+        for row in result.possible.tolist()
+    ]
+    return {
+        "n_points": len(result),
+        "n_robust": int(result.robust.sum()),
+        "n_missing": index.n_missing,
+        "labels": names,
+        "points": [
+            {"point": point, "robust": robust, "label": label, "possible": labels}
+            for point, robust, label, labels in zip(
+                columns["point"], columns["robust"], columns["label"], possible, strict=True
+            )
+        ],
+    }
+
+
+def as_columns(result: Certificates) -> dict[str, list[Any]]:
+    """One column per field, one entry per point."""
+    frame = result.columns()
+    return {"point": list(range(len(result))), **frame}
+
+
+def show(console: Console, index: CountIndex, result: Certificates) -> None:
+    """Print how many predictions are certain, and a table of the first points."""
+    console.print(Text(repr(index), style="dim"))
+    console.print(headline(result))
+    console.print(table(result, SHOWN))
+    tell_of_more(console, len(result))
+
+
+def headline(result: Certificates) -> Text:
+    """The one number that matters, with a bar."""
+    n_robust, n = int(result.robust.sum()), len(result)
+    share = n_robust / n if n else 0.0
+    filled = int(share * 20)
+    line = Text("\n")
+    line.append(f"{n_robust:,} of {n:,} predictions are certain", style="bold")
+    line.append(f" ({share:.1%}) ".replace("%", " %"))
+    line.append("█" * filled, style="green")
+    line.append("░" * (20 - filled), style="yellow")
+    return line.append("\n")
+
+
+def table(result: Certificates, limit: int, names: list[str] | None = None) -> Table:
+    """The first points with their verdicts; ``names`` replaces their positions."""
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    grid.add_column("point", justify="left" if names else "right")
+    grid.add_column("verdict")
+    grid.add_column("label in every world")
+    grid.add_column("possible labels")
+    for position in range(min(limit, len(result))):
+        certificate = result[position]
+        verdict = Text("certain", "green") if certificate.robust else Text("open", "yellow")
+        grid.add_row(
+            Text(names[position] if names else str(position)),
+            verdict,
+            Text("" if certificate.label is None else str(certificate.label)),
+            Text(", ".join(str(label) for label in certificate.possible)),
+        )
+    return grid
+
+
+def intervals(result: Certificates, position: int, width: int = 48) -> Table:
+    """Per label a bar from its least to its greatest support, on one logarithmic scale.
+
+    The point is robust if one bar lies clear of all others.
+    """
+    low, high = result.min_log_support[position], result.max_log_support[position]
+    finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
+    left, right = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    scale = (width - 1) / (right - left) if right > left else 0.0
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    for label, a, b in zip(result.labels, low, high, strict=True):
+        start = 0 if not np.isfinite(a) else round((a - left) * scale)
+        stop = 0 if not np.isfinite(b) else round((b - left) * scale)
+        bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
+        grid.add_row(Text(str(label), style="bold"), bar, f"{np.exp(a):.2e} to {np.exp(b):.2e}")
+    return grid

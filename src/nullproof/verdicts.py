@@ -1,0 +1,219 @@
+"""The supports of the labels over all worlds: which labels no other label beats everywhere.
+
+Over all worlds the counts of a point fill a box (T1), so a label's least support is at its ``low``
+counts, its greatest at its ``high`` counts. Floats only sort out the clear cases: sums of logarithms,
+with a bound on their error. What they cannot tell apart, `Model.exceeds` decides with integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.model import WIDE, Floats, Model
+from nullproof.tables.points import Points
+
+_BLOCK = 4096
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """What every world agrees on, points × labels.
+
+    ``possible``: the labels that no label dominates, which for complete points are exactly those
+    that win or tie in some world (T3). ``min_log`` and ``max_log``: the range of each label's log
+    support over all worlds, for display.
+    """
+
+    possible: NDArray[np.bool_]
+    min_log: Floats
+    max_log: Floats
+
+
+def verdicts(model: Model, points: Points) -> Verdicts:
+    """Find the undominated labels of every point, exactly (T3, T4)."""
+    n = len(points)
+    possible = np.empty((n, model.m), dtype=bool)
+    low, high = np.empty((n, model.m)), np.empty((n, model.m))
+    table, rows = _term_rows(model, points)
+    complete = points.complete
+    for start in range(0, n, _BLOCK):
+        block = slice(start, min(start + _BLOCK, n))
+        sums = np.ascontiguousarray(_sums(model, table, rows(block)).T)
+        low[block], high[block] = sums[: model.m].T, sums[model.m :].T
+        is_possible, unclear = _compare(model, sums[: model.m], sums[model.m :])
+        possible[block] = is_possible.T
+        if not model.floats_hold:
+            unclear[:] = True
+        for position in np.flatnonzero(unclear & complete[block]):
+            counts = point_counts(model, points, start + int(position))
+            possible[start + position] = _possible_exactly(model, *counts)
+    if not complete.all():
+        _judge_incomplete(model, points, np.flatnonzero(~complete), possible)
+    return Verdicts(possible, low, high)
+
+
+def point_counts(
+    model: Model, points: Points, position: int
+) -> tuple[list[list[int]], list[list[int]]]:
+    """The low and the high counts of a complete point, as integers, label by label."""
+    low: list[list[int]] = [[] for _ in range(model.m)]
+    high: list[list[int]] = [[] for _ in range(model.m)]
+    for j in range(model.d):
+        code = points.codes[j, position : position + 1]
+        for i, (a, b) in enumerate(
+            zip(
+                model.index.low(j, code)[0].tolist(),
+                model.index.high(j, code)[0].tolist(),
+                strict=True,
+            )
+        ):
+            low[i].append(a)
+            high[i].append(b)
+    return low, high
+
+
+def dominates(model: Model, points: Points, position: int, i: int, k: int) -> bool:
+    """Decide whether label ``i`` beats ``k`` in every world and completion of a point (T4)."""
+    worst = worst_completion(model, points, position, i, k)
+    lows, highs = [], []
+    for j, code in enumerate(worst):
+        one = np.array([code])
+        lows.append(int(model.index.low(j, one)[0, i]))
+        highs.append(int(model.index.high(j, one)[0, k]))
+    return model.exceeds(i, lows, k, highs)
+
+
+def worst_completion(model: Model, points: Points, position: int, i: int, k: int) -> list[int]:
+    """Choose, feature by feature, the candidate that is worst for ``i`` against ``k`` (T4)."""
+    p, q = model.alpha.as_integer_ratio()
+    worst = []
+    for j in range(model.d):
+        candidates = np.array(points.candidates(j, int(points.codes[j, position])))
+        low = model.index.low(j, candidates)[:, i].tolist()
+        high = model.index.high(j, candidates)[:, k].tolist()
+        pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
+        worst.append(int(candidates[_least_ratio(pairs)]))
+    return worst
+
+
+def _least_ratio(pairs: list[tuple[int, int]]) -> int:
+    """Find the smallest a/b; a = 0 beats all, since a support of 0 exceeds nothing."""
+    least = 0
+    for place, (a, b) in enumerate(pairs):
+        best_a, best_b = pairs[least]
+        if best_a and (a == 0 or a * best_b < best_a * b):
+            least = place
+    return least
+
+
+def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
+    """A table of log terms and, for a block of points, the row of each feature's term in it."""
+    table, starts = model.terms
+    special = [j for j in range(model.d) if points.sets[j] or points.n_values[j] > WIDE]
+    if not special:
+        return table, lambda block: points.codes[:, block] + starts[:, None]
+    tables, places, size = [table], {}, len(table)
+    for j in special:
+        used, inverse = np.unique(points.codes[j], return_inverse=True)
+        codes = [np.array(points.candidates(j, int(code))) for code in used]
+        tables.append(model.range_rows(j, codes))
+        places[j] = inverse + size
+        size += len(used)
+
+    def rows(block: slice) -> NDArray[np.int32]:
+        found = points.codes[:, block] + starts[:, None]
+        for j, place in places.items():
+            found[j] = place[block]
+        return found
+
+    return np.vstack(tables), rows
+
+
+def _sums(model: Model, table: Floats, rows: NDArray[np.int32]) -> Floats:
+    """Log supports of a block of points: least for every label, then greatest."""
+    prior = np.concatenate([model.log_prior, model.log_prior])
+    if rows.size <= _BLOCK:
+        summed: Floats = table[rows].sum(axis=0) + prior
+        return summed
+    total = np.tile(prior, (rows.shape[1], 1))
+    for row in rows:
+        total += table.take(row, axis=0, mode="clip")
+    return total
+
+
+def _compare(
+    model: Model, low: Floats, high: Floats
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which labels (rows) are possible by T3, and at which points floats cannot tell for sure.
+
+    All log terms are at most 0, so a sum is the negative of its magnitude.
+    """
+    top, second = low[0], np.full_like(low[0], -np.inf)
+    for one in low[1:]:
+        second = np.maximum(second, np.minimum(top, one))
+        top = np.maximum(top, one)
+    rival = np.where(low == top, second, top)
+    with np.errstate(invalid="ignore"):
+        gap = high - rival
+        unclear = (np.abs(gap) <= model.slack(-(high + rival))) & np.isfinite(gap)
+    # A rival with least support 0 exceeds nothing, whatever the logs of 0 subtract to.
+    return (gap > 0) | (rival == -np.inf), unclear.any(axis=0)
+
+
+def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]]) -> list[bool]:
+    labels = range(model.m)
+    return [not any(model.exceeds(k, low[k], i, high[i]) for k in labels if k != i) for i in labels]
+
+
+def _judge_incomplete(
+    model: Model, points: Points, rows: NDArray[np.intp], possible: NDArray[np.bool_]
+) -> None:
+    """Find the undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+    block = max(1, _BLOCK // model.m)
+    tables = [_pair_table(model, points, j, rows) for j in range(model.d)]
+    magnitude = sum(bound for _, _, bound in tables)
+    with np.errstate(invalid="ignore"):
+        base = model.log_prior[:, None] - model.log_prior[None, :]
+    base[model.log_prior == -np.inf, :] = -np.inf
+    magnitude += float(np.abs(base[np.isfinite(base)]).sum())
+    slack = 2 * model.slack(magnitude)
+    itself = np.eye(model.m, dtype=bool)
+    for start in range(0, len(rows), block):
+        part = slice(start, min(start + block, len(rows)))
+        gap = np.repeat(base[None], part.stop - part.start, axis=0)
+        with np.errstate(invalid="ignore"):
+            for table, places, _ in tables:
+                gap += table[places[part]]
+        # -inf (the label may have support 0) outweighs +inf (its rival surely has).
+        gap[np.isnan(gap)] = -np.inf
+        gap[:, itself] = -np.inf
+        ahead = gap > 0
+        unclear = np.abs(gap) <= slack if model.floats_hold else np.broadcast_to(~itself, gap.shape)
+        for position, i, k in np.argwhere(unclear):
+            ahead[position, i, k] = dominates(model, points, int(rows[start + position]), i, k)
+        possible[rows[part]] = ~ahead.any(axis=1)
+
+
+def _pair_table(
+    model: Model, points: Points, j: int, rows: NDArray[np.intp]
+) -> tuple[Floats, NDArray[np.intp], float]:
+    """Per used code and pair of labels: the least log ratio over its candidates."""
+    used, places = np.unique(points.codes[j, rows], return_inverse=True)
+    table = np.empty((len(used), model.m, model.m))
+    bound = 0.0
+    for place, code in enumerate(used):
+        candidates = np.array(points.candidates(j, int(code)))
+        low = model.log_terms(j, model.index.low(j, candidates))
+        high = model.log_terms(j, model.index.high(j, candidates))
+        for i in range(model.m):
+            with np.errstate(invalid="ignore"):
+                ratio = low[:, i : i + 1] - high
+            ratio[low[:, i] == -np.inf] = -np.inf
+            table[place, i] = ratio.min(axis=0)
+        magnitudes = [-terms[np.isfinite(terms)].min(initial=0.0) for terms in (low, high)]
+        bound = max(bound, float(sum(magnitudes)))
+    return table, places, bound
