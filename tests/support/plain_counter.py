@@ -354,9 +354,9 @@ def _place(kind: str, cell: Any) -> float:
     if kind == "duration":
         return _double(Fraction(cell, 1000))
     if kind == "stamp":
-        return _double(Fraction(cell // 1000))
+        return int(cell // 1000)
     if kind == "date":
-        return _double(Fraction(cell * DAY // 1000))
+        return int(cell * DAY // 1000)
     return _double(cell) if isinstance(cell, int) else float(cell)
 
 
