@@ -34,6 +34,7 @@ def dask_ways() -> list[Way]:
         r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
     }
     unknown = {
+        r"duration": "lazy tables of any engine have no durations",
         r"decimal\(76|date64": "narwhals has no type for it",
         r"timestamp\[\w+,\+": "polars, where the groups go, has no zones without a name",
     }
