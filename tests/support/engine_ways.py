@@ -36,6 +36,7 @@ def dask_ways() -> list[Way]:
         r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
     }
     unknown = {
+        r"duration": "lazy tables of any engine have no durations",
         r"decimal\(76|date64": "narwhals has no type for it",
         r"time\[ns": "pandas takes times of Python on the way, which end at microseconds",
         r"(date|timestamp)": "pandas makes dates of Python on the way, which end in 9999",
