@@ -211,7 +211,8 @@ def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str,
 
 def _is_number(text: str) -> bool:
     written = text.strip(" ")
-    too_long = written.lstrip("+-").isdigit() and len(written) > MOST_DIGITS
+    digits = written.lstrip("+-")
+    too_long = digits.isdigit() and len(digits) > MOST_DIGITS
     return _NUMBER.fullmatch(written) is not None and not too_long
 
 
