@@ -36,7 +36,9 @@ def dask_ways() -> list[Way]:
         r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
     }
     unknown = {
+        r"duration": "lazy tables of any engine have no durations",
         r"decimal\(76|date64": "narwhals has no type for it",
+        r"time\[ns": "pandas takes times of Python on the way, which end at microseconds",
         r"(date|timestamp)": "pandas makes dates of Python on the way, which end in 9999",
         r"timestamp\[\w+,\+": "polars, where the groups go, has no zones without a name",
     }
@@ -128,7 +130,11 @@ def postgres_way(connection: Any) -> Way:
         r"enum": "ibis does not tell what an enum of Postgres declares",
         r"\w+\[ns": "time in Postgres ends at microseconds",
     }
-    may_refuse = {**INTERVALS, r"(date|timestamp).* wild": "psycopg reads no years after 9999"}
+    may_refuse = {
+        **INTERVALS,
+        r"(date|timestamp).* wild": "psycopg reads no years after 9999",
+        r"integer (u?int128|object)": "ibis' decimals end at 38 digits",
+    }
     return Way(
         "Postgres",
         put,

@@ -211,7 +211,8 @@ def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str,
 
 def _is_number(text: str) -> bool:
     written = text.strip(" ")
-    too_long = written.lstrip("+-").isdigit() and len(written) > MOST_DIGITS
+    digits = written.lstrip("+-")
+    too_long = digits.isdigit() and len(digits) > MOST_DIGITS
     return _NUMBER.fullmatch(written) is not None and not too_long
 
 
@@ -354,9 +355,9 @@ def _place(kind: str, cell: Any) -> float:
     if kind == "duration":
         return _double(Fraction(cell, 1000))
     if kind == "stamp":
-        return _double(Fraction(cell // 1000))
+        return int(cell // 1000)
     if kind == "date":
-        return _double(Fraction(cell * DAY // 1000))
+        return int(cell * DAY // 1000)
     return _double(cell) if isinstance(cell, int) else float(cell)
 
 

@@ -34,6 +34,9 @@ def doubles(array: NDArray[Any]) -> NDArray[Any]:
 
 def places(array: NDArray[Any], kind: Kind) -> NDArray[Any]:
     """Numbers or moments on the line that bins cut: doubles, or whole microseconds."""
+    if kind == "date" and array.dtype.kind in "iu":
+        # Engines compare time stamps as they are; doubles would round those far from 1970.
+        return array.astype(object)
     if kind == "date" and array.dtype.kind == "O":
         return np.array([x if x != x else math.floor(x) for x in array.tolist()], dtype=object)
     return doubles(array)

@@ -131,8 +131,10 @@ def fit_feature(
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
     if column.kind in ("number", "date") and not domain and bins is not None:
         return _fit_bins(column, bins, binning)
-    if column.kind == "date":
+    if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
+    if column.kind == "date":
+        return _fit_dates(column, domain)
     if column.numbers is not None:
         return _fit_numbers(column, domain)
     return _fit_categories(column, domain)
@@ -157,7 +159,8 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
         texts = interval_texts(feature.edges, feature.kind)
         return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
     if column.numbers is not None:
-        new = {text(x) for x in [*column.numbers[outside].tolist(), *candidates]}
+        write = date_text if feature.kind == "date" else text
+        new = {write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
     else:
         assert column.codes is not None
         new = {column.values[code] for code in np.unique(column.codes[outside])}
@@ -196,7 +199,7 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
         inside = np.where(outside, feature.n_values, array).astype(np.float64)
         codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
         return np.asarray(codes, dtype=code_type(feature.n_values))
-    if feature.has_large_integers or _has_large_integers(array):
+    if feature.kind == "date" or feature.has_large_integers or _has_large_integers(array):
         return _encode_by_text(feature, array)
     numbers_, order = feature.sorted_numbers
     found = np.searchsorted(numbers_, array)
@@ -216,8 +219,11 @@ def _has_large_integers(array: NDArray[Any]) -> bool:
 
 
 def _encode_by_text(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
+    write = date_text if feature.kind == "date" else text
     found, cells = distinct(array)
-    codes = [feature.codes.get(text(x), feature.n_values) if x == x else MISSING for x in found]
+    codes = [
+        feature.codes.get(write(x), feature.n_values) if x == x else MISSING for x in found.tolist()
+    ]
     return np.array([*codes, MISSING], dtype=code_type(feature.n_values))[cells]
 
 
@@ -254,6 +260,16 @@ def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Enco
     seen += [text(x) for cells in column.sets.values() for x in cells]
     seen += [text(as_number(value)) for value in declared]
     feature = Feature(column.name, "number", in_order({*seen}))
+    return feature, encode(feature, column)
+
+
+def _fit_dates(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
+    """Make every moment a value of its own; declared ones are dates as a file would write them."""
+    assert column.numbers is not None
+    seen = {date_text(x) for x in distinct(column.numbers[column.known])[0].tolist()}
+    seen.update(date_text(x) for cells in column.sets.values() for x in cells)
+    seen.update(date_text(x) for x in map(parsed_date, declared) if x is not None)
+    feature = Feature(column.name, "date", in_order(seen))
     return feature, encode(feature, column)
 
 

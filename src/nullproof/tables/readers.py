@@ -179,6 +179,11 @@ def column_of_cells(name: str, cells: Sequence[Any], missing: Collection[str] = 
         plain.append(None if _is_hole(cell, missing) else cell)
     held = [cell for cell in plain if cell is not None]
     held += [cell for candidates in sets.values() for cell in candidates]
+    if any(isinstance(cell, bytes | Mapping) for cell in held):
+        raise NullproofError(
+            f"column {name!r} holds bytes or nested values, which cannot be counted; "
+            "turn it into text, numbers or dates, or leave it out with ignore"
+        )
     to_number = _as_numbers(held)
     if to_number is not None:
         kind, write = to_number
@@ -360,6 +365,8 @@ def _candidates(
         )
     try:
         distinct = list(dict.fromkeys(cell))
+        if any(isinstance(candidate, tuple | frozenset) for candidate in distinct):
+            raise TypeError
     except TypeError:
         raise NullproofError(
             f"column {name!r}, row {row}: a candidate is itself a list; give plain values"

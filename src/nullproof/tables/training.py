@@ -21,7 +21,7 @@ from nullproof.tables.columns import encode
 from nullproof.tables.labels import label_codes
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import at_microseconds, text
+from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
 
 
 @dataclass(frozen=True)
@@ -88,8 +88,9 @@ def decode(feature: Feature, code: int) -> Any:
     if feature.kind == "boolean":
         return value == "true"
     if feature.kind in ("number", "code"):
-        return int(value) if value.lstrip("-").isdigit() else float(value)
-    return value
+        return as_number(value)
+    moment = parsed_date(value) if feature.kind == "date" else None
+    return value if moment is None else at_microseconds(moment)
 
 
 class ColumnWriter:

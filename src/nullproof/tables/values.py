@@ -99,7 +99,7 @@ def as_number(written: str) -> int | float | None:
     if not NUMBER.fullmatch(written):
         return None
     if _INTEGER.fullmatch(written):
-        return int(written) if len(written.strip()) <= _MOST_DIGITS else None
+        return int(written) if len(written.strip().lstrip("+-")) <= _MOST_DIGITS else None
     return float(written)
 
 
