@@ -33,7 +33,7 @@ from nullproof.plots import plot_cleaning, svg
 from nullproof.tables.points import Points
 from nullproof.tables.training import TrainingTable
 
-TITLE = "Cleaning: cells until points are settled"
+TITLE = "Cleaning: cells until points are done"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))
 RATES = {"own holes": 0.0, "5 %": 0.05, "20 %": 0.2}
 SHARES = (0.8, 0.9, 0.95, 1.0)
@@ -183,8 +183,8 @@ def _measure(
                 bounds = [_bound(case, blind) for blind in (False, True)]
             yield {
                 **found,
-                "settled": int(curve.n_settled[0]),
-                "at last": int(curve.n_settled[-1]),
+                "done": int(curve.n_done[0]),
+                "at last": int(curve.n_done[-1]),
                 "open": curve.n_open,
                 "area": curve.area,
                 "seeing": bounds[0],
@@ -269,7 +269,7 @@ def _below(frame: pl.DataFrame, confidence: float) -> Iterator[str]:
     few = int((shares <= 0.1).sum())
     met = f" ({'met' if shares.mean() <= 0.1 else 'NOT met'}: at most a tenth)"
     yield (
-        f"- At confidence {confidence:g} 90 % of the points are settled with "
+        f"- At confidence {confidence:g} 90 % of the points are done with "
         f"{shares.mean():.3f} of the cells that certainty needs, on average over tables and rates"
         f"{met if confidence == 0.99 else ''}; at most a tenth in {few} of {len(shares)} cases, the "
         f"median is {np.median(shares):.3f}."
@@ -309,7 +309,7 @@ def _tables(frame: pl.DataFrame) -> Iterator[str]:
         means = ", ".join(
             f"{share:.0%}: {_geometric(ratios[f'{share:.0%}']):.3f}" for share in SHARES
         )
-        yield f"Geometric means until a share of the points is settled: {means}."
+        yield f"Geometric means until a share of the points is done: {means}."
         yield ""
         yield from _markdown(ratios)
     yield "## Bounds, over the cells of a random order (seed 0, 90 % of the points certain)"
@@ -321,7 +321,7 @@ def _tables(frame: pl.DataFrame) -> Iterator[str]:
     cells = (
         frame.filter(strategy="ours")
         .group_by("table", "rate", "confidence")
-        .agg(*(pl.col(name).mean().round(0) for name in ("open", "settled", *shares)))
+        .agg(*(pl.col(name).mean().round(0) for name in ("open", "done", *shares)))
         .sort("table", "rate", "confidence", descending=[False, False, True])
     )
     yield from _markdown(cells)

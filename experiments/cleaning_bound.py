@@ -81,7 +81,7 @@ def least_cells(
     sums = np.log(true + _ALPHA).sum(axis=2) + base
     winner = sums.argmax(axis=1)
     ordered = np.sort(sums, axis=1)
-    settled = np.flatnonzero(ordered[:, -1] > ordered[:, -2])
+    done = np.flatnonzero(ordered[:, -1] > ordered[:, -2])
     program = _Program()
     cells: Cells = {}
     for j, own in enumerate(counts):
@@ -93,13 +93,13 @@ def least_cells(
                     (program.column(1.0, n_cells), 1.0) if group is None else (group, n_cells)
                 )
     counted = []
-    for t in settled.tolist():
+    for t in done.tolist():
         column = program.column(0.0, 1.0, whole=True)
         counted.append((column, 1.0))
         _add_point(
             program, cells, counts, points[t], (low[t], high[t], base), int(winner[t]), column
         )
-    program.row(counted, float(np.ceil(share * len(settled) - 1e-9)))
+    program.row(counted, float(np.ceil(share * len(done) - 1e-9)))
     return program.bound()
 
 

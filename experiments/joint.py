@@ -1,7 +1,7 @@
 """Joint attacks on real tables: cells against the union of single optima, and the gap to the bound.
 
 The folder of datasets is named by the environment variable ``NULLPROOF_DATA``, and the number of
-seeds by ``NULLPROOF_SEEDS`` (five). Each table is split 80/20; points are the first different robust ones
+seeds by ``NULLPROOF_SEEDS`` (five). Each table is split 80/20; points are the first different certain ones
 of the test part (of 2,000 rows at most). The paper's own datasets are measured once more as the paper
 does it, against its algorithm for many points. Seconds are processor time, so that a busy machine does
 not spoil the comparison.
@@ -67,7 +67,7 @@ def report(measured: pl.DataFrame, n_tables: int, n_seeds: int) -> list[str]:
     """What was measured, in Markdown."""
     seconds = ", ".join(f"{limit:g} s for {n}" for n, limit in sorted(SECONDS.items()))
     head = [
-        f"{n_tables} tables, {n_seeds} seeds each; a table with fewer than two robust points in "
+        f"{n_tables} tables, {n_seeds} seeds each; a table with fewer than two certain points in "
         f"its test part gives no case. Limit of processor time by number of points: {seconds}.",
         "",
     ]
@@ -78,16 +78,16 @@ def report(measured: pl.DataFrame, n_tables: int, n_seeds: int) -> list[str]:
 def _measure(
     folder: Path, name: str, n_points: int, seed: int, limit: float
 ) -> dict[str, Any] | None:
-    """One case; None if fewer than two points of the test part are robust."""
+    """One case; None if fewer than two points of the test part are certain."""
     table, _ = read_file(folder / f"{name}.csv.gz", missing=("?", "-"), as_text=[LABELS[name]])
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore)
     found = radii(index, table[cut : cut + 2_000])
-    robust = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist()
+    certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist()
     # Equal points are one point: the first of each.
-    first = {tuple(found.codes[:, place].tolist()): place for place in reversed(robust)}
+    first = {tuple(found.codes[:, place].tolist()): place for place in reversed(certain)}
     places = sorted(first.values())[:n_points]
     if len(places) < 2:
         return None

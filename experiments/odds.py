@@ -114,7 +114,7 @@ def _speed(data: Dataset, n_points: int) -> list[str]:
     holes = data.holes(SHARE)
     index = data.with_holes(SHARE)
     points = data.points(4 * n_points)
-    points = points[~certify(index, points).robust][:n_points]
+    points = points[~certify(index, points).certain][:n_points]
     ours = _seconds(lambda: label_odds(index, points, gap=GAP)) / len(points)
     counts = _seconds(lambda: sampled_odds(index, points[:3], ENOUGH)) / 3
     missing, rng = np.nonzero(holes < 0), np.random.default_rng(0)
@@ -132,7 +132,7 @@ def _speed(data: Dataset, n_points: int) -> list[str]:
     drawn = _seconds(lambda: draw(small, rows, labels))
     return [
         f"## {data.name}: {holes.shape[0]:,} rows × {holes.shape[1]} features, "
-        f"{len(index.labels)} labels, {SHARE:.0%} missing; {len(points):,} points that are not robust",
+        f"{len(index.labels)} labels, {SHARE:.0%} missing; {len(points):,} points that are open",
         "",
         f"Bounds at most {GAP} apart, which are proven. Sampling needs {ENOUGH:,} worlds for as narrow "
         "an interval, and that only with 95 % confidence; its time is that of fewer worlds, scaled. "
@@ -155,19 +155,19 @@ def _certainty(datasets: list[Dataset], n_points: int) -> list[str]:
     lines = [
         f"## How many points keep one label in at least 99 % of the worlds, {SHARE:.0%} missing",
         "",
-        "| dataset | points | robust | 99 %, uniform | 99 %, observed | ms a point |",
+        "| dataset | points | certain | 99 %, uniform | 99 %, observed | ms a point |",
         "|---|---|---|---|---|---|",
     ]
     for data in datasets:
         index, points = data.with_holes(SHARE), data.points(n_points)
-        robust = certify(index, points).robust
+        certain = certify(index, points).certain
         start = time.process_time()
         uniform = label_odds(index, points, gap=0.005)
         seconds = (time.process_time() - start) / len(points)
         observed = label_odds(index, points, gap=0.005, cells="observed")
         likely = [int((odds.lower.max(axis=1) >= 0.99).sum()) for odds in (uniform, observed)]
         lines.append(
-            f"| {data.name} | {len(points):,} | {int(robust.sum()):,} | {likely[0]:,} | {likely[1]:,} "
+            f"| {data.name} | {len(points):,} | {int(certain.sum()):,} | {likely[0]:,} | {likely[1]:,} "
             f"| {seconds * 1e3:.2f} |"
         )
     return [*lines, ""]
@@ -175,22 +175,22 @@ def _certainty(datasets: list[Dataset], n_points: int) -> list[str]:
 
 def _misled(datasets: list[Dataset], n_points: int) -> list[str]:
     lines = [
-        "## How often the Approximate Decision (100 sampled worlds) wrongly calls a point robust",
+        "## How often the Approximate Decision (100 sampled worlds) wrongly calls a point certain",
         "",
-        "| dataset | missing | points | robust | called robust | wrongly | of those called robust |",
+        "| dataset | missing | points | certain | called certain | wrongly | of those called certain |",
         "|---|---|---|---|---|---|---|",
     ]
     for data in datasets:
         points = data.points(n_points)
         for share in SHARES:
             index = data.with_holes(share)
-            robust = certify(index, points).robust
+            certain = certify(index, points).certain
             called = approximate_decision(index, points)
-            n_wrong, n_called = int((called & ~robust).sum()), int(called.sum())
-            assert not (robust & ~called).any()
+            n_wrong, n_called = int((called & ~certain).sum()), int(called.sum())
+            assert not (certain & ~called).any()
             part = f"{n_wrong / n_called:.0%}" if n_called else "–"
             lines.append(
-                f"| {data.name} | {share:.0%} | {len(points):,} | {int(robust.sum()):,} "
+                f"| {data.name} | {share:.0%} | {len(points):,} | {int(certain.sum()):,} "
                 f"| {n_called:,} | {n_wrong:,} | {part} |"
             )
     return [*lines, ""]

@@ -1,4 +1,4 @@
-"""Draw docs/figures/intervals.svg: a certain prediction of the demo beside an uncertain one."""
+"""Draw docs/figures/intervals.svg: a certain prediction of the demo beside an open one."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def main() -> None:
         'font-family="system-ui, sans-serif" fill="currentColor">',
         f"<style>{STYLE}</style>",
         placed(0, "Certain", "one bar lies clear of all others", result[0]),
-        placed(1, "Uncertain", "the bars overlap: the holes decide", result[2]),
+        placed(1, "Open", "the bars overlap: the holes decide", result[2]),
         "</svg>\n",
     ]
     FIGURE.write_text("".join(parts), "utf-8")

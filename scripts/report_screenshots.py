@@ -37,7 +37,7 @@ def take(
     """One picture, from the top of one section to the top of another, or 1500 pixels long."""
     tab = browser.new_page(color_scheme=theme, viewport={"width": width, "height": 900})  # type: ignore[arg-type]
     tab.goto(page.as_uri())
-    tab.locator("#uncertain a").first.click()
+    tab.locator("#open a").first.click()
     tab.evaluate("scrollTo(0, 0); document.activeElement.blur()")
     tops = [tab.locator(f"#{place}").bounding_box() if place else None for place in span]
     start = 0.0 if span[0] == "certain" or tops[0] is None else tops[0]["y"]

@@ -94,7 +94,7 @@ def subset_radius(case: Case, point: Sequence[Any]) -> float:
     places = [(i, j) for i in range(len(case.rows)) for j in range(len(point))]
     domains = case.domains
 
-    def is_robust(blanked: Sequence[tuple[int, int]]) -> bool:
+    def is_certain(blanked: Sequence[tuple[int, int]]) -> bool:
         rows = [
             tuple(None if (i, j) in blanked else cell for j, cell in enumerate(row))
             for i, row in enumerate(case.rows)
@@ -102,17 +102,17 @@ def subset_radius(case: Case, point: Sequence[Any]) -> float:
         every = oracle.outcomes(
             rows, case.labels, point, domains, alpha=case.alpha, prior=case.prior
         )
-        return oracle.robust(every)
+        return oracle.certain(every)
 
-    if not is_robust(()):
+    if not is_certain(()):
         return 0
-    if is_robust(places):
+    if is_certain(places):
         return math.inf
     return next(
         n_cells
         for n_cells in range(1, len(places) + 1)
         for blanked in itertools.combinations(places, n_cells)
-        if not is_robust(blanked)
+        if not is_certain(blanked)
     )
 
 

@@ -118,7 +118,7 @@ class Grid:
         ]
 
     def worst(self) -> float:
-        """How long filling what matters can leave a point uncertain that becomes certain at last."""
+        """How long filling what matters can leave a point open that becomes certain at last."""
         if not self.can_be_certain():
             return math.inf
         cells = self.mattering()

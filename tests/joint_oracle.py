@@ -1,6 +1,6 @@
 """Brute force on tiny tables: imports nothing of the package under test.
 
-A cell is a frozenset of candidate values. A point is robust iff one label's least support beats
+A cell is a frozenset of candidate values. A point is certain iff one label's least support beats
 every other label's greatest (THEORY.md, T1 and T2).
 """
 
@@ -34,7 +34,7 @@ class Table(NamedTuple):
     alpha: Fraction
 
 
-def robust(table: Table, rows: Sequence[Sequence[Cell]], point: tuple[int, ...]) -> bool:
+def certain(table: Table, rows: Sequence[Sequence[Cell]], point: tuple[int, ...]) -> bool:
     """Tell whether every world of ``rows`` predicts one label for ``point``."""
     bounds = []
     for label in range(table.m):
@@ -42,9 +42,9 @@ def robust(table: Table, rows: Sequence[Sequence[Cell]], point: tuple[int, ...])
         low = high = Fraction(len(mine), len(rows))
         for j, value in enumerate(point):
             below = len(mine) + table.alpha * len(table.domains[j])
-            certain = sum(row[j] == {value} for row in mine)
+            known = sum(row[j] == {value} for row in mine)
             possible = sum(value in row[j] for row in mine)
-            low *= (certain + table.alpha) / below if below else 0
+            low *= (known + table.alpha) / below if below else 0
             high *= (possible + table.alpha) / below if below else 0
         bounds.append((low, high))
     return any(
@@ -54,7 +54,7 @@ def robust(table: Table, rows: Sequence[Sequence[Cell]], point: tuple[int, ...])
 
 
 def fewest_cells(table: Table) -> int | None:
-    """Return the least number of cells to blank until no point is robust; None if impossible."""
+    """Return the least number of cells to blank until no point is certain; None if impossible."""
     places = [
         (i, j)
         for i, row in enumerate(table.rows)
@@ -66,7 +66,7 @@ def fewest_cells(table: Table) -> int | None:
             rows = [list(row) for row in table.rows]
             for i, j in chosen:
                 rows[i][j] = table.domains[j]
-            if not any(robust(table, rows, point) for point in table.points):
+            if not any(certain(table, rows, point) for point in table.points):
                 return size
     return None
 
@@ -92,20 +92,20 @@ def fewest_by_counts(table: Table, limit: int = 2_000_000) -> int | None:
     n_cells = sum(blanked.values(), np.zeros(grid[0].size, dtype=np.int64))
     done = np.ones(len(n_cells), dtype=bool)
     for point in table.points:
-        done &= ~_robust_after(table, blanked, point)
+        done &= ~_certain_after(table, blanked, point)
     return int(n_cells[done].min()) if done.any() else None
 
 
-def _robust_after(table: Table, blanked: Blanked, point: tuple[int, ...]) -> Bools:
+def _certain_after(table: Table, blanked: Blanked, point: tuple[int, ...]) -> Bools:
     """Tell for each way to blank whether one label still wins at ``point`` in every world."""
     bounds = [_bounds_after(table, blanked, point, label) for label in range(table.m)]
-    robust = np.zeros(len(bounds[0][0]), dtype=bool)
+    certain = np.zeros(len(bounds[0][0]), dtype=bool)
     for i, (low, _) in enumerate(bounds):
         ahead = np.ones(len(low), dtype=bool)
         for k, (_, high) in enumerate(bounds):
             ahead &= (low > high) | (k == i)
-        robust |= ahead
-    return robust
+        certain |= ahead
+    return certain
 
 
 def _bounds_after(
@@ -123,11 +123,11 @@ def _bounds_after(
     low = high = np.full(size, share, dtype=np.int64)
     for j, value in enumerate(point):
         mine = [row[j] for row, i in zip(table.rows, table.labels, strict=True) if i == label]
-        certain = np.full(size, sum(cell == {value} for cell in mine))
+        known = np.full(size, sum(cell == {value} for cell in mine))
         possible = np.full(size, sum(value in cell for cell in mine))
         for (i, feature, cell), count in blanked.items():
             if (i, feature) == (label, j) and value in table.domains[j]:
-                certain = certain - count * (cell == {value})
+                known = known - count * (cell == {value})
                 possible = possible + count * (value not in cell)
-        low, high = low * (bottom * certain + top), high * (bottom * possible + top)
+        low, high = low * (bottom * known + top), high * (bottom * possible + top)
     return low, high

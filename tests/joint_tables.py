@@ -12,7 +12,7 @@ from nullproof.attacks.joint.problem import CandidateCells, Counts
 
 
 def random_table(rng: np.random.Generator, n_points: int, *, dirty: bool) -> Table:
-    """Return a table of at most 16 cells or so; dirty ones have missing and uncertain cells."""
+    """Return a table of at most 16 cells or so; dirty ones have missing and open cells."""
     n, d, m = int(rng.integers(4, 8)), int(rng.integers(1, 4)), int(rng.integers(2, 4))
     n = min(n, 16 // d)
     sizes = rng.integers(1 if rng.random() < 0.1 else 2, 4, d)

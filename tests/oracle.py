@@ -191,7 +191,7 @@ def certain_label(every: Sequence[Supports]) -> Any:
     return None
 
 
-def robust(every: Sequence[Supports]) -> bool:
+def certain(every: Sequence[Supports]) -> bool:
     """Tell whether all outcomes have one and the same single winner."""
     return certain_label(every) is not None
 

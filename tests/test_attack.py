@@ -62,13 +62,13 @@ def test_no_cell_can_be_spared(chunk: int) -> None:
         poisoned = attack.apply(case.rows, case.labels)
         after = CountIndex.from_rows(poisoned, case.labels, like=index)
         assert after == attack.index_after
-        assert not certify(after, [point], **options).robust[0]
+        assert not certify(after, [point], **options).certain[0]
         for row, column in cells:
             j = case.features.index(column)
             spared = [list(cells_) for cells_ in poisoned]
             spared[row][j] = case.rows[row][j]
             back = CountIndex.from_rows([tuple(r) for r in spared], case.labels, like=index)
-            assert certify(back, [point], **options).robust[0], (case, point, row, column)
+            assert certify(back, [point], **options).certain[0], (case, point, row, column)
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
@@ -205,7 +205,7 @@ def test_frames_keep_all_but_the_attacked_cells(frame: Any) -> None:
         assert (attack.altered(frame).dtypes == frame.dtypes).all()
     counted = CountIndex.from_table(poisoned, "kind", like=index)
     assert counted == attack.index_after
-    assert not certify(counted, [point]).robust[0]
+    assert not certify(counted, [point]).certain[0]
     assert not any(None in column for column in plain(attack.altered(frame)).values())
 
 
@@ -225,7 +225,7 @@ def plain(frame: Any) -> dict[str, list[Any]]:
 
 
 def test_points_that_are_open_already_cost_nothing() -> None:
-    """A point that is not robust is a target without cells."""
+    """A point that is open is a target without cells."""
     index = CountIndex.from_rows([("a", "x"), ("b", "y")], ["yes", "no"])
     attack = poison(index, [("a", "y")])
     assert (attack.n_cells, attack.lower_bound, attack.optimal) == (0, 0, True)
@@ -257,7 +257,7 @@ def test_altering_needs_one_target() -> None:
     rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y"), ("b", "y")]
     index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no", "no"])
     attack = poison(index, [("a", "x"), ("b", "y")])
-    with pytest.raises(NullproofError, match="poison one robust point"):
+    with pytest.raises(NullproofError, match="poison one certain point"):
         attack.altered(rows, ["yes", "yes", "yes", "no", "no"])
 
 
@@ -265,7 +265,7 @@ def test_attacks_tell_what_they_are() -> None:
     """repr and HTML name cells, points and bound."""
     rows = [("<i>", "x"), ("<i>", "x"), ("<i>", "x"), ("b", "y")]
     attack = poison(CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"]), [("<i>", "x")])
-    assert repr(attack) == "Attack: 3 cells break 1 robust point (optimal)"
+    assert repr(attack) == "Attack: 3 cells break 1 certain point (optimal)"
     assert "&lt;i&gt;" in attack._repr_html_()
     assert "<i>" not in attack._repr_html_()
 

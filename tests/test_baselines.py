@@ -58,7 +58,7 @@ def test_iterate_is_right_where_domains_are_not_degenerate(seed: int) -> None:
     """With and without index, Algorithm 1 certifies what nullproof does."""
     table = random_table(seed, missing=0.15)
     points = points_of(table, seed)
-    expected = certify(index_of(table), points).robust
+    expected = certify(index_of(table), points).certain
     assert iterate(table, points).tolist() == expected.tolist()
     assert iterate_with_index(table, points).tolist() == expected.tolist()
 
@@ -67,7 +67,7 @@ def test_algorithm_1_misses_the_one_value_domain() -> None:
     """A missing cell of a constant column has one candidate; the paper's text counts it as open."""
     codes = [[0, 0], [0, -1], [0, -1], [1, 0], [0, 0]]
     table = CodedTable.of(codes, [0, 0, 0, 1, 1])
-    assert certify(index_of(table), np.array([[0, 0]])).robust.tolist() == [True]
+    assert certify(index_of(table), np.array([[0, 0]])).certain.tolist() == [True]
     assert iterate(table, [0, 0]).tolist() == iterate_with_index(table, [0, 0]).tolist() == [False]
 
 
@@ -80,14 +80,14 @@ def test_algorithm_1_lets_a_missing_cell_hold_an_unseen_value() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_sampling_errs_on_one_side_only(seed: int) -> None:
-    """AD calls every robust point robust, and on a complete table it calls nothing else so."""
+    """AD calls every certain point certain, and on a complete table it calls nothing else so."""
     table = random_table(seed, missing=0.1)
     points = points_of(table, seed)
     said = approximate_decision(table, points, n_worlds=10, seed=seed)
-    assert (said >= certify(index_of(table), points).robust).all()
+    assert (said >= certify(index_of(table), points).certain).all()
     complete = random_table(seed)
     said = approximate_decision(complete, points, n_worlds=2)
-    assert said.tolist() == certify(index_of(complete), points).robust.tolist()
+    assert said.tolist() == certify(index_of(complete), points).certain.tolist()
 
 
 def test_sampling_takes_a_rare_world_for_impossible() -> None:
@@ -100,7 +100,7 @@ def test_sampling_takes_a_rare_world_for_impossible() -> None:
 
 @pytest.mark.parametrize("seed", range(60))
 def test_random_poisoning_stops_at_the_first_cell_that_breaks_the_point(seed: int) -> None:
-    """All ways to check choose the same cells; with one fewer the point is robust."""
+    """All ways to check choose the same cells; with one fewer the point is certain."""
     table, point = random_table(seed), points_of(random_table(seed), seed, 1)
     found = random_poisoning(table, point, seed=seed)
     for check in ("counts", "bisect"):

@@ -33,7 +33,7 @@ def cleaner_of(case: Case, **options: Any) -> Cleaner:
 
 def state(cleaner: Cleaner) -> Any:
     """All that a cleaner tells."""
-    judged = cleaner.settled.tolist(), cleaner.certain.tolist(), cleaner.done
+    judged = cleaner.done.tolist(), cleaner.certain.tolist(), cleaner.finished
     return *judged, cleaner.filled, cleaner.ranking(), repr(cleaner), cleaner.complete()
 
 
@@ -45,7 +45,7 @@ def clean_to_the_end(case: Case, rng: random.Random) -> None:
     truth = random_truth(case, rng)
     cleaner = cleaner_of(case)
     given: dict[tuple[int, int], Any] = {}
-    while not cleaner.done:
+    while not cleaner.finished:
         n_wanted = rng.randint(1, 3)
         proposed = cleaner.next(n_wanted)
         cells = [(row, case.features.index(name)) for row, name in proposed]
@@ -105,7 +105,7 @@ def test_confidence(confidence: float) -> None:
         cleaner.fill({(i, case.features[j]): value for (i, j), value in some.items()})
         for position, point in enumerate(case.points):
             grid = Grid(case, point)
-            if len(grid.points) == 1 and cleaner.settled[position]:
+            if len(grid.points) == 1 and cleaner.done[position]:
                 assert max(grid.odds("observed", some).values()) >= confidence - 1e-12
 
 
@@ -213,14 +213,14 @@ def test_nothing_to_clean() -> None:
     known: list[Any] = [("a", "x"), ("b", "y")]
     index = CountIndex.from_rows(known, ["A", "B"])
     cleaner = Cleaner(index, [("a", "x"), ("a", "y")], known, ["A", "B"])
-    assert cleaner.done
+    assert cleaner.finished
     assert cleaner.next(5) == []
     assert cleaner.certain.tolist() == [True, False]
     index = CountIndex.from_rows(ROWS, LABELS)
-    assert Cleaner(index, [], ROWS, LABELS).done
+    assert Cleaner(index, [], ROWS, LABELS).finished
     stuck = Cleaner(index, [("elsewhere", "x", 1)], ROWS, LABELS)
-    assert stuck.done
-    assert not stuck.settled.any()
+    assert stuck.finished
+    assert not stuck.done.any()
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas"])
@@ -328,26 +328,26 @@ def curve_of(seed: int, strategy: Any, **options: Any) -> Curve:
 @pytest.mark.parametrize("strategy", ["ours", "random", "most missing"])
 @pytest.mark.parametrize("confidence", [1.0, 0.9])
 def test_curves(strategy: str, confidence: float) -> None:
-    """A curve ends with all points settled, never falls at certainty, and its numbers follow from it."""
+    """A curve ends with all points done, never falls at certainty, and its numbers follow from it."""
     for seed in range(3):
         curve = curve_of(seed, strategy, confidence=confidence)
-        cells, settled = curve.n_cells.tolist(), curve.n_settled.tolist()
+        cells, done = curve.n_cells.tolist(), curve.n_done.tolist()
         assert cells[0] == 0
         assert all(0 < b - a <= 3 for a, b in pairwise(cells))
         assert cells[-1] <= curve.n_open
-        assert settled[-1] == curve.n_points == 40
+        assert done[-1] == curve.n_points == 40
         if confidence == 1:
-            assert settled == sorted(settled)
+            assert done == sorted(done)
         for share in (0.5, 0.9, 0.95, 1.0):
-            enough = (k for k, n in enumerate(settled) if n >= share * settled[-1] - 1e-9)
+            enough = (k for k, n in enumerate(done) if n >= share * done[-1] - 1e-9)
             assert curve.cells_until(share) == cells[next(enough)]
         area = sum(
-            [n for k, n in zip(cells, settled, strict=True) if k <= at][-1]
+            [n for k, n in zip(cells, done, strict=True) if k <= at][-1]
             for at in range(curve.n_open)
         )
         assert curve.area == pytest.approx(area / 40 / curve.n_open)
         assert f"Curve: {strategy}" in repr(curve)
-        assert "n_settled" in curve._repr_html_()
+        assert "n_done" in curve._repr_html_()
 
 
 def test_strategies_differ() -> None:
@@ -385,8 +385,8 @@ def test_simulation_of_ties(strategy: Any) -> None:
     index = CountIndex.from_rows(rows, labels)
     cleaner = Cleaner(index, [("a", "x"), ("c", "x")], rows, labels)
     curve = simulate_cleaning(cleaner, truth, labels, strategy=strategy)
-    assert (curve.n_cells.tolist(), curve.n_settled[-1]) == ([0, 1, 2], 0)
-    assert cleaner.done
+    assert (curve.n_cells.tolist(), curve.n_done[-1]) == ([0, 1, 2], 0)
+    assert cleaner.finished
 
 
 def test_simulation_without_holes() -> None:
@@ -394,5 +394,5 @@ def test_simulation_without_holes() -> None:
     known: list[Any] = [("a", "x"), ("b", "y")]
     index = CountIndex.from_rows(known, ["A", "B"])
     curve = simulate_cleaning(Cleaner(index, known, known, ["A", "B"]), known, ["A", "B"])
-    assert (curve.n_cells.tolist(), curve.n_settled.tolist()) == ([0], [2])
+    assert (curve.n_cells.tolist(), curve.n_done.tolist()) == ([0], [2])
     assert (curve.cells_until(1.0), curve.area) == (0, 1)

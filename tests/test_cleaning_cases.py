@@ -29,17 +29,17 @@ ALPHAS: tuple[Any, ...] = (0, 1, Fraction(1, 2), 0.1)
 
 
 def assert_equals_oracle(case: Case) -> tuple[int, int]:
-    """Compare every point of a case; return how many were uncertain, and how many of them stuck."""
+    """Compare every point of a case; return how many were open, and how many of them stuck."""
     index = index_of(case)
     options = options_of(case, index)
     found = cases(index, list(case.points), **options)
     assert found.proven.all()
-    robust = certify(index, list(case.points), **options).robust
+    certain = certify(index, list(case.points), **options).certain
     n_open = n_stuck = 0
     for position, point in enumerate(case.points):
         pair = found.best[position], found.worst[position]
         grid = Grid(case, point)
-        if robust[position]:
+        if certain[position]:
             assert pair == (0, 0)
         elif any(cell is None for cell in point) or len(grid.points) > 1:
             assert np.isnan(pair).all()

@@ -88,7 +88,7 @@ def test_steps(chunk: int) -> None:
         _, plan = plan_of(case)
         grids = [Grid(case, point) for point in case.points]
         filled: list[tuple[int, int]] = []
-        before = float(plan.n_settled)
+        before = float(plan.n_done)
         for step in plan.steps:
             group = group_cells(case, step.label, step.feature)
             assert step.n_cells == len(group) > 0
@@ -98,11 +98,11 @@ def test_steps(chunk: int) -> None:
             if all(map(is_complete, case.points)):
                 assert step.best == sum(best), case
             assert step.best >= sum(best)
-            assert plan.n_settled <= before <= step.expected + 1e-9
+            assert plan.n_done <= before <= step.expected + 1e-9
             assert step.expected <= step.best <= plan.n_points
             before = step.expected
-        settled = [bool(grid.certain([]).all()) for grid in grids]
-        assert plan.settled.tolist() == settled
+        done = [bool(grid.certain([]).all()) for grid in grids]
+        assert plan.done.tolist() == done
         assert chosen(case, plan) == filled
 
 
@@ -148,26 +148,26 @@ def test_expected(how: Cells) -> None:
 @pytest.mark.parametrize("how", ["uniform", "observed"])
 @pytest.mark.parametrize("confidence", [0.6, 0.8, 0.9])
 def test_confidence(how: Cells, confidence: float) -> None:
-    """Below 1 a point is settled only if one label's odds over all worlds reach the confidence."""
+    """Below 1 a point is done only if one label's odds over all worlds reach the confidence."""
     rng = random.Random(SEED + 300)
-    n_settled = n_possible = 0
+    n_done = n_possible = 0
     for _ in range(N_TABLES // 4):
         case = small_case(rng)
         index, plan = plan_of(case, cells=how, confidence=confidence)
-        robust = certify(index, list(case.points), **options_of(case, index)).robust
-        assert (plan.settled >= robust).all()
+        certain = certify(index, list(case.points), **options_of(case, index)).certain
+        assert (plan.done >= certain).all()
         for position, point in enumerate(case.points):
-            if robust[position] or not is_complete(point):
-                assert plan.settled[position] == robust[position]
+            if certain[position] or not is_complete(point):
+                assert plan.done[position] == certain[position]
                 continue
             top = max(Grid(case, point).odds(how).values())
-            assert not plan.settled[position] or float(top) >= confidence - 1e-12, case
-            n_settled += int(plan.settled[position])
+            assert not plan.done[position] or float(top) >= confidence - 1e-12, case
+            n_done += int(plan.done[position])
             n_possible += float(top) > confidence + 0.01
         for step, after in zip(plan.steps, plan.steps[1:], strict=False):
-            assert plan.n_settled <= step.expected <= after.expected + 1e-9
+            assert plan.n_done <= step.expected <= after.expected + 1e-9
             assert step.expected <= step.best <= after.best <= plan.n_points
-    assert n_settled >= 0.9 * n_possible
+    assert n_done >= 0.9 * n_possible
     assert n_possible or N_TABLES < 100
 
 
@@ -233,7 +233,7 @@ def test_many_points() -> None:
     index, points = many_points(2_000)
     plan = cleaning_plan(index, points, alpha=1)
     assert plan.n_points == 2_000
-    assert 0 < plan.n_settled < 2_000
+    assert 0 < plan.n_done < 2_000
     assert plan.n_cells == index.n_missing
     assert plan.steps[-1].expected > 1_990
     some = cleaning_plan(index, points[:300], alpha=1)
@@ -242,9 +242,9 @@ def test_many_points() -> None:
         (s.label, s.feature) for s in some.steps
     ]
     low = cleaning_plan(index, points[:300], alpha=1, confidence=0.95)
-    assert low.n_settled > some.n_settled
+    assert low.n_done > some.n_done
     few = cleaning_plan(index, points[:20], alpha=1)
-    assert ((few.cases.best == 0) == few.settled).all()
+    assert ((few.cases.best == 0) == few.done).all()
 
 
 ROWS: list[Any] = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
@@ -292,7 +292,7 @@ def test_incomplete_points() -> None:
     known: list[Any] = [("a", "x"), ("b", "y"), ("a", "y")]
     whole = cleaning_plan(CountIndex.from_rows(known, ["A", "B", "B"]), [(None, None)], alpha=1)
     assert (whole.steps, whole.stuck) == ((), ())
-    assert whole.n_settled == 0
+    assert whole.n_done == 0
 
 
 def test_nothing_to_do() -> None:
@@ -302,7 +302,7 @@ def test_nothing_to_do() -> None:
     assert (empty.n_points, empty.steps, empty.stuck) == (0, (), ())
     known: list[Any] = [("a", "x"), ("b", "y")]
     plan = cleaning_plan(CountIndex.from_rows(known, ["A", "B"]), [("a", "x"), ("a", "y")])
-    assert plan.settled.tolist() == [True, False]
+    assert plan.done.tolist() == [True, False]
     assert (plan.steps, plan.stuck) == ((), (1,))
     unseen = cleaning_plan(index, [("c", "y")])
     assert (unseen.steps, unseen.stuck) == ((), (0,))

@@ -27,13 +27,13 @@ def expected_document(train: Path, points: Any) -> dict[str, Any]:
     result = certify(index, index.encode(points))
     return {
         "n_points": len(result),
-        "n_robust": int(result.robust.sum()),
+        "n_certain": int(result.certain.sum()),
         "n_missing": index.n_missing,
         "labels": list(index.labels),
         "points": [
             {
                 "point": position,
-                "robust": one.robust,
+                "certain": one.certain,
                 "label": one.label,
                 "possible": list(one.possible),
             }
@@ -100,8 +100,8 @@ def test_results_in_files(run: Runner, folder: Path, ending: str) -> None:
         assert json.loads(written.read_text()) == document
         return
     frame = pl.read_csv(written) if ending == "csv" else pl.read_parquet(written)
-    assert frame.columns == ["point", "robust", "label", "possible"]
-    assert frame["robust"].to_list() == [point["robust"] for point in document["points"]]
+    assert frame.columns == ["point", "certain", "label", "possible"]
+    assert frame["certain"].to_list() == [point["certain"] for point in document["points"]]
     assert frame["label"].to_list() == [point["label"] for point in document["points"]]
     possible = [" | ".join(point["possible"]) for point in document["points"]]
     assert frame["possible"].to_list() == possible
@@ -123,7 +123,7 @@ def test_a_label_column_without_labels_has_a_type(tmp_path: Path) -> None:
     """Where no point is certain the label column is still text in Parquet."""
     columns: dict[str, list[Any]] = {
         "point": [0],
-        "robust": [False],
+        "certain": [False],
         "label": [None],
         "possible": ["a | b"],
     }

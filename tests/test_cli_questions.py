@@ -66,12 +66,12 @@ def test_radius_files(run: Runner, folder: Path, name: str) -> None:
 
 
 def test_radius_check(run: Runner) -> None:
-    """--check exits 1 when a point is not robust."""
+    """--check exits 1 when a point is open."""
     assert run("radius", "train.csv", "test.csv", *LABEL, "--check").code == 1
 
 
 def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
-    """Blanking exactly the named cells by hand makes every point uncertain."""
+    """Blanking exactly the named cells by hand makes every point open."""
     done = run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "--json")
     document = json.loads(done.out)
     assert document["n_points"] == 3
@@ -83,7 +83,7 @@ def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
     (folder / "by_hand.csv").write_text("\n".join(",".join(line) for line in lines))
     index = CountIndex.from_table(folder / "train.csv", "kind")
     after = CountIndex.from_table(folder / "by_hand.csv", "kind", like=index)
-    assert not certify(after, folder / "test.csv").robust.any()
+    assert not certify(after, folder / "test.csv").certain.any()
 
 
 def test_poison_writes_the_table_as_it_was_written(run: Runner, folder: Path) -> None:
@@ -112,7 +112,7 @@ def test_poison_shows_the_attack(run: Runner) -> None:
     assert "Attack:" in out
     assert "colour" in out or "size" in out or "code" in out
     assert "→" in out
-    assert "1 of the points were not robust before" in out
+    assert "1 of the points were open before" in out
 
 
 @pytest.mark.parametrize(
@@ -159,7 +159,7 @@ def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     run("index", "train.csv", *LABEL, "-o", "counts.index")
     run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "-o", "poisoned.csv")
     done = run("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--json")
-    assert json.loads(done.out)["n_robust"] == 0
+    assert json.loads(done.out)["n_certain"] == 0
 
 
 def test_odds_json(run: Runner) -> None:

@@ -43,10 +43,10 @@ def verdicts(case: Case, points: Sequence[Any] | None = None) -> list[tuple[Any,
     asked = list(case.points if points is None else points)
     result = certify(index, asked, alpha=case.alpha, prior=case.prior_for(index.labels))
     assert result.possible.shape == (len(asked), len(index.labels))
-    assert len(result.robust) == len(result.label) == len(asked)
+    assert len(result.certain) == len(result.label) == len(asked)
     found = []
-    for robust, label, row in zip(result.robust, result.label, result.possible, strict=True):
-        assert bool(robust) == (label is not None)
+    for certain, label, row in zip(result.certain, result.label, result.possible, strict=True):
+        assert bool(certain) == (label is not None)
         found.append((label, frozenset(np.array(index.labels, dtype=object)[row])))
     return found
 
@@ -67,7 +67,7 @@ def assert_equals_oracle(case: Case) -> None:
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_random_tables(chunk: int) -> None:
-    """T2, T3, T4: robust, label and possible equal the enumeration of every world."""
+    """T2, T3, T4: certain, label and possible equal the enumeration of every world."""
     seed = f"{SEED}-{chunk}"
     print("seed", seed)
     rng = random.Random(seed)
@@ -93,10 +93,10 @@ def test_shrinking_tables(case: Case) -> None:
 
 
 def test_paper_decision_example() -> None:
-    """The paper's example is robust: 1/6 is above 1/15 in the worst world."""
+    """The paper's example is certain: 1/6 is above 1/15 in the worst world."""
     index = CountIndex.from_rows(strategies.PAPER_ROWS, strategies.PAPER_LABELS)
     certificate = certify(index, ("a", "b"))
-    assert certificate.robust is True
+    assert certificate.certain is True
     assert certificate.label == "l*"
     assert certificate.possible == ("l*",)
 
@@ -114,11 +114,11 @@ def test_insurance_story() -> None:
     index = CountIndex.from_rows(rows, labels, features=["Age", "In-US", "Income"])
     customer_11014, customer_11015 = ("30s", "abroad", "high"), ("40s", "abroad", "low")
     result = certify(index, [customer_11014, customer_11015])
-    assert list(result.robust) == [True, False]
+    assert list(result.certain) == [True, False]
     assert list(result.label) == ["churns", None]
     assert result.possible.tolist() == [[label == "churns" for label in index.labels], [True, True]]
     single = certify(index, customer_11015)
-    assert single.robust is False
+    assert single.certain is False
     assert single.label is None
     assert set(single.possible) == {"churns", "stays"}
 
@@ -146,7 +146,7 @@ def test_candidate_sets_may_be_plain_sets() -> None:
     assert certify(index, (None,)).label is None
 
 
-def test_one_label_is_always_robust() -> None:
+def test_one_label_is_always_certain() -> None:
     """Without a rival nothing can change, not even for values never seen."""
     index = CountIndex.from_rows([("a", None), (None, "x")], ["only", "only"])
     for point in (("a", "x"), ("z", "z"), (None, {"x", "z"})):
@@ -159,7 +159,7 @@ def test_no_points() -> None:
     index = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
     result = certify(index, [])
     assert result.possible.shape == (0, 2)
-    assert len(result.robust) == len(result.label) == 0
+    assert len(result.certain) == len(result.label) == 0
 
 
 @pytest.mark.parametrize("point", [("a",), ("a", "x", "y")])
@@ -270,7 +270,7 @@ def test_smoothing_too_small_for_doubles(alpha: Any) -> None:
 
 
 def assert_narrower(after: list[Any], before: list[Any]) -> None:
-    """Robust points keep their label and no label becomes possible."""
+    """Certain points keep their label and no label becomes possible."""
     for (label, possible), (old_label, old_possible) in zip(after, before, strict=True):
         assert possible <= old_possible
         assert old_label is None or label == old_label
@@ -278,8 +278,8 @@ def assert_narrower(after: list[Any], before: list[Any]) -> None:
 
 @given(st.data())
 @settings(max_examples=150, deadline=None)
-def test_narrowing_a_cell_never_breaks_robustness(data: st.DataObject) -> None:
-    """Fewer candidates, or one, keep robust points robust and make no label possible."""
+def test_narrowing_a_cell_never_breaks_certainty(data: st.DataObject) -> None:
+    """Fewer candidates, or one, keep certain points certain and make no label possible."""
     case = data.draw(cases().filter(holes))
     i, j = position = data.draw(st.sampled_from(holes(case)))
     options = oracle.candidates(case.rows[i][j], case.domains[j])
@@ -292,8 +292,8 @@ def test_narrowing_a_cell_never_breaks_robustness(data: st.DataObject) -> None:
 
 @given(cases(), st.data())
 @settings(max_examples=150, deadline=None)
-def test_narrowing_a_point_never_breaks_robustness(case: Case, data: st.DataObject) -> None:
-    """A point robust for all values of a cell is robust for some of them and for each of them."""
+def test_narrowing_a_point_never_breaks_certainty(case: Case, data: st.DataObject) -> None:
+    """A point certain for all values of a cell is certain for some of them and for each of them."""
     (point, *_), domains = case.points, case.domains
     j = data.draw(st.integers(0, len(point) - 1))
     fewer = data.draw(st.frozensets(st.sampled_from(domains[j]), min_size=1))
@@ -331,9 +331,9 @@ def test_many_points_equal_one_by_one(case: Case) -> None:
     index = index_of(case)
     prior = case.prior_for(index.labels)
     singles = [certify(index, point, alpha=case.alpha, prior=prior) for point in case.points]
-    assert all(isinstance(single.robust, bool) for single in singles)
+    assert all(isinstance(single.certain, bool) for single in singles)
     assert [(single.label, frozenset(single.possible)) for single in singles] == verdicts(case)
-    assert [single.robust for single in singles] == [
+    assert [single.certain for single in singles] == [
         len(single.possible) == 1 for single in singles
     ]
 

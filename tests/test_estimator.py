@@ -53,7 +53,7 @@ def test_same_answers_from_every_library(library: str, reference: CertifiedNB) -
     table = LIBRARIES[library]()
     model = CertifiedNB(alpha=0.5).fit(table, LABELS)
     expected = reference.certify(pl.DataFrame(COLUMNS))
-    assert 0 < expected.robust.sum() < len(LABELS)
+    assert 0 < expected.certain.sum() < len(LABELS)
     np.testing.assert_array_equal(model.certify(table).possible, expected.possible)
     np.testing.assert_array_equal(model.predict(table), reference.predict(pl.DataFrame(COLUMNS)))
     np.testing.assert_array_equal(
@@ -99,7 +99,7 @@ def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) 
     told = reference.certify(frame).to_frame()
     assert isinstance(told, pd.DataFrame)
     assert told.index.equals(frame.index)
-    assert told.columns.tolist() == ["robust", "label", "possible"]
+    assert told.columns.tolist() == ["certain", "label", "possible"]
     some = frame.iloc[[5, 3, 8]]
     assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
     assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)

@@ -184,7 +184,7 @@ def test_scorers() -> None:
     told = reference.certify(frame)
     right = [label == truth for label, truth in zip(told.label, LABELS, strict=True)]
     assert certified_accuracy(reference, frame, LABELS) == np.mean(right)
-    assert certainty_rate(reference, frame) == told.robust.mean()
+    assert certainty_rate(reference, frame) == told.certain.mean()
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         certified_accuracy(reference, frame, LABELS[:5])
     other = GaussianNB().fit([[1.0], [2.0]], [0, 1])

@@ -22,7 +22,7 @@ EXAMPLES = ROOT / "examples"
 PROMISES = {
     "pipeline.py": r"^\d+ of \d+ hold whatever the missing values were; not these:$",
     "choose_smoothing.py": r"^chosen: \{'alpha': .*'bins': \d+\}$",
-    "uncertain_columns.py": r"^ *\d+% of these would be certain if '.*' were complete \(holes: \d+\)$",
+    "open_columns.py": r"^ *\d+% of these would be certain if '.*' were complete \(holes: \d+\)$",
     "what_to_clean.py": r"^all settled at confidence 1.0 after \d+ cells, ours order$",
 }
 
@@ -68,7 +68,7 @@ def test_notebook_runs_and_prints_what_it_stored() -> None:
             exec(compile("".join(cell["source"]), "pipeline.ipynb", "exec"), names)
         stored = ["".join(out["text"]) for out in cell["outputs"] if out["output_type"] == "stream"]
         assert printed.getvalue() == "".join(stored)
-    assert names["certificates"].robust.any()
+    assert names["certificates"].certain.any()
 
 
 def test_notebook_is_stored_with_its_outputs() -> None:

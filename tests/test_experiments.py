@@ -137,7 +137,7 @@ def test_splits_holes_and_points_come_from_the_seed(datasets: list[Dataset]) -> 
     assert int((everywhere.codes < 0).sum()) == 36
     assert sorted((fifth.codes < 0).sum(axis=0).tolist()) == [0, 0, 12]
     points = one.points(5, predicted=True)
-    assert certify(index_of(one.train), points).robust.all()
+    assert certify(index_of(one.train), points).certain.all()
     assert len(datasets[0].head(10).labels) == 10
     assert datasets[0].head(100) is datasets[0]
 
@@ -227,7 +227,7 @@ def test_the_whole_experiment(
     assert {"decision_rates", "decision_points", "single_poisoning", "multiple_poisoning"} <= names
     summary = (tmp_path / "summary.md").read_text("utf-8")
     assert "elsewhere (generated)" in summary
-    assert "AD says robust" in summary
+    assert "AD says certain" in summary
     assert json.loads((tmp_path / "settings.json").read_text("utf-8"))["quick"]
 
 

@@ -243,19 +243,19 @@ def test_samples_of_large_tables(cells: Cells) -> None:
     assert ((odds.lower.sum(axis=1) <= 1) & (odds.upper.sum(axis=1) >= 1)).all()
 
 
-def test_robust_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certain_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certain labels have odds of exactly 1, labels that no world predicts exactly 0."""
     index, complete = large_index(n_rows=2_000, d=4, missing=0.02)
     certificates = certify(index, complete[:300])
-    assert certificates.robust.any()
-    assert not certificates.robust.all()
+    assert certificates.certain.any()
+    assert not certificates.certain.all()
     odds = label_odds(index, complete[:300], gap=0.05)
-    assert (odds.lower[certificates.robust] == certificates.possible[certificates.robust]).all()
-    assert (odds.upper[certificates.robust] == certificates.possible[certificates.robust]).all()
+    assert (odds.lower[certificates.certain] == certificates.possible[certificates.certain]).all()
+    assert (odds.upper[certificates.certain] == certificates.possible[certificates.certain]).all()
     assert not odds.upper[~certificates.possible].any()
     assert (odds.upper[certificates.possible] > 0).all()
     monkeypatch.setattr(bounds_module.OddsBounds, "_of_point", None)
-    only = label_odds(index, complete[:300][certificates.robust])
+    only = label_odds(index, complete[:300][certificates.certain])
     assert (only.lower == only.upper).all()
 
 

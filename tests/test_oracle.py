@@ -42,7 +42,7 @@ def test_supports_of_paper_example(
     assert (values["l*"], values["l"]) == expected
 
 
-def test_paper_example_is_robust() -> None:
+def test_paper_example_is_certain() -> None:
     """The starred label wins all 96 worlds; 1/6 against 1/15 is the closest it gets."""
     domains = oracle.seen_domains(PAPER_ROWS, 2)
     every = oracle.outcomes(PAPER_ROWS, PAPER_LABELS, ("a", "b"), domains)
@@ -72,7 +72,7 @@ def test_one_value_domain_forces_its_missing_cells() -> None:
 
 
 def test_value_outside_the_domain_never_appears() -> None:
-    """No world puts an unseen value into a hole: with smoothing the point can still be robust."""
+    """No world puts an unseen value into a hole: with smoothing the point can still be certain."""
     rows, labels = [("a",), ("a",), ("b",), ("b",), (None,), (None,)], list("AAAABB")
     domains = oracle.seen_domains(rows, 1)
     every = oracle.outcomes(rows, labels, ("z",), domains, alpha=1)
@@ -92,7 +92,7 @@ def test_declared_values_widen_the_worlds() -> None:
         (HALF / 3, HALF / 3),
         (HALF / 3, HALF * 2 / 3),
     }
-    assert not oracle.robust(every)
+    assert not oracle.certain(every)
 
 
 def test_candidate_sets_limit_the_worlds() -> None:
@@ -138,15 +138,15 @@ def test_label_without_rows() -> None:
 
 
 def test_tie_is_no_prediction() -> None:
-    """Two labels that tie in the only world are both possible and the point is not robust."""
+    """Two labels that tie in the only world are both possible and the point is open."""
     every = oracle.outcomes([("a",), ("a",)], ["A", "B"], ("a",), [("a",)])
     assert oracle.winners(every[0]) == {"A", "B"}
-    assert not oracle.robust(every)
+    assert not oracle.certain(every)
     assert oracle.undominated(every) == {"A", "B"}
 
 
 def test_incomplete_point_ranges_over_its_candidates() -> None:
-    """A point is robust only if all values it may hold lead to the same single label."""
+    """A point is certain only if all values it may hold lead to the same single label."""
     rows, labels, domains = [("a",), ("a",), ("b",)], ["A", "A", "B"], [("a", "b")]
     verdicts = {
         point: oracle.certain_label(oracle.outcomes(rows, labels, (point,), domains))
@@ -242,13 +242,13 @@ def test_random_tables_cover_what_they_should() -> None:
             "open point": None in asked,
             "set in point": any(isinstance(cell, frozenset) for cell in asked),
             "tie": any(len(oracle.winners(values)) > 1 for values in every),
-            "robust": oracle.robust(every),
-            "not robust": not oracle.robust(every),
+            "certain": oracle.certain(every),
+            "open": not oracle.certain(every),
             "one label": len(set(case.labels)) == 1,
             "four labels": len(set(case.labels)) == 4,
             "loose": oracle.undominated(every) != oracle.possible_labels(every),
             "many worlds": len(strategies.holes(case)) >= 5,
         }
-        assert oracle.robust(every) == (len(oracle.undominated(every)) == 1)
+        assert oracle.certain(every) == (len(oracle.undominated(every)) == 1)
         met.update(facts)
     assert all(met.values()), met

@@ -118,8 +118,8 @@ def test_notebooks_show_it() -> None:
     assert result[0]._repr_html_().count("<svg") == 1
     shown = result._repr_html_()
     assert shown.count("<svg") == 2
-    assert "point 0: Certificate(robust: yes in every world)" in shown
-    assert "point 2: Certificate(not robust: no or yes)" in shown
+    assert "point 0: Certificate(certain: yes in every world)" in shown
+    assert "point 2: Certificate(open: no or yes)" in shown
     words = re.search('aria-label="([^"]*)"', result[2]._repr_html_())
     assert words
     assert "overlap: not certain" in words[1]

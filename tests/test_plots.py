@@ -156,7 +156,7 @@ def test_a_missing_extra_is_one_sentence(
 
 
 def test_cleaning_has_a_line_for_each_curve() -> None:
-    """Shares of settled points over cells, as the curves tell them; equal names stay apart."""
+    """Shares of done points over cells, as the curves tell them; equal names stay apart."""
     curves = [
         Curve(name, np.array([0, 5, 9]), np.array([1, 2, 4]), 4, 9)
         for name in ("ours", "random", "ours")
@@ -166,4 +166,4 @@ def test_cleaning_has_a_line_for_each_curve() -> None:
     assert [row["share"] for row in rows[:3]] == [0.25, 0.5, 1.0]
     assert len({row["order"] for row in rows}) == 3
     assert plot_cleaning(curves[0]).to_dict()["data"]["values"] == rows[:3]
-    assert "points settled" in words(svg(plot_cleaning(curves)))
+    assert "points done" in words(svg(plot_cleaning(curves)))

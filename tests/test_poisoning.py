@@ -49,7 +49,7 @@ def test_the_bounds_enclose_the_optimum(block: int) -> None:
             continue
         attack = poison(index, table.points, alpha=table.alpha, steps=200)
         assert attack.lower_bound <= want <= attack.n_cells, seed
-        assert not certify(attack.index_after, table.points, alpha=table.alpha).robust.any()
+        assert not certify(attack.index_after, table.points, alpha=table.alpha).certain.any()
         total += 1
         proven += attack.optimal
     assert proven >= 0.95 * total
@@ -72,7 +72,7 @@ def test_any_smoothing_is_answered(alpha: Any, prior: Any) -> None:
         attack = poison(index, points, alpha=alpha, prior=prior, steps=3, skip_unbreakable=True)
         finite = radii[np.isfinite(radii)]
         assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
-        after = certify(attack.index_after, points, alpha=alpha, prior=prior).robust
+        after = certify(attack.index_after, points, alpha=alpha, prior=prior).certain
         assert not after[np.isfinite(radii)].any(), seed
 
 
@@ -127,7 +127,7 @@ def test_incomplete_points_keep_an_honest_bound() -> None:
     found = radius(index, points)
     assert (found > 0).all()
     attack = poison(index, points, steps=20)
-    assert not certify(attack.index_after, points).robust.any()
+    assert not certify(attack.index_after, points).certain.any()
     assert attack.lower_bound == found.max()
 
 
@@ -149,7 +149,7 @@ def test_without_scipy_the_union_is_taken(monkeypatch: pytest.MonkeyPatch) -> No
     index = CountIndex.from_rows(ROWS, LABELS)
     with pytest.warns(NullproofWarning, match=r"nullproof\[attack\]"):
         attack = poison(index, POINTS)
-    assert not certify(attack.index_after, POINTS).robust.any()
+    assert not certify(attack.index_after, POINTS).certain.any()
 
 
 @pytest.mark.parametrize("options", [{"time_limit": -1}, {"steps": -1}])

@@ -102,7 +102,7 @@ def test_a_large_complete_table() -> None:
         )
 
 
-# Robust points ------------------------------------------------------------------------------------
+# Certain points ------------------------------------------------------------------------------------
 
 
 def fitted(case: Case) -> CertifiedNB:
@@ -114,20 +114,20 @@ def fitted(case: Case) -> CertifiedNB:
 
 
 def assert_certain_labels_predicted(case: Case) -> int:
-    """Check the predictions for every point of a case; count the robust points."""
+    """Check the predictions for every point of a case; count the certain points."""
     model = fitted(case)
     points = list(case.points)
     certificates = model.certify(points)
     predicted, shares = model.predict(points), model.predict_proba(points)
     for certificate, label in zip(certificates, predicted.tolist(), strict=True):
-        assert label == certificate.label or not certificate.robust, case
+        assert label == certificate.label or not certificate.certain, case
     assert np.isfinite(shares).all()
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
     second, first = np.partition(shares, -2, axis=1)[:, -2:].T if shares.shape[1] > 1 else (0, 1)
     clear = first - second > 1e-9
     likeliest = model.classes_[shares.argmax(axis=1)]
     assert ((predicted == likeliest) | ~np.asarray(clear)).all(), case
-    return int(certificates.robust.sum())
+    return int(certificates.certain.sum())
 
 
 @given(cases())
@@ -144,22 +144,22 @@ def assert_certain_labels_predicted(case: Case) -> int:
         prior={"A": 3, "B": 1},
     )
 )
-def test_robust_points_are_predicted_their_certain_label(case: Case) -> None:
-    """Whatever the holes, candidates, alpha and prior: a robust point gets its certain label."""
+def test_certain_points_are_predicted_their_certain_label(case: Case) -> None:
+    """Whatever the holes, candidates, alpha and prior: a certain point gets its certain label."""
     assert_certain_labels_predicted(case)
 
 
 @pytest.mark.parametrize("alphas", [None, EXTREME_ALPHAS], ids=["usual", "extreme"])
-def test_robust_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
+def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
     """The same for many seeded tables, and for smoothing beyond double precision."""
     rng = random.Random(SEED)
-    n_robust = 0
+    n_certain = 0
     for _ in range(3 * N_TABLES):
         case = random_case(rng)
         if alphas is not None:
             case = replace(case, alpha=rng.choice(alphas))
-        n_robust += assert_certain_labels_predicted(case)
-    assert n_robust > N_TABLES
+        n_certain += assert_certain_labels_predicted(case)
+    assert n_certain > N_TABLES
 
 
 @pytest.mark.parametrize("point", [("a",), (None,), ("unseen",)])
@@ -168,7 +168,7 @@ def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
     model = CertifiedNB(prior=[0.1, 0.9]).partial_fit(
         [["a"], ["b"]], ["A", "A"], classes=["A", "B"]
     )
-    assert model.certify([point]).robust.tolist() == [point != ("unseen",)]
+    assert model.certify([point]).certain.tolist() == [point != ("unseen",)]
     if point != ("unseen",):
         assert model.predict([point]).tolist() == ["A"]
         assert model.predict_proba([point]).tolist() == [[1.0, 0.0]]
@@ -280,7 +280,7 @@ def random_world(case: Case, rng: random.Random) -> list[tuple[Any, ...]]:
 
 @pytest.mark.parametrize("chunk", range(4))
 def test_categorical_nb_disagrees_on_witness_worlds(chunk: int) -> None:
-    """Trained on the two witness worlds of a non-robust point, CategoricalNB contradicts itself."""
+    """Trained on the two witness worlds of a open point, CategoricalNB contradicts itself."""
     seed = f"{SEED}-{chunk}"
     print("seed", seed)
     rng = random.Random(seed)
@@ -312,7 +312,7 @@ def test_categorical_nb_disagrees_on_witness_worlds(chunk: int) -> None:
 
 
 @pytest.mark.parametrize("chunk", range(4))
-def test_categorical_nb_agrees_on_robust_points(chunk: int) -> None:
+def test_categorical_nb_agrees_on_certain_points(chunk: int) -> None:
     """Trained on any world, extreme or random, CategoricalNB predicts the certain label."""
     seed = f"{SEED}-{chunk}"
     print("seed", seed)
@@ -324,7 +324,7 @@ def test_categorical_nb_agrees_on_robust_points(chunk: int) -> None:
             judge = Judge(case)
             certificates = fitted(case).certify(list(case.points))
             for certificate, point in zip(certificates, case.points, strict=True):
-                if not certificate.robust:
+                if not certificate.certain:
                     continue
                 for completed in oracle.completions(point, case.domains):
                     if not judge.knows(completed):

@@ -254,7 +254,7 @@ def exact_or_zero(index: CountIndex, codes: Sequence[int]) -> float:
 
 
 def test_nothing_to_do() -> None:
-    """No points, or none that is robust, give an empty answer and zeros."""
+    """No points, or none that is certain, give an empty answer and zeros."""
     index = two_labels((4, 4), (2, 2), (2, 2))
     nothing = Points(np.zeros((2, 0), dtype=np.int32), index.n_values, ((), ()))
     assert radius(index, nothing).tolist() == []

@@ -25,7 +25,7 @@ ALPHAS: tuple[Alpha, ...] = (0, 0, 1, Fraction(1, 3), 1e-10)
 
 
 def bounds_of(model: Model, points: Points) -> tuple[np.ndarray, np.ndarray, Bounds]:
-    """Return the places of the robust points, their labels, and the float bounds of their radius."""
+    """Return the places of the certain points, their labels, and the float bounds of their radius."""
     found = verdicts(model, points)
     places = np.flatnonzero(found.possible.sum(axis=1) == 1)
     winner = found.possible[places].argmax(axis=1)
@@ -36,7 +36,7 @@ def bounds_of(model: Model, points: Points) -> tuple[np.ndarray, np.ndarray, Bou
 def test_float_intervals_hold_the_radius() -> None:
     """With up to a million rows floats settle nearly all points, and none of them wrongly."""
     rng = random.Random(f"{SEED}-intervals")
-    n_robust = n_unclear = 0
+    n_certain = n_unclear = 0
     for _ in range(150):
         index, alpha = random_index(rng, 10**6), rng.choice(ALPHAS)
         points, model = random_codes(rng, index, 10), Model(index, alpha)
@@ -48,10 +48,10 @@ def test_float_intervals_hold_the_radius() -> None:
             assert found.radius[place] == exact_radius(model, points, place, label)
         # One feature alone ties all the time: its supports are counts over the number of rows.
         if (index.n_values > 1).sum() > 2:
-            n_robust += len(places)
+            n_certain += len(places)
             n_unclear += int((bounds.at_least < bounds.at_most).sum())
-    assert n_robust > 300
-    assert n_unclear < n_robust / 50
+    assert n_certain > 300
+    assert n_unclear < n_certain / 50
 
 
 def float_radius(winner: Sequence[int], rival: Sequence[int], alpha: int) -> int:

@@ -62,13 +62,13 @@ def test_attacks_break_and_none_of_their_cells_can_be_spared(name: str) -> None:
         attack = poison(index, point)
         assert attack.optimal
         assert attack.n_cells == found[place]
-        assert not certify(attack.index_after, point).robust[0]
+        assert not certify(attack.index_after, point).certain[0]
         for spared in range(len(attack.blanks)):
             blanks = [
                 (b.label, b.feature, b.candidates, b.n_cells - (number == spared))
                 for number, b in enumerate(attack.blanks)
             ]
-            assert certify(index.blanked(blanks), point).robust[0]
+            assert certify(index.blanked(blanks), point).certain[0]
     if len(breakable):
         assert_cells_are_real(table, index, attack)
 
@@ -85,9 +85,9 @@ def assert_cells_are_real(table: pl.DataFrame, index: CountIndex, attack: Attack
 
 @pytest.mark.parametrize("name", LABELS)
 def test_radius_and_certificate_agree(name: str) -> None:
-    """A radius above zero means robust, with the same label; zero means not robust."""
+    """A radius above zero means certain, with the same label; zero means open."""
     table, index = load(name)
     points = table.sample(min(len(table), 400), seed=2)
     result, found = certify(index, points, alpha=1.0), radii(index, points, alpha=1.0)
-    assert ((found.radius > 0) == result.robust).all()
+    assert ((found.radius > 0) == result.certain).all()
     assert found.label.tolist() == result.label.tolist()

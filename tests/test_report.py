@@ -79,7 +79,7 @@ def hostile() -> Report:
 def test_the_page_tells_the_story_in_order(made: Report) -> None:
     """The sections come in the order of the story, each once, and their links lead somewhere."""
     page = Page(made.html())
-    story = ["certain", "labels", "holes", "uncertain", "fragility", "features", "attack", "points"]
+    story = ["certain", "labels", "holes", "open", "fragility", "features", "attack", "points"]
     assert [name for name in page.ids() if name in story] == story
     assert len(page.ids()) == len(set(page.ids()))
     links = [value[1:] for tag, name, value in page.attributes if (tag, name) == ("a", "href")]

@@ -69,7 +69,7 @@ def test_it_opens_without_a_complaint(
         assert violations(page) == []
         for _ in range(2):
             page.locator("details:not([open]) > summary").first.click()
-        page.locator(".point[data-verdict=uncertain] > summary").first.click()
+        page.locator(".point[data-verdict=open] > summary").first.click()
         assert violations(page) == []
 
 
@@ -111,7 +111,7 @@ def test_a_link_opens_its_point(browser: Browser, pages: dict[str, str]) -> None
         page.goto(pages["demo"])
         inside = page.locator("#point-2")
         assert not inside.is_visible()
-        page.locator("#uncertain a[href='#point-2']").click()
+        page.locator("#open a[href='#point-2']").click()
         assert inside.is_visible()
         assert inside.get_by_text("Two worlds that disagree").is_visible()
         picture = inside.get_by_role("img").first
@@ -151,7 +151,7 @@ def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str
     with watched_page(browser) as page:
         page.goto(pages["demo"])
         shown = page.locator(".point:visible")
-        page.get_by_label("Verdict").select_option("uncertain")
+        page.get_by_label("Verdict").select_option("open")
         assert shown.count() == 3
         assert page.get_by_text("3 of 8 shown").is_visible()
         page.get_by_label("Find").fill("point 6")
@@ -163,7 +163,7 @@ def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str
         assert radii == sorted(radii)
         # A link to a point that the filter hides shows it all the same.
         page.get_by_label("Verdict").select_option("certain")
-        page.locator("#uncertain a[href='#point-2']").click()
+        page.locator("#open a[href='#point-2']").click()
         assert page.locator("#point-2").is_visible()
 
 
@@ -239,6 +239,6 @@ def test_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
     with watched_page(browser) as page:
         page.goto(notebook.as_uri())
         frame = page.frame_locator("iframe")
-        frame.locator("#uncertain a[href='#point-2']").click()
+        frame.locator("#open a[href='#point-2']").click()
         assert frame.locator("#point-2").is_visible()
         assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize") == "32px"

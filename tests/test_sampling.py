@@ -95,21 +95,21 @@ def test_seeds() -> None:
 
 
 def test_approximate_decision_errs_on_one_side() -> None:
-    """Robust points are always called robust; a point with a rare rival may be too."""
+    """Certain points are always called certain; a point with a rare rival may be too."""
     rng = random.Random(SEED)
     n_open = 0
     for _ in range(60):
         case = random_case(rng)
         index, points = index_of(case), completed(case)
         options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
-        robust = certify(index, points, **options).robust
+        certain = certify(index, points, **options).certain
         guessed = approximate_decision(index, points, n_worlds=30, **options)
-        assert (guessed >= robust).all()
+        assert (guessed >= certain).all()
         n_open += int((~guessed).sum())
     assert n_open > 20
     rows: list[Any] = [("a",)] * 6 + [(None,)] * 30 + [("b",)] + [("a",)] * 5
     rare = CountIndex.from_rows(rows, ["yes"] * 37 + ["no"] * 5, domains={"x0": range(9)})
-    assert not certify(rare, ("a",), prior=[1, 2]).robust
+    assert not certify(rare, ("a",), prior=[1, 2]).certain
     assert approximate_decision(rare, ("a",), prior=[1, 2]).tolist() == [True]
 
 

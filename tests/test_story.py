@@ -53,10 +53,10 @@ def test_verdicts_and_holes_equal_brute_force(chunk: int) -> None:
         document = told(case)
         every = [case.outcomes(point) for point in case.points]
         certain = [oracle.certain_label(outcomes) for outcomes in every]
-        assert document["certain"]["n_robust"] == sum(oracle.robust(one) for one in every)
+        assert document["certain"]["n_certain"] == sum(oracle.certain(one) for one in every)
         for point, outcomes, label in zip(document["points"], every, certain, strict=True):
             assert set(point["possible"]) == texts(oracle.undominated(outcomes))
-            assert point["label"] == (str(label) if oracle.robust(outcomes) else None)
+            assert point["label"] == (str(label) if oracle.certain(outcomes) else None)
             found = math.inf if point["radius"] is None else point["radius"]
             assert found == brute_radius(case, case.points[point["point"]])
         assert_holes(case, document["holes"])
@@ -111,7 +111,7 @@ def test_odds_bound_the_share_of_worlds(chunk: int) -> None:
     for case in random_cases(chunk):
         for point in told(case)["points"]:
             given = case.points[point["point"]]
-            if point["robust"] or any(
+            if point["certain"] or any(
                 cell is None or isinstance(cell, frozenset) for cell in given
             ):
                 continue
@@ -144,7 +144,7 @@ def test_the_two_worlds_exist_and_disagree(chunk: int) -> None:
     n_seen = 0
     for case in random_cases(chunk):
         for point in told(case)["points"]:
-            if point["robust"]:
+            if point["certain"]:
                 assert point["worlds"] is None
                 continue
             outcomes = case.outcomes(case.points[point["point"]])
@@ -174,8 +174,8 @@ def test_features_equal_brute_force(chunk: int) -> None:
     n_would, n_could = 0, 0
     for case in random_cases(chunk):
         features = told(case)["features"]
-        open_points = [p for p in case.points if not oracle.robust(case.outcomes(p))]
-        assert features["n_uncertain"] == features["n_judged"] == len(open_points)
+        open_points = [p for p in case.points if not oracle.certain(case.outcomes(p))]
+        assert features["n_open"] == features["n_judged"] == len(open_points)
         for row in features["features"]:
             j = case.features.index(row["feature"])
             filled = filled_in_proportion(case, j)
@@ -188,7 +188,7 @@ def test_features_equal_brute_force(chunk: int) -> None:
 
 
 def is_certain(case: Case, point: Any) -> bool:
-    return oracle.robust(case.outcomes(point))
+    return oracle.certain(case.outcomes(point))
 
 
 def could_be_certain(case: Case, point: Any, j: int) -> bool:
@@ -271,7 +271,7 @@ def own_filled(case: Case, point: Any, j: int) -> Any:
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_the_attack_works_by_hand(chunk: int) -> None:
-    """Blanking the named cells makes the weakest certain point uncertain; their number is its radius."""
+    """Blanking the named cells makes the weakest certain point open; their number is its radius."""
     n_seen = 0
     for case in random_cases(chunk):
         document = told(case)

@@ -37,7 +37,7 @@ def test_a_sample_of_many_points() -> None:
     document = tell(index, points, limit=40)
     verdict, radii = certify(index, points), radius(index, points)
     assert document["certain"]["n_points"] == 5000
-    assert document["certain"]["n_robust"] == verdict.robust.sum()
+    assert document["certain"]["n_certain"] == verdict.certain.sum()
     fragility = document["fragility"]
     assert (
         sum(row["n_points"] for row in fragility["histogram"])
@@ -53,19 +53,19 @@ def test_a_sample_of_many_points() -> None:
     assert not document["sample"]["all"]
     assert "even distances" in document["sample"]["how"]
     assert tell(index, points, limit=40) == document
-    between = Counter(tuple(map(str, one.possible)) for one in verdict if not one.robust)
-    found = {tuple(row["labels"]): row["n_points"] for row in document["uncertain"]["between"]}
+    between = Counter(tuple(map(str, one.possible)) for one in verdict if not one.certain)
+    found = {tuple(row["labels"]): row["n_points"] for row in document["open"]["between"]}
     assert found == dict(between)
 
 
 def test_features_judge_an_even_sample(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With many uncertain points the features are judged on some, and the document says on how many."""
+    """With many open points the features are judged on some, and the document says on how many."""
     index, points = many_points(3000)
     everything = tell(index, points, limit=10)["features"]
-    assert everything["n_judged"] == min(everything["n_uncertain"], completing.MOST_POINTS)
+    assert everything["n_judged"] == min(everything["n_open"], completing.MOST_POINTS)
     monkeypatch.setattr(completing, "MOST_POINTS", 10)
     some = tell(index, points, limit=10)["features"]
-    assert some["n_judged"] == 10 < some["n_uncertain"]
+    assert some["n_judged"] == 10 < some["n_open"]
     assert all(row["share"] == row["n_certain"] / 10 for row in some["features"])
 
 
@@ -108,7 +108,7 @@ def test_the_document_is_strict_json() -> None:
         kinds = [point["values"][0]["kind"] for point in document["points"]]
         assert kinds == ["known", "unseen", "missing"]
         assert document["points"][1]["values"][0]["value"] == "99"
-    assert document["fragility"]["n_unbreakable"] == document["certain"]["n_robust"] == 3
+    assert document["fragility"]["n_unbreakable"] == document["certain"]["n_certain"] == 3
     assert document["attack"] is None
     assert len(document["notes"]) == 2
 
@@ -122,11 +122,11 @@ def test_no_points_and_no_holes() -> None:
     )
     assert nothing["certain"] == {
         "n_points": 0,
-        "n_robust": 0,
+        "n_certain": 0,
         "share": None,
         "labels": [
-            {"label": "no", "n_robust": 0, "n_possible": 0},
-            {"label": "yes", "n_robust": 0, "n_possible": 0},
+            {"label": "no", "n_certain": 0, "n_possible": 0},
+            {"label": "yes", "n_certain": 0, "n_possible": 0},
         ],
     }
     full = tell(index, rows)
@@ -152,7 +152,7 @@ def test_a_hole_in_a_column_of_names() -> None:
     labels = ["xy"[i % 2] for i in range(3000)] + ["y", "x"]
     document = tell(CountIndex.from_rows(rows, labels), [(None, "a"), ("name 0", "a")])
     # With a name of an odd row x has no support, and y only by the hole of its last row.
-    assert [point["robust"] for point in document["points"]] == [False, True]
+    assert [point["certain"] for point in document["points"]] == [False, True]
     could = {row["feature"]: row["n_could"] for row in document["features"]["features"]}
     assert could == {"x0": 1}
 
@@ -187,26 +187,26 @@ def test_smoothing_is_written_as_it_was_given(alpha: Any, written: str) -> None:
     assert tell(index, [("a",)], alpha=alpha)["table"]["alpha"].startswith(written)
 
 
-def test_what_to_clean_is_the_plan_of_the_uncertain_points() -> None:
-    """The steps are those of cleaning_plan for the uncertain points, or a sample of them."""
+def test_what_to_clean_is_the_plan_of_the_open_points() -> None:
+    """The steps are those of cleaning_plan for the open points, or a sample of them."""
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     cleaning = tell(index, new)["cleaning"]
-    uncertain = new.filter(~pl.Series(certify(index, new).robust))
-    plan = cleaning_plan(index, uncertain)
+    open_ones = new.filter(~pl.Series(certify(index, new).certain))
+    plan = cleaning_plan(index, open_ones)
     assert [step["n_cells"] for step in cleaning["steps"]] == plan.columns()["n_cells"]
     assert [step["best"] for step in cleaning["steps"]] == plan.columns()["best"]
-    assert cleaning["n_likely"] == cleaning_plan(index, uncertain, confidence=0.99).n_settled
-    assert cleaning["n_judged"] == cleaning["n_uncertain"] == len(uncertain)
-    assert tell(index, new.filter(pl.Series(certify(index, new).robust)))["cleaning"] is None
+    assert cleaning["n_likely"] == cleaning_plan(index, open_ones, confidence=0.99).n_done
+    assert cleaning["n_judged"] == cleaning["n_open"] == len(open_ones)
+    assert tell(index, new.filter(pl.Series(certify(index, new).certain)))["cleaning"] is None
 
 
 def test_sets_of_labels_are_counted_each_once() -> None:
     """The sets of possible labels, however many labels there are, are those of the verdicts."""
     index, points = many_points(300, seed=3)
-    between = tell(index, points)["uncertain"]["between"]
+    between = tell(index, points)["open"]["between"]
     sets = Counter(
-        tuple(map(str, c.possible)) for c in certify(index, points) if not c.robust
+        tuple(map(str, c.possible)) for c in certify(index, points) if not c.certain
     ).most_common()
     assert {tuple(row["labels"]): row["n_points"] for row in between} == dict(sets[: len(between)])
 
@@ -217,4 +217,4 @@ def test_a_story_with_the_smallest_alpha() -> None:
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     document = tell(index, new, alpha=5e-324)
     assert document["cleaning"] is None
-    assert document["certain"]["n_robust"] == int(certify(index, new, alpha=5e-324).robust.sum())
+    assert document["certain"]["n_certain"] == int(certify(index, new, alpha=5e-324).certain.sum())

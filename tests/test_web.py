@@ -28,7 +28,7 @@ def test_the_document_is_that_of_the_library(server: Served, example: Example) -
     name, index, new = example
     document = server.client.get(f"/api/analyses/{name}/document").json()
     assert document == json.loads(json.dumps(tell(index, new)))
-    assert document["certain"]["n_robust"] == 5
+    assert document["certain"]["n_certain"] == 5
 
 
 def test_a_point_is_explained(server: Served, example: Example) -> None:
@@ -39,12 +39,12 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
         assert answer["point"] == place
         assert answer["values"] == {f: new[f][place] for f in index.features}
-        assert answer["robust"] == certificates[place].robust
+        assert answer["certain"] == certificates[place].certain
         assert answer["possible"] == list(certificates[place].possible)
         assert answer["radius"] == radii[place]
         low = {one["label"]: one["low"] for one in answer["support"]}
         assert low == certificates[place].min_log_support
-        if not answer["robust"]:
+        if not answer["certain"]:
             shown = {one["label"]: one["lower"] for one in answer["odds"]}
             assert shown == {label: pair[0] for label, pair in odds[place].items()}
             winners = [set(world["winners"]) for world in answer["worlds"]]
@@ -73,11 +73,11 @@ def test_verdicts_are_listed(server: Served, example: Example) -> None:
     """The list of points can be filtered and paged."""
     name, index, new = example
     path = f"/api/analyses/{name}/points"
-    robust = certify(index, new).robust.tolist()
-    for verdict, wanted in (("certain", True), ("uncertain", False)):
+    certain = certify(index, new).certain.tolist()
+    for verdict, wanted in (("certain", True), ("open", False)):
         page = server.client.get(path, params={"verdict": verdict}).json()
         assert [line["point"] for line in page["points"]] == [
-            place for place, is_so in enumerate(robust) if is_so is wanted
+            place for place, is_so in enumerate(certain) if is_so is wanted
         ]
     page = server.client.get(path, params={"label": "yes", "offset": 1, "limit": 2}).json()
     assert page["n_points"] > len(page["points"]) == 2
@@ -113,7 +113,7 @@ def test_what_if_counts_the_changed_table(server: Served, example: Example, do: 
     answer = server.client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
     expected = certify(_recounted(changed, index), new)
     assert answer["n_certain_before"] == 5
-    assert answer["n_certain"] == int(expected.robust.sum())
+    assert answer["n_certain"] == int(expected.certain.sum())
     assert answer["n_missing"] == index.n_missing + (2 if do == "blank" else -2)
     moved = {line["point"]: line["possible"] for line in answer["changed"]}
     original = certify(index, new)
@@ -170,17 +170,17 @@ def test_downloads(server: Served, example: Example) -> None:
     path = f"/api/analyses/{name}/files/"
     csv = server.client.get(path + "certificates.csv")
     assert csv.headers["content-disposition"] == 'attachment; filename="nullproof-certificates.csv"'
-    assert pl.read_csv(io.BytesIO(csv.content))["robust"].to_list() == [
-        bool(one) for one in certify(index, new).robust
+    assert pl.read_csv(io.BytesIO(csv.content))["certain"].to_list() == [
+        bool(one) for one in certify(index, new).certain
     ]
     listed = server.client.get(path + "certificates.json").json()
-    assert listed["n_robust"] == 5
+    assert listed["n_certain"] == 5
     assert len(listed["points"]) == 8
     report = server.client.get(path + "report.html")
     assert report.text.startswith("<!doctype html>")
     assert "62.5" in report.text
     assert "8 predictions" in report.text
-    assert server.client.get(path + "document.json").json()["certain"]["n_robust"] == 5
+    assert server.client.get(path + "document.json").json()["certain"]["n_certain"] == 5
     told(server.client.get(path + "passwd"), 422, "report.html")
 
 

@@ -92,7 +92,7 @@ def test_a_point_and_its_values(page: Page) -> None:
     show_example(page)
     page.click("tr[data-point='6']")
     page.wait_for_selector(".panel h3 >> text=Point 6")
-    assert "Uncertain: no or yes" in page.inner_text(".panel .verdict")
+    assert "Open: no or yes" in page.inner_text(".panel .verdict")
     assert "Two worlds that disagree" in page.inner_text(".panel")
     start = bars(page)
     page.locator(".panel").get_by_label("age").select_option("over 55")
@@ -164,7 +164,7 @@ def test_downloads(page: Page) -> None:
     show_example(page)
     for title, name, start in (
         ("Report", "nullproof-report.html", "<!doctype html>"),
-        ("Certificates, CSV", "nullproof-certificates.csv", "point,robust"),
+        ("Certificates, CSV", "nullproof-certificates.csv", "point,certain"),
         ("Certificates, JSON", "nullproof-certificates.json", '{"n_points": 8'),
     ):
         with page.expect_download() as saved:

@@ -101,14 +101,14 @@ def test_plan_is_shown(work: Runner) -> None:
     assert plan.steps
     shown = work(*CLEAN)
     assert shown.code == 0
-    assert f"{plan.n_settled} of 9 points are certain" in shown.out
+    assert f"{plan.n_done} of 9 points are certain" in shown.out
     assert plan.steps[0].feature in shown.out
     assert "--confidence 0.99" in shown.out
     document = as_document(work)
     assert document["n_cells"] == plan.n_cells
     assert [step["feature"] for step in document["steps"]] == [s.feature for s in plan.steps]
     assert [step["best"] for step in document["steps"]] == [s.best for s in plan.steps]
-    assert document["n_settled"] == plan.n_settled
+    assert document["n_done"] == plan.n_done
     work(*CLEAN, "-o", "plan.json")
     assert json.loads(Path("plan.json").read_text()) == document
 
@@ -152,10 +152,10 @@ def test_answers_come_back(work: Runner, how: str) -> None:
     before = as_document(work)
     document = as_document(work, "--answers", "sheet.csv", "--repaired", "repaired.csv")
     assert document["answers"]["n_answers"] == len(answers)
-    assert document["answers"]["n_settled_before"] == before["n_settled"]
-    assert document["n_settled"] == document["answers"]["n_settled"] == int(cleaner.settled.sum())
-    gained = [entry["point"] for entry in document["answers"]["became_settled"]]
-    assert len(gained) == document["n_settled"] - before["n_settled"] > 0
+    assert document["answers"]["n_done_before"] == before["n_done"]
+    assert document["n_done"] == document["answers"]["n_done"] == int(cleaner.done.sum())
+    gained = [entry["point"] for entry in document["answers"]["became_done"]]
+    assert len(gained) == document["n_done"] - before["n_done"] > 0
     repaired = counted("repaired.csv", like=cleaner.original)
     assert repaired == cleaner.index
     kept = Path("repaired.csv").read_text().splitlines()
@@ -171,7 +171,7 @@ def test_answers_are_told(work: Runner) -> None:
     assert "more points" in shown.out
     assert ": certainly " in shown.out
     odds = work(*CLEAN, "--answers", "sheet.csv", "--confidence", "0.9")
-    assert "points are settled (odds of 0.9)" in odds.out
+    assert "points are done (odds of 0.9)" in odds.out
 
 
 def test_second_worksheet(work: Runner) -> None:
@@ -316,7 +316,7 @@ def test_options(work: Runner) -> None:
     assert len(read("sheet.csv")) == 2
     odds = as_document(work, "--confidence", "0.6", "--cells", "observed")
     assert odds["confidence"] == 0.6
-    assert odds["n_settled"] >= whole["n_settled"]
+    assert odds["n_done"] >= whole["n_done"]
     for option, value, message in (
         ("--cost", "age", "--cost is 'age'; give COLUMN=NUMBER"),
         ("--cost", "age=dear", "'dear' is not a number"),

@@ -22,14 +22,14 @@ SEED = 20240606
 
 
 def assert_witnessed(case: Case) -> int:
-    """Check the witness of every point of a case with the oracle; count the non-robust points."""
+    """Check the witness of every point of a case with the oracle; count the open points."""
     index = CountIndex.from_rows(
         case.rows, case.labels, features=case.features, domains=case.declared
     )
     options = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
     n_witnessed = 0
     for point in case.points:
-        if oracle.robust(case.outcomes(point)):
+        if oracle.certain(case.outcomes(point)):
             with pytest.raises(NullproofError):
                 witness(index, point, **options)
             continue
@@ -117,10 +117,10 @@ def test_witness_of_an_open_point() -> None:
     }
 
 
-def test_robust_points_have_no_witness() -> None:
-    """No two worlds disagree on a robust point; asking for them is an error that says so."""
+def test_certain_points_have_no_witness() -> None:
+    """No two worlds disagree on a certain point; asking for them is an error that says so."""
     index = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
-    with pytest.raises(NullproofError, match="robust"):
+    with pytest.raises(NullproofError, match="certain"):
         witness(index, ("a",))
 
 
@@ -193,7 +193,7 @@ def test_completed_frames(library: str) -> None:
     before = cells(frame)
     points = list(zip(*(before[name] for name in index.features), strict=True))
     open_points = [
-        p for p, robust in zip(points, certify(index, points).robust, strict=True) if not robust
+        p for p, certain in zip(points, certify(index, points).certain, strict=True) if not certain
     ]
     assert len(open_points) >= 3
     for point in open_points:

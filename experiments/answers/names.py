@@ -41,7 +41,7 @@ DEMO = "demo"
 # What is read of each result: its name in the record, and the attribute.
 ATTRIBUTES: dict[str, dict[str, str]] = {
     "certificates": {
-        "certain": "robust",
+        "certain": "certain",
         "label": "label",
         "possible": "possible",
         "min_log": "min_log_support",
@@ -52,7 +52,7 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
     "target": {"label": "label", "rival": "rival", "radius": "radius"},
     "odds": {"lower": "lower", "upper": "upper", "likeliest": "likeliest"},
     "world counts": {"total": "total", "wins": "wins", "ties": "ties", "odds": "odds"},
-    "plan": {"enough": "settled", "stuck": "stuck", "n_cells": "n_cells"},
+    "plan": {"enough": "done", "stuck": "stuck", "n_cells": "n_cells"},
     "step": {
         "label": "label",
         "feature": "feature",
@@ -61,14 +61,23 @@ ATTRIBUTES: dict[str, dict[str, str]] = {
         "best": "best",
     },
     "cases": {"best": "best", "worst": "worst", "proven": "proven"},
-    "cleaner": {"certain": "certain", "enough": "settled", "done": "done", "n_open": "n_open"},
-    "curve": {"n_cells": "n_cells", "n_enough": "n_settled", "n_open": "n_open", "area": "area"},
+    "cleaner": {"certain": "certain", "enough": "done", "done": "finished", "n_open": "n_open"},
+    "curve": {"n_cells": "n_cells", "n_enough": "n_done", "n_open": "n_open", "area": "area"},
     "greedy": {"n_cells": "n_cells", "n_claimed": "n_claimed", "saturated": "saturated"},
     "index": {"labels": "labels", "features": "features", "rows": "n_rows", "holes": "n_missing"},
 }
 
 # Keys of JSON that were renamed since the record was made: before, after.
-RENAMED: dict[str, str] = {}
+RENAMED: dict[str, str] = {
+    "robust": "certain",
+    "n_robust": "n_certain",
+    "robust_before": "certain_before",
+    "uncertain": "open",
+    "n_uncertain": "n_open",
+    "n_settled": "n_done",
+    "n_settled_before": "n_done_before",
+    "became_settled": "became_done",
+}
 # Keys of JSON that hold sentences, which may be improved.
 SENTENCES = ("title", "notes", "meaning", "how")
 

@@ -67,7 +67,7 @@ def draw_all(results: Results, folder: Path) -> dict[str, str]:
             _multiple("seconds"),
         ),
         "sampling": (
-            "Of the points that AD calls robust, the share that is not",
+            "Of the points that AD calls certain, the share that is not",
             _sampling,
         ),
         "certainty": (
@@ -212,14 +212,14 @@ def _sampling(results: Results) -> Figure:
         rows = results.some(part="decision", algorithm="AD", holes="all", dataset=dataset)
         for rate in sorted({float(row["rate"]) for row in rows}):
             mine = [row for row in rows if float(row["rate"]) == rate]
-            n_said = total(mine, "n_robust")
+            n_said = total(mine, "n_certain")
             if n_said:
                 shares[rate] = total(mine, "n_wrong") / n_said
         panel.plot([*shares], [*shares.values()], **_line(place), label=dataset)
     panel.set_xscale("log")
     _percent_axes(panel, sorted({float(r["rate"]) for r in results.some(algorithm="AD")}))
     panel.set_xlabel("missing cells")
-    panel.set_ylabel("wrong among\n“robust” by AD")
+    panel.set_ylabel("wrong among\n“certain” by AD")
     figure.legend(loc="outside right center")
     return figure
 

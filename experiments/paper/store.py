@@ -16,7 +16,7 @@ MEASURES = (
     *KEY,
     "seconds",
     "status",
-    "n_robust",
+    "n_certain",
     "n_wrong",
     "n_cells",
     "poisoning_rate",

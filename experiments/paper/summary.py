@@ -129,13 +129,13 @@ def _base_rate(results: Results) -> str:
 
 
 def sampling_table(results: Results) -> Table:
-    """How often AD is wrong: it calls points robust that are not."""
+    """How often AD is wrong: it calls points certain that are not."""
     rates = sorted({row["rate"] for row in results.some(part="decision", holes="all")}, key=float)
     rows = []
     for rate in rates:
         mine = results.some(part="decision", algorithm="AD", holes="all", rate=rate)
         mine = [row for row in mine if row["status"] == "measured"]
-        n_points, n_said = total(mine, "n_points"), total(mine, "n_robust")
+        n_points, n_said = total(mine, "n_points"), total(mine, "n_certain")
         n_wrong = total(mine, "n_wrong")
         share = f"{n_wrong / n_said:.0%}" if n_said else "–"
         plain = results.some(part="decision", algorithm="Iterate+Index", holes="all", rate=rate)
@@ -144,7 +144,7 @@ def sampling_table(results: Results) -> Table:
              f"{n_wrong:,}", share,
              f"{total(plain, 'n_wrong'):,} of {total(plain, 'n_points'):,}"]
         )  # fmt: skip
-    head = ["missing", "points", "robust", "AD says robust", "of these wrong", "share wrong"]
+    head = ["missing", "points", "certain", "AD says certain", "of these wrong", "share wrong"]
     return [*head, "Algorithm 1 wrong"], rows
 
 
@@ -172,7 +172,7 @@ def greedy_table(results: Results) -> Table:
     """Where GS and the exact radius differ, dataset by dataset."""
     rows = []
     for dataset in results.datasets_of("agreement"):
-        compared = total(results.some(part="agreement", dataset=dataset), "n_robust")
+        compared = total(results.some(part="agreement", dataset=dataset), "n_certain")
         mine = [row for row in results.exceptions if row["dataset"] == dataset]
         longer = [row for row in mine if int(row["greedy"]) > int(row["optimum"])]
         false = [row for row in mine if int(row["claimed"]) < int(row["optimum"])]

@@ -115,14 +115,14 @@ def _decide(task: Task, split: Split, grid: Grid, store: Store) -> dict[str, Any
         "AD": lambda: approximate_decision(table, points, seed=split.seed),
         "Iterate": lambda: iterate(table, points),
         "Iterate+Index": lambda: iterate_with_index(table, points),
-        OURS: lambda: certify(index_of(table), points).robust,
+        OURS: lambda: certify(index_of(table), points).certain,
     }
-    seconds, robust = _timed(deciders[task.algorithm])
-    truth = certify(index_of(table), points).robust
+    seconds, certain = _timed(deciders[task.algorithm])
+    truth = certify(index_of(table), points).certain
     return {
         "seconds": seconds,
-        "n_robust": int(robust.sum()),
-        "n_wrong": int((robust != truth).sum()),
+        "n_certain": int(certain.sum()),
+        "n_wrong": int((certain != truth).sum()),
     }
 
 
@@ -220,7 +220,7 @@ def _compare_greedy(task: Task, split: Split, _grid: Grid, store: Store) -> dict
             }
         )
     store.exceptions.add(rows)
-    return {"n_robust": len(found), "n_wrong": sum(r["greedy"] != r["optimum"] for r in rows)}
+    return {"n_certain": len(found), "n_wrong": sum(r["greedy"] != r["optimum"] for r in rows)}
 
 
 def _relate_radius(task: Task, split: Split, _grid: Grid, store: Store) -> dict[str, Any]:
@@ -233,7 +233,7 @@ def _relate_radius(task: Task, split: Split, _grid: Grid, store: Store) -> dict[
     sizes = radius(index_of(split.train), points)
     table = split.incomplete(task.rate, task.holes)
     n_missing = int((table.codes < 0).sum())
-    robust = certify(index_of(table), points).robust
+    certain = certify(index_of(table), points).certain
     bins = np.array(
         [math.floor(math.log2(n_missing / size)) if n_missing else -1 for size in sizes]
     )
@@ -246,12 +246,12 @@ def _relate_radius(task: Task, split: Split, _grid: Grid, store: Store) -> dict[
             "bin": int(place),
             "median_radius": float(np.median(sizes[bins == place])),
             "n_points": int((bins == place).sum()),
-            "n_certain": int(robust[bins == place].sum()),
+            "n_certain": int(certain[bins == place].sum()),
         }
         for place in np.unique(bins)
     )
-    broken_within = int((~robust & (sizes > n_missing)).sum())
-    return {"n_robust": int(robust.sum()), "n_wrong": broken_within}
+    broken_within = int((~certain & (sizes > n_missing)).sum())
+    return {"n_certain": int(certain.sum()), "n_wrong": broken_within}
 
 
 def _timed(work: Callable[[], Any]) -> tuple[float, Any]:

@@ -22,11 +22,11 @@ from nullproof.verdicts import verdicts
 class Certificate:
     """What all worlds say of one point.
 
-    ``possible`` are the labels that win or tie in some world; the point is robust if there is only
+    ``possible`` are the labels that win or tie in some world; the point is certain if there is only
     one, its ``label``. For an incomplete point they are the labels that no label beats everywhere.
     """
 
-    robust: bool
+    certain: bool
     label: Any
     possible: tuple[Any, ...]
     min_log_support: dict[Any, float]
@@ -36,9 +36,9 @@ class Certificate:
         return shown_figure(repr(self), _picture(self))
 
     def __repr__(self) -> str:
-        if self.robust:
-            return f"Certificate(robust: {self.label} in every world)"
-        return f"Certificate(not robust: {' or '.join(str(label) for label in self.possible)})"
+        if self.certain:
+            return f"Certificate(certain: {self.label} in every world)"
+        return f"Certificate(open: {' or '.join(str(label) for label in self.possible)})"
 
 
 @dataclass(frozen=True, repr=False)
@@ -62,18 +62,18 @@ class Certificates:
     frame: nw.DataFrame[Any] | None = None
 
     @property
-    def robust(self) -> NDArray[np.bool_]:
+    def certain(self) -> NDArray[np.bool_]:
         """Whether every world predicts the same label."""
-        robust: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
-        return robust
+        certain: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
+        return certain
 
     @property
     def label(self) -> NDArray[np.object_]:
-        """The certain label of each robust point, None for the others."""
+        """The certain label of each certain point, None for the others."""
         names = np.empty(len(self.labels) + 1, dtype=object)
         names[: len(self.labels)] = self.labels
         found: NDArray[np.object_] = names[
-            np.where(self.robust, self.possible.argmax(axis=1), len(self.labels))
+            np.where(self.certain, self.possible.argmax(axis=1), len(self.labels))
         ]
         return found
 
@@ -95,10 +95,10 @@ class Certificates:
         return (self[position] for position in range(len(self)))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The verdicts as plain columns: robust, label, possible."""
+        """The verdicts as plain columns: certain, label, possible."""
         names = [str(label) for label in self.labels]
         return {
-            "robust": self.robust.tolist(),
+            "certain": self.certain.tolist(),
             "label": [None if label is None else str(label) for label in self.label],
             "possible": [
                 " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
@@ -107,11 +107,11 @@ class Certificates:
         }
 
     def to_frame(self) -> Any:
-        """One row per point: robust, label, possible; in the library that the points came in."""
+        """One row per point: certain, label, possible; in the library that the points came in."""
         return native_frame(self.columns(), self.frame)
 
     def _headline(self) -> str:
-        return f"Certificates: {int(self.robust.sum()):,} of {len(self):,} points robust"
+        return f"Certificates: {int(self.certain.sum()):,} of {len(self):,} points certain"
 
     def _repr_html_(self) -> str:
         some = replace(
@@ -128,9 +128,9 @@ class Certificates:
         )
 
     def _telling(self) -> list[int]:
-        """The first robust point and the first that is not."""
-        robust = self.robust
-        found = [np.flatnonzero(robust == verdict)[:1].tolist() for verdict in (True, False)]
+        """The first certain point and the first that is not."""
+        certain = self.certain
+        found = [np.flatnonzero(certain == verdict)[:1].tolist() for verdict in (True, False)]
         return sorted(found[0] + found[1])
 
     def __repr__(self) -> str:
@@ -184,13 +184,13 @@ def certify(
     --------
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> certify(index, ("a", "x")).robust
+    >>> certify(index, ("a", "x")).certain
     True
     >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
-    Certificates: 2 of 3 points robust
-      0: Certificate(robust: yes in every world)
-      1: Certificate(not robust: no or yes)
-      2: Certificate(robust: no in every world)
+    Certificates: 2 of 3 points certain
+      0: Certificate(certain: yes in every world)
+      1: Certificate(open: no or yes)
+      2: Certificate(certain: no in every world)
     """
     encoded = index.encode(points)
     found = verdicts(Model.of(index, alpha, prior), encoded)

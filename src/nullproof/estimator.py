@@ -75,9 +75,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([["a", "x"], ["b", "y"]])
     array(['yes', 'no'], dtype='<U3')
     >>> model.certify([["a", "x"], ["a", "y"]])
-    Certificates: 1 of 2 points robust
-      0: Certificate(robust: yes in every world)
-      1: Certificate(not robust: no or yes)
+    Certificates: 1 of 2 points certain
+      0: Certificate(certain: yes in every world)
+      1: Certificate(open: no or yes)
     """
 
     def __init__(
@@ -151,7 +151,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Predict with missing cells skipped; a robust point always gets its certain label."""
+        """Predict with missing cells skipped; a certain point always gets its certain label."""
         model, points = self._model_and_points(X)
         predicted: NDArray[Any] = self.classes_[winners(model, points, log_supports(model, points))]
         return predicted
@@ -250,17 +250,17 @@ def certified_accuracy(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
     Use it as ``scoring=certified_accuracy``; a pipeline that ends in a CertifiedNB will do too.
     """
     found = _certificates(estimator, X)
-    check_consistent_length(found.robust, y)
+    check_consistent_length(found.certain, y)
     hits = [
-        robust and text(label) == text(truth)
-        for robust, label, truth in zip(found.robust, found.label, np.asarray(y), strict=True)
+        certain and text(label) == text(truth)
+        for certain, label, truth in zip(found.certain, found.label, np.asarray(y), strict=True)
     ]
     return float(np.mean(hits))
 
 
 def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N803, ARG001
     """Score the share of points whose prediction is certain; ``scoring=certainty_rate``."""
-    return float(np.mean(_certificates(estimator, X).robust))
+    return float(np.mean(_certificates(estimator, X).certain))
 
 
 def _certificates(estimator: Any, X: Any) -> Certificates:  # noqa: N803

@@ -1,6 +1,6 @@
 """The picture of the whole idea: per label a bar from its least to its greatest support.
 
-A point is robust if one bar lies clear of all others. Plain SVG with text that is escaped, without
+A point is certain if one bar lies clear of all others. Plain SVG with text that is escaped, without
 styles of its own: colours are readable on light and dark, and a page may change them by the classes.
 """
 

@@ -31,7 +31,7 @@ _MOST_FEATURES = 60
 
 
 def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Any:
-    """Draw per label a bar from its least to its greatest support; a robust point has one that lies clear.
+    """Draw per label a bar from its least to its greatest support; a certain point has one that lies clear.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def plot_radius(radii: Radii | Any) -> Any:
     Parameters
     ----------
     radii
-        What `radius` or `radii` found. Points that are not robust (0) and points beyond any attack
+        What `radius` or `radii` found. Points that are open (0) and points beyond any attack
         (infinite) have no bar; the title tells how many there are.
     """
     radius = np.asarray(radii.radius if isinstance(radii, Radii) else radii, dtype=np.float64)
@@ -113,7 +113,7 @@ def plot_missing(index: CountIndex) -> Any:
 
 
 def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
-    """Draw how many points were settled after how many cells, one line for each simulation.
+    """Draw how many points were done after how many cells, one line for each simulation.
 
     Parameters
     ----------
@@ -124,16 +124,16 @@ def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
     chosen = [curves] if isinstance(curves, Curve) else list(curves)
     names = _told_apart([curve.strategy for curve in chosen])
     rows = [
-        {"order": name, "cells": cells, "share": settled / max(curve.n_points, 1)}
+        {"order": name, "cells": cells, "share": done / max(curve.n_points, 1)}
         for name, curve in zip(names, chosen, strict=True)
-        for cells, settled in zip(*curve.columns().values(), strict=True)
+        for cells, done in zip(*curve.columns().values(), strict=True)
     ]
     chart = (
         alt.Chart(alt.Data(values=rows))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
             x=alt.X("cells:Q", title="cells looked up").axis(grid=False, tickCount=5),
-            y=alt.Y("share:Q", title="points settled")
+            y=alt.Y("share:Q", title="points done")
             .axis(format="%", tickCount=5, gridOpacity=0.3)
             .scale(domain=[0, 1]),
             color=alt.Color("order:N", title=None, sort=None)
@@ -275,7 +275,7 @@ def _told_apart(names: list[str]) -> list[str]:
 def _kind(one: Certificate, label: Any) -> str:
     if label not in one.possible:
         return "never wins"
-    return "certain" if one.robust else "possible"
+    return "certain" if one.certain else "possible"
 
 
 def _ten(log: float, floor: float) -> float:

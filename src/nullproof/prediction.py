@@ -1,7 +1,7 @@
 """Plain predictions: Naive Bayes that skips missing cells, as its users expect.
 
 Each probability is estimated from the cells that are known, and lies between its least and its
-greatest value over all worlds; so a robust point is always predicted its certain label.
+greatest value over all worlds; so a certain point is always predicted its certain label.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
         close = np.arange(len(points))
     if len(close):
         found = verdicts(model, points.take(close))
-        robust = found.possible.sum(axis=1) == 1
-        best[close[robust]] = found.possible[robust].argmax(axis=1)
+        certain = found.possible.sum(axis=1) == 1
+        best[close[certain]] = found.possible[certain].argmax(axis=1)
     return best
 
 

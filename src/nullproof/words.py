@@ -74,11 +74,11 @@ def cleaning_text(cleaning: dict[str, Any]) -> str:
     """What a plan is for, in words."""
     n_judged, n_likely = cleaning["n_judged"], cleaning["n_likely"]
     said = (
-        f"{many(cleaning['n_cells'], 'missing cell')} matter to the uncertain points. In this order they "
+        f"{many(cleaning['n_cells'], 'missing cell')} matter to the open points. In this order they "
         "probably make many points certain soon; points near a tie need almost all of them. "
     )
-    if n_judged < cleaning["n_uncertain"]:
-        said += f"Worked out for {n_judged:,} of {cleaning['n_uncertain']:,} uncertain points. "
+    if n_judged < cleaning["n_open"]:
+        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} open points. "
     return said + (
         f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
         f"{cleaning['confidence']:.0%} are enough.".replace("%", " %")

@@ -89,7 +89,7 @@ class World:
 def witness(
     index: CountIndex, point: Any, *, alpha: Alpha = 0.0, prior: Prior = None
 ) -> tuple[World, World]:
-    """Show two worlds that prove a point not robust: they disagree, or one of them ties.
+    """Show two worlds that prove a point open: they disagree, or one of them ties.
 
     Examples
     --------
@@ -109,14 +109,14 @@ def witness(
     possible = np.flatnonzero(found.possible[0])
     if len(possible) == 1:
         raise NullproofError(
-            f"the point is robust: every world predicts {index.labels[possible[0]]!r}, so there "
+            f"the point is certain: every world predicts {index.labels[possible[0]]!r}, so there "
             "are no two worlds that disagree"
         )
     return disagreeing(model, points, _known_cells(index, point, points))
 
 
 def disagreeing(model: Model, points: Points, cells: Sequence[Any]) -> tuple[World, World]:
-    """Two worlds that prove the only one of ``points``, which is not robust, to be so.
+    """Two worlds that prove the only one of ``points``, which is open, to be so.
 
     Parameters
     ----------

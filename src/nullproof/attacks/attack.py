@@ -38,7 +38,7 @@ class Blank:
 class Target:
     """One of the points and what becomes of it.
 
-    ``radius`` is the fewest cells for this point alone, 0 if it was not robust before; ``rival`` the
+    ``radius`` is the fewest cells for this point alone, 0 if it was open before; ``rival`` the
     label that catches up with ``label``; ``codes`` the point, or its weakest completion.
     """
 
@@ -51,7 +51,7 @@ class Target:
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Attack:
-    """Cells to blank so that no target is robust, and how good that is.
+    """Cells to blank so that no target is certain, and how good that is.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class Attack:
         if len({target.codes for target in broken}) != 1:
             raise NullproofError(
                 f"the attack has {len(broken)} targets, but one table can alter one prediction at "
-                "a time; poison one robust point"
+                "a time; poison one certain point"
             )
         target = broken[0]
         after = Model(self.index_after, self.model.alpha, self.model.prior)
@@ -196,7 +196,7 @@ class Attack:
             if self.n_cells == 1
             else f"{self.n_cells:,} cells break"
         )
-        return f"Attack: {cells} {many(n_broken, 'robust point')} ({bound})"
+        return f"Attack: {cells} {many(n_broken, 'certain point')} ({bound})"
 
 
 def _value(index: CountIndex, blank: Blank) -> str:

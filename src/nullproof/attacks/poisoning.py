@@ -1,4 +1,4 @@
-"""poison: which training cells to blank until none of the given points is robust any more.
+"""poison: which training cells to blank until none of the given points is certain any more.
 
 One point: the frontier of radius.py, a proven optimum. Several points: the union of single attacks
 is where the search for a joint attack starts (THEORY 5).
@@ -39,7 +39,7 @@ def poison(
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
 ) -> Attack:
-    """Choose training cells to blank so that no given point is robust any more.
+    """Choose training cells to blank so that no given point is certain any more.
 
     For one point the attack is a proven optimum. For several it is the best one found, never worse
     than the union of the single ones, with a proven lower bound; interrupting (Ctrl-C) keeps the
@@ -48,7 +48,7 @@ def poison(
     Parameters
     ----------
     points
-        As for `certify`. Points that are not robust already cost nothing.
+        As for `certify`. Points that are open already cost nothing.
     time_limit
         Seconds to look for a better joint attack and bound.
     steps
@@ -64,7 +64,7 @@ def poison(
     >>> labels = ["yes", "yes", "yes", "no"]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")])
     >>> attack
-    Attack: 1 cell breaks 1 robust point (optimal)
+    Attack: 1 cell breaks 1 certain point (optimal)
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """

@@ -5,10 +5,10 @@ with slow loops. They share no code with the algorithms that they are compared w
 compared with whole numbers here too.
 
 =====================  ==============================================================================
-`approximate_decision`  AD: 100 random worlds, robust if they all predict the same
+`approximate_decision`  AD: 100 random worlds, certain if they all predict the same
 `iterate`               Iterate: Algorithm 1, one pass over the table per point
 `iterate_with_index`    Iterate+Index: one pass counts all values, then each point looks up
-`random_poisoning`      RP: blank random cells one by one until Iterate says not robust
+`random_poisoning`      RP: blank random cells one by one until Iterate says open
 `smarter_random`        SR: A1 or A2 by the toss of a coin, against one random rival
 `greedy_search`         GS: only A1 or only A2, whichever is shorter
 `union`                 any of these for many points: the union of the cells for each

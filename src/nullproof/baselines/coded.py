@@ -138,7 +138,7 @@ class Supports:
         best = max(weights)
         return weights.index(best) if weights.count(best) == 1 else None
 
-    def is_robust(self, existing: Counts, missing: Counts) -> bool:
+    def is_certain(self, existing: Counts, missing: Counts) -> bool:
         """Lines 6 to 11 of Algorithm 1: does one label's least support exceed the others' greatest?"""
         least, greatest = self.weights(existing), self.weights(existing + missing)
         return any(

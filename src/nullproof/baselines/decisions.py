@@ -29,13 +29,13 @@ def iterate(table: CodedTable, points: Any) -> Verdicts:
     [True, False, True]
     """
     return np.array(
-        [is_robust(table, point) for point in checked_points(table, points)], dtype=bool
+        [is_certain(table, point) for point in checked_points(table, points)], dtype=bool
     )
 
 
-def is_robust(table: CodedTable, point: list[int]) -> bool:
+def is_certain(table: CodedTable, point: list[int]) -> bool:
     """Algorithm 1: count the cells that agree and the NULL cells, then compare supports."""
-    return Supports(table).is_robust(table.matches(point), table.nulls())
+    return Supports(table).is_certain(table.matches(point), table.nulls())
 
 
 def iterate_with_index(table: CodedTable, points: Any) -> Verdicts:
@@ -44,7 +44,7 @@ def iterate_with_index(table: CodedTable, points: Any) -> Verdicts:
     index = [_value_counts(table, j, table.codes[:, j]) for j in range(table.n_features)]
     return np.array(
         [
-            supports.is_robust(_looked_up(index, point), missing)
+            supports.is_certain(_looked_up(index, point), missing)
             for point in checked_points(table, points)
         ],
         dtype=bool,
@@ -54,11 +54,11 @@ def iterate_with_index(table: CodedTable, points: Any) -> Verdicts:
 def approximate_decision(
     table: CodedTable, points: Any, *, n_worlds: int = 100, seed: int = 0
 ) -> Verdicts:
-    """Sample worlds for every point, train on each, and call the point robust if all agree.
+    """Sample worlds for every point, train on each, and call the point certain if all agree.
 
     Every world fills the whole table and trains on all of it, and every point has its own worlds, as in
     the paper. A world in which labels tie predicts nothing and so agrees with no other. What this
-    calls not robust is not robust; what it calls robust may not be.
+    calls open is open; what it calls certain may not be.
     """
     if n_worlds < 1:
         raise NullproofError(f"n_worlds is {n_worlds}; give at least 1")

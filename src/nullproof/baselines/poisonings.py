@@ -54,14 +54,14 @@ class Greedy(Poisoning):
 def random_poisoning(
     table: CodedTable, point: Any, *, seed: int = 0, check: Check = "iterate"
 ) -> Poisoning:
-    """RP: blank random cells one at a time until the point is not robust.
+    """RP: blank random cells one at a time until the point is open.
 
     Parameters
     ----------
     check
         ``"iterate"`` runs Algorithm 1 on the whole table after each cell, as the paper says.
         ``"counts"`` makes the same comparison after each cell from counts that the blanked cell
-        changes by one. ``"bisect"`` uses that blanking more cells never makes a point robust again,
+        changes by one. ``"bisect"`` uses that blanking more cells never makes a point certain again,
         and finds the first such cell by halving with a pass each time. All three choose the same
         cells in the same order and stop at the same one.
     """
@@ -78,7 +78,7 @@ def random_poisoning(
 def smarter_random(
     table: CodedTable, point: Any, *, seed: int = 0, check: Literal["iterate", "counts"] = "counts"
 ) -> Poisoning:
-    """SR: fix a random rival, then apply A1 or A2 at random until the point is not robust.
+    """SR: fix a random rival, then apply A1 or A2 at random until the point is open.
 
     An operation that has no cell left gives way to the other. ``check`` is that of `random_poisoning`.
     """
@@ -93,10 +93,10 @@ def smarter_random(
     raising = _Operation(table, own, rival, existing[rival], raises=True)
     lowering = _Operation(table, own, winner, existing[winner], raises=False)
     cells: list[int] = []
-    while watch.is_robust():
+    while watch.is_certain():
         first, second = (raising, lowering) if rng.random() < 0.5 else (lowering, raising)
         cell = first.take() or second.take()
-        # A2 can bring the winner's support to 0, so a cell is left as long as the point is robust.
+        # A2 can bring the winner's support to 0, so a cell is left as long as the point is certain.
         assert cell is not None
         row, j = cell
         watch.blank(row, j)
@@ -204,27 +204,27 @@ def _cells_of(table: CodedTable, point: list[int], label: int, change: Counts) -
 
 def _first_by_steps(table: CodedTable, point: list[int], order: Cells, *, passes: bool) -> int:
     watch, n_cells = _Watch(table, point, passes=passes), 0
-    while watch.is_robust():
+    while watch.is_certain():
         watch.blank(*divmod(int(order[n_cells]), table.n_features))
         n_cells += 1
     return n_cells
 
 
 def _first_by_halving(table: CodedTable, point: list[int], order: Cells) -> int:
-    robust_with, broken_with = -1, len(order)
-    while broken_with - robust_with > 1:
-        middle = (robust_with + broken_with) // 2
+    certain_with, broken_with = -1, len(order)
+    while broken_with - certain_with > 1:
+        middle = (certain_with + broken_with) // 2
         watch = _Watch(table, point, passes=True)
         watch.blank(*np.divmod(order[:middle], table.n_features))
-        if watch.is_robust():
-            robust_with = middle
+        if watch.is_certain():
+            certain_with = middle
         else:
             broken_with = middle
     return broken_with
 
 
 class _Watch:
-    """Is the point still robust? By a new pass each time, or from counts kept up to date."""
+    """Is the point still certain? By a new pass each time, or from counts kept up to date."""
 
     def __init__(self, table: CodedTable, point: list[int], *, passes: bool) -> None:
         codes = table.codes.copy(order="F") if passes else table.codes
@@ -232,10 +232,10 @@ class _Watch:
         self._point, self._passes, self._supports = point, passes, Supports(table)
         self._existing, self._missing = table.matches(point), table.nulls()
 
-    def is_robust(self) -> bool:
+    def is_certain(self) -> bool:
         if self._passes:
             self._existing, self._missing = self._table.matches(self._point), self._table.nulls()
-        return self._supports.is_robust(self._existing, self._missing)
+        return self._supports.is_certain(self._existing, self._missing)
 
     def blank(self, row: Any, j: Any) -> None:
         """Blank one cell; with passes also many at once."""

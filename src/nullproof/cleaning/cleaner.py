@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.answers import Answers, Fill, fingerprint
 from nullproof.cleaning.best_case import contenders
-from nullproof.cleaning.confidence import Settling
+from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.holes import OpenCells
 from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.plan import CleaningPlan, column_costs
@@ -32,7 +32,7 @@ _FORMAT = "nullproof cleaning"
 
 
 class Cleaner:
-    """Clean a table cell by cell until the points that matter are settled.
+    """Clean a table cell by cell until the points that matter are done.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ class Cleaner:
     ) -> None:
         self.original = self.index = index
         self.points = index.encode(points)
-        self._settling = Settling(confidence, cells)
+        self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
         self._model_options: dict[str, Any] = {"alpha": alpha, "prior": prior}
         refuse_beyond_floats(Model(index, alpha, prior))
@@ -87,9 +87,9 @@ class Cleaner:
         return certain
 
     @property
-    def done(self) -> bool:
-        """Whether every point is settled, or no open cell matters to those that are not."""
-        return bool(self.settled.all()) or not self._outlook().matters.any()
+    def finished(self) -> bool:
+        """Whether every point is done, or no open cell matters to those that are not."""
+        return bool(self.done.all()) or not self._outlook().matters.any()
 
     @property
     def filled(self) -> dict[Cell, str]:
@@ -184,9 +184,9 @@ class Cleaner:
         self.answer(saved)
 
     def __repr__(self) -> str:
-        what = "certain" if self._settling.confidence == 1 else "settled"
+        what = "certain" if self._confidence.confidence == 1 else "done"
         return (
-            f"Cleaner: {int(self.settled.sum()):,} of {len(self.points):,} points {what}, "
+            f"Cleaner: {int(self.done.sum()):,} of {len(self.points):,} points {what}, "
             f"{many(len(self._answers.given), 'cell')} filled, {many(self.n_open, 'cell')} left"
         )
 
@@ -203,11 +203,11 @@ class Cleaner:
     def _judge(self) -> None:
         model = Model(self.index, **self._model_options)
         self._verdicts: Verdicts = verdicts(model, self.points)
-        self.settled = self._settling.settled(model, self.points, self._verdicts.possible)
+        self.done = self._confidence.done(model, self.points, self._verdicts.possible)
         self._model = model
 
     def _outlook(self) -> Outlook:
-        some = np.flatnonzero(~self.settled)
+        some = np.flatnonzero(~self.done)
         points, found = self.points.take(some), self._verdicts
         ranges = Ranges.of(self.index, points)
         matter = contenders(
@@ -216,4 +216,4 @@ class Cleaner:
             ranges,
             Verdicts(found.possible[some], found.min_log[some], found.max_log[some]),
         )
-        return Outlook(self._model, ranges, matter, self._settling.confidence)
+        return Outlook(self._model, ranges, matter, self._confidence.confidence)

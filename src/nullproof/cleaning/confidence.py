@@ -1,4 +1,4 @@
-"""Which points are settled: certain, or with odds of one label that are known to be high enough."""
+"""Which points are done: certain, or with odds of one label that are known to be high enough."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ _CUT = 1e-12
 _Key = tuple[int, tuple[Open, ...]]
 
 
-class Settling:
-    """The rule by which points are settled, and what it remembers between questions.
+class Confidence:
+    """The rule by which points are done, and what it remembers between questions.
 
     Parameters
     ----------
@@ -42,27 +42,25 @@ class Settling:
         self.confidence, self.cells = float(confidence), cells
         self._known: dict[_Key, Floats] = {}
 
-    def settled(
-        self, model: Model, points: Points, possible: NDArray[np.bool_]
-    ) -> NDArray[np.bool_]:
-        """Which points are settled; ``possible`` are their possible labels (points × labels)."""
-        settled: NDArray[np.bool_] = possible.sum(axis=1) == 1
+    def done(self, model: Model, points: Points, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """Which points are done; ``possible`` are their possible labels (points × labels)."""
+        done: NDArray[np.bool_] = possible.sum(axis=1) == 1
         if self.confidence == 1:
-            return settled
-        some = np.flatnonzero(~settled & points.complete)
+            return done
+        some = np.flatnonzero(~done & points.complete)
         if not len(some):
-            return settled
+            return done
         filling = Filling(model.index, self.cells)
         chance, guess = self._failing(model, filling, points.take(some), possible[some])
         allowed = 1 - self.confidence
-        settled[some] = chance <= allowed * (1 - 1e-9)
+        done[some] = chance <= allowed * (1 - 1e-9)
         # Chernoff is too careful near the line; far from it closer bounds will not help either.
         near = some[(chance > allowed * (1 - 1e-9)) & (guess <= 3 * allowed)]
         if len(near):
             asker = OddsBounds(model, filling, max(allowed / 4, 1e-6))
             lower, _ = asker.bounds(points.codes[:, near], possible[near])
-            settled[near] = lower.max(axis=1) >= self.confidence
-        return settled
+            done[near] = lower.max(axis=1) >= self.confidence
+        return done
 
     def _failing(
         self, model: Model, filling: Filling, points: Points, possible: NDArray[np.bool_]

@@ -36,10 +36,10 @@ MEANING = (
 
 
 def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
-    """Judge every feature with holes by the uncertain points that its completion makes certain."""
+    """Judge every feature with holes by the open points that its completion makes certain."""
     index, n_missing = model.index, model.index.missing_cells()[0].sum(axis=1)
-    uncertain = np.flatnonzero(found.possible.sum(axis=1) > 1)
-    judged = evenly(uncertain, MOST_POINTS)
+    open_ones = np.flatnonzero(found.possible.sum(axis=1) > 1)
+    judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
     own_holes = (some.codes > some.n_values[:, None]).any(axis=1)
     order = np.argsort(-n_missing, kind="stable")
@@ -64,7 +64,7 @@ def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
     told.sort(key=lambda row: (-row["n_certain"], -row["n_could"]))
     return {
         "meaning": MEANING,
-        "n_uncertain": len(uncertain),
+        "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_left_off": max(0, len(order) - n_features),
         "features": told,

@@ -1,4 +1,4 @@
-"""How many points will be settled as groups of cells are filled one after another.
+"""How many points will be done as groups of cells are filled one after another.
 
 Expected: over random fillings, the same ones for all steps, so that the numbers never fall by chance.
 Best case: each point for itself, with the values that suit it best.
@@ -27,7 +27,7 @@ _MARGIN = 1e-8
 
 @dataclass(frozen=True)
 class Forecast:
-    """Points that will be settled after each of the parts: on average, and at best."""
+    """Points that will be done after each of the parts: on average, and at best."""
 
     expected: Floats
     best: Integers
@@ -43,7 +43,7 @@ def forecast(
     n_draws: int = 32,
     seed: int = 0,
 ) -> Forecast:
-    """Foresee how many of some open points are settled after the first, the second, … part.
+    """Foresee how many of some open points are done after the first, the second, … part.
 
     Below a confidence of 1 the best case is what some of the random fillings settle, at least.
     """
@@ -56,11 +56,11 @@ def forecast(
     for step, part in enumerate(parts):
         drawn.fill(part, _draw(filling, points, part, n_draws, rng))
         winning.fill(*part)
-        settled = drawn.certain & winning.judge()
+        done = drawn.certain & winning.judge()
         if confidence < 1:
-            settled |= drawn.by_odds(confidence)
-        ever |= winning.certain | settled.any(axis=0)
-        expected[step], best[step] = settled.sum(axis=1).mean(), ever.sum()
+            done |= drawn.by_odds(confidence)
+        ever |= winning.certain | done.any(axis=0)
+        expected[step], best[step] = done.sum(axis=1).mean(), ever.sum()
     return Forecast(np.maximum.accumulate(expected), best)
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.best_case import contenders
-from nullproof.cleaning.confidence import Settling, is_number
+from nullproof.cleaning.confidence import Confidence, is_number
 from nullproof.cleaning.forecast import Part, forecast
 from nullproof.cleaning.holes import OpenCells
 from nullproof.cleaning.needs import Cases, cases, refuse_beyond_floats
@@ -38,9 +38,9 @@ class Step:
     n_cells
         How many cells the step fills.
     expected
-        How many points will be settled after it, on average over random fillings.
+        How many points will be done after it, on average over random fillings.
     best
-        How many can be settled after it: each point with the values that suit it best. A bound from
+        How many can be done after it: each point with the values that suit it best. A bound from
         above for incomplete points, and for a part of a group with candidate sets.
     """
 
@@ -57,7 +57,7 @@ class CleaningPlan:
 
     Parameters
     ----------
-    settled
+    done
         Which points need nothing: certain, or with odds of one label that reach ``confidence``.
     stuck
         Positions of points that no values of the missing cells make certain.
@@ -67,18 +67,18 @@ class CleaningPlan:
     points: Points
     model: Model
     steps: tuple[Step, ...]
-    settled: NDArray[np.bool_]
+    done: NDArray[np.bool_]
     stuck: tuple[int, ...]
     confidence: float
 
     @property
     def n_points(self) -> int:
-        return len(self.settled)
+        return len(self.done)
 
     @property
-    def n_settled(self) -> int:
+    def n_done(self) -> int:
         """How many points need nothing."""
-        return int(self.settled.sum())
+        return int(self.done.sum())
 
     @property
     def n_cells(self) -> int:
@@ -126,7 +126,7 @@ class CleaningPlan:
     def _headline(self) -> str:
         what = "certain" if self.confidence == 1 else f"settled at odds of {self.confidence:g}"
         return (
-            f"CleaningPlan: {self.n_settled:,} of {self.n_points:,} points are {what}; "
+            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points are {what}; "
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
         )
 
@@ -164,7 +164,7 @@ def cleaning_plan(
     budget
         The most cells to fill, or their most cost; None for no limit.
     confidence
-        1: a point is settled when it is certain. Below 1 it is settled once one label's odds surely
+        1: a point is done when it is certain. Below 1 it is done once one label's odds surely
         reach it, which often needs far fewer cells: a point near a tie needs almost every cell to be
         certain.
     cells
@@ -183,41 +183,41 @@ def cleaning_plan(
     """
     if budget is not None and not (is_number(budget) and budget >= 0):
         raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
-    settling, filling = Settling(confidence, cells), Filling(index, cells)
+    reached, filling = Confidence(confidence, cells), Filling(index, cells)
     encoded = index.encode(points)
     model = Model.of(index, alpha, prior)
     refuse_beyond_floats(model)
     found = verdicts(model, encoded)
-    settled = settling.settled(model, encoded, found.possible)
+    done = reached.done(model, encoded, found.possible)
     each = column_costs(index, costs)
     ranges = Ranges.of(index, encoded)
     matter = contenders(model, encoded, ranges, found)
-    some = np.flatnonzero(~settled)
-    outlook = Outlook(model, ranges.take(some), matter[some], settling.confidence)
+    some = np.flatnonzero(~done)
+    outlook = Outlook(model, ranges.take(some), matter[some], reached.confidence)
     parts = [*_within(_order(outlook, index, each), budget, each)]
-    foreseen = forecast(model, encoded.take(some), filling, parts, confidence=settling.confidence)
-    n_settled = len(encoded) - len(some)
+    foreseen = forecast(model, encoded.take(some), filling, parts, confidence=reached.confidence)
+    n_done = len(encoded) - len(some)
     steps = [
         Step(
             index.labels[i],
             index.features[j],
             n_cells,
-            n_settled + float(expected),
-            n_settled + int(best),
+            n_done + float(expected),
+            n_done + int(best),
         )
         for (i, j, n_cells), expected, best in zip(
             parts, foreseen.expected, foreseen.best, strict=True
         )
     ]
-    stuck = np.flatnonzero(~settled & ~matter.any(axis=1))
+    stuck = np.flatnonzero(~done & ~matter.any(axis=1))
     return CleaningPlan(
         index,
         encoded,
         model,
         tuple(steps),
-        settled,
+        done,
         tuple(stuck.tolist()),
-        settling.confidence,
+        reached.confidence,
     )
 
 

@@ -22,11 +22,11 @@ Group = tuple[int, int]
 
 @dataclass(frozen=True, repr=False, eq=False)
 class Curve:
-    """How many points were settled after how many cells.
+    """How many points were done after how many cells.
 
     Parameters
     ----------
-    n_cells, n_settled
+    n_cells, n_done
         One entry per step, from no cell on.
     n_open
         How many cells were open at the start.
@@ -34,27 +34,27 @@ class Curve:
 
     strategy: str
     n_cells: NDArray[np.int64]
-    n_settled: NDArray[np.int64]
+    n_done: NDArray[np.int64]
     n_points: int
     n_open: int
 
     def cells_until(self, share: float) -> float:
-        """The cells until this share of the points that were settled at last was first settled."""
-        needed = np.ceil(share * self.n_settled[-1] - 1e-9)
-        return float(self.n_cells[int((self.n_settled >= needed).argmax())])
+        """The cells until this share of the points that were settled at last was first done."""
+        needed = np.ceil(share * self.n_done[-1] - 1e-9)
+        return float(self.n_cells[int((self.n_done >= needed).argmax())])
 
     @property
     def area(self) -> float:
-        """The area under the share of settled points over the share of cells: 1 if all are at once."""
+        """The area under the share of done points over the share of cells: 1 if all are at once."""
         if not self.n_open or not self.n_points:
             return 1.0
         ends = np.append(self.n_cells, self.n_open)
         widths = np.diff(ends) / self.n_open
-        return float((self.n_settled / self.n_points) @ widths)
+        return float((self.n_done / self.n_points) @ widths)
 
     def columns(self) -> dict[str, list[int]]:
-        """Plain columns: cells and settled points."""
-        return {"n_cells": self.n_cells.tolist(), "n_settled": self.n_settled.tolist()}
+        """Plain columns: cells and done points."""
+        return {"n_cells": self.n_cells.tolist(), "n_done": self.n_done.tolist()}
 
     def _repr_html_(self) -> str:
         some = {name: column[:10] for name, column in self.columns().items()}
@@ -62,8 +62,8 @@ class Curve:
 
     def __repr__(self) -> str:
         return (
-            f"Curve: {self.strategy}, {self.n_settled[0]:,} to {self.n_settled[-1]:,} of "
-            f"{self.n_points:,} points settled, 90 % after {self.cells_until(0.9):,.0f} of "
+            f"Curve: {self.strategy}, {self.n_done[0]:,} to {self.n_done[-1]:,} of "
+            f"{self.n_points:,} points done, 90 % after {self.cells_until(0.9):,.0f} of "
             f"{self.n_open:,} cells, area {self.area:.3f}"
         )
 
@@ -100,12 +100,12 @@ def simulate_cleaning(
     work = _Work(cleaner, _true_codes(cleaner, truth, labels), np.random.default_rng(seed))
     step = step or max(1, work.n_open // 100)
     batches = _ours(work, step) if strategy == "ours" else _fixed(work, step, strategy)
-    n_cells, n_settled = [0], [int(cleaner.settled.sum())]
+    n_cells, n_done = [0], [int(cleaner.done.sum())]
     for batch in batches:
         work.fill(batch)
         n_cells.append(n_cells[-1] + sum(len(rows) for _, rows in batch))
-        n_settled.append(int(cleaner.settled.sum()))
-    return Curve(strategy, np.array(n_cells), np.array(n_settled), len(cleaner.points), work.n_open)
+        n_done.append(int(cleaner.done.sum()))
+    return Curve(strategy, np.array(n_cells), np.array(n_done), len(cleaner.points), work.n_open)
 
 
 Batch = list[tuple[int, NDArray[np.intp]]]
@@ -127,7 +127,7 @@ class _Work:
 
 
 def _ours(work: _Work, step: int) -> Iterator[Batch]:
-    while not work.cleaner.settled.all():
+    while not work.cleaner.done.all():
         batch: Batch = []
         left = step
         for group in work.cleaner.ranking():
@@ -163,7 +163,7 @@ def _fixed(work: _Work, step: int, strategy: Strategy) -> Iterator[Batch]:
             for j in np.flatnonzero(counts).tolist()
         ]
         taken += counts
-        if work.cleaner.settled.all():
+        if work.cleaner.done.all():
             return
 
 

@@ -27,7 +27,7 @@ app = typer.Typer(
 )
 
 _TABLES = (".csv", ".parquet")
-Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not robust.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is open.")]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
@@ -74,7 +74,7 @@ def certify(request: Request, check: Check = False) -> None:
         lambda: certificates.as_columns(result),
         lambda console: certificates.show(console, index, result),
     )
-    if check and not result.robust.all():
+    if check and not result.certain.all():
         raise typer.Exit(1)
 
 

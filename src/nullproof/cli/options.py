@@ -269,7 +269,7 @@ def echo(line: str) -> None:
     try:
         typer.echo(line)
     except BrokenPipeError:
-        # With its number typer would exit with 1, which means that a point is not robust.
+        # With its number typer would exit with 1, which means that a point is open.
         raise BrokenPipeError from None
 
 

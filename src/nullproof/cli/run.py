@@ -27,7 +27,7 @@ def main() -> None:
         code = _run(arguments, quiet=quiet)
     except BaseException as problem:
         # Also a panic of polars, which is no Exception: left alone it would exit with 1, which
-        # means that a point is not robust.
+        # means that a point is open.
         code = _told(problem, debug=debug)
     sys.exit(code)
 

@@ -147,12 +147,12 @@ def label_odds(
     asker = OddsBounds(Model.of(index, alpha, prior), Filling(index, cells), float(gap))
     lower, upper = np.zeros((len(encoded), asker.model.m)), np.zeros((len(encoded), asker.model.m))
     possible = verdicts(asker.model, encoded).possible
-    robust = possible.sum(axis=1) == 1
-    lower[robust] = upper[robust] = possible[robust]
+    certain = possible.sum(axis=1) == 1
+    lower[certain] = upper[certain] = possible[certain]
     complete = encoded.complete
-    some = np.flatnonzero(~robust & complete)
+    some = np.flatnonzero(~certain & complete)
     lower[some], upper[some] = asker.bounds(encoded.codes[:, some], possible[some])
-    for place in np.flatnonzero(~robust & ~complete):
+    for place in np.flatnonzero(~certain & ~complete):
         lower[place], upper[place] = asker.of_completions(encoded, int(place), possible[place])
     asker.notify()
     return Odds(index.labels, lower, upper, encoded.frame)

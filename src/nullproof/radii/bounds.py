@@ -1,4 +1,4 @@
-"""Float bounds on the radius of many robust points: which attacks are worth a look, and their length.
+"""Float bounds on the radius of many certain points: which attacks are worth a look, and their length.
 
 A cheapest attack ends in one of three ways (T8). The rival is raised to where the winner is after A2
 has exhausted some features (none, one, two, …). Or the winner is lowered to where the rival is now.
@@ -68,7 +68,7 @@ class Bounds:
 def bound_radii(
     model: Model, codes: NDArray[Any], winner: NDArray[Any], min_log: Floats, max_log: Floats
 ) -> Bounds:
-    """Bound the radius of complete points that are robust with label ``winner``.
+    """Bound the radius of complete points that are certain with label ``winner``.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class _Block:
             places = np.flatnonzero(self.winner != rival)
             at_least, at_most = self.lowering.at(places).fewest(max_log[places, rival])
             none = np.zeros(len(places))
-            # A robust winner is ahead of every rival, so at least one step is needed.
+            # A certain winner is ahead of every rival, so at least one step is needed.
             self.bounds.offer(places, rival, (none, none), (np.maximum(at_least, 1), at_most))
 
     def raise_rival(self, rival: int, max_log: Floats) -> None:

@@ -1,4 +1,4 @@
-"""radius: how many training cells must be blanked before a point stops being robust.
+"""radius: how many training cells must be blanked before a point stops being certain.
 
 Section 4 of the paper, exact also where a rival saturates (T6), for all points of a large test set
 (T8). Floats give every point an interval; where it holds more than one number, integers decide.
@@ -35,7 +35,7 @@ class Radii:
     labels
         The labels of the index.
     radius
-        The fewest cells to blank: 0 where the point is not robust now, infinite where no attack
+        The fewest cells to blank: 0 where the point is open now, infinite where no attack
         exists.
     winner, overtaker
         Positions in ``labels`` of the certain label and of the rival that catches up; -1 for none.
@@ -56,12 +56,12 @@ class Radii:
 
     @property
     def label(self) -> NDArray[np.object_]:
-        """The certain label of each robust point, None for the others."""
+        """The certain label of each certain point, None for the others."""
         return self._names(self.winner)
 
     @property
     def rival(self) -> NDArray[np.object_]:
-        """The label that catches up; None for points that are not robust or beyond attack."""
+        """The label that catches up; None for points that are open or beyond attack."""
         return self._names(self.overtaker)
 
     def _names(self, positions: NDArray[np.int32]) -> NDArray[np.object_]:
@@ -98,7 +98,7 @@ class Radii:
 
     def __repr__(self) -> str:
         n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
-        head = f"Radii: {len(self):,} points, {n_weak:,} not robust, {n_safe:,} beyond any attack"
+        head = f"Radii: {len(self):,} points, {n_weak:,} open, {n_safe:,} beyond any attack"
         finite = self.radius[(self.radius > 0) & np.isfinite(self.radius)]
         if not len(finite):
             return head
@@ -109,7 +109,7 @@ class Radii:
 
 
 def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Floats:
-    """Count the fewest training cells to blank until a point is no longer robust.
+    """Count the fewest training cells to blank until a point is no longer certain.
 
     Parameters
     ----------
@@ -124,7 +124,7 @@ def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior =
     Returns
     -------
     array
-        One number per point: 0 where it is not robust now, infinite where no attack exists.
+        One number per point: 0 where it is open now, infinite where no attack exists.
 
     Examples
     --------
@@ -147,21 +147,21 @@ def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
     >>> found = radii(index, [("a", "x"), ("b", "y")])
     >>> found
-    Radii: 2 points, 0 not robust, 0 beyond any attack
+    Radii: 2 points, 0 open, 0 beyond any attack
       cells to blank: 1 to 3, median 2
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
     (['no', 'yes'], [0, 0], [3, 1])
     """
     model, encoded = Model.of(index, alpha, prior), index.encode(points)
     found = verdicts(model, encoded)
-    robust = found.possible.sum(axis=1) == 1
-    winner = np.where(robust, found.possible.argmax(axis=1), -1).astype(np.int32)
+    certain = found.possible.sum(axis=1) == 1
+    winner = np.where(certain, found.possible.argmax(axis=1), -1).astype(np.int32)
     result = _nothing_attacked(index, encoded, winner)
     complete = encoded.complete
-    places = np.flatnonzero(robust & complete)
+    places = np.flatnonzero(certain & complete)
     logs = found.min_log[places], found.max_log[places]
     _record(result, places, _solve(model, encoded.codes[:, places], winner[places], logs))
-    places = np.flatnonzero(robust & ~complete)
+    places = np.flatnonzero(certain & ~complete)
     for codes, owners in Completions(model, encoded).batches(places, winner):
         _record_weakest(model, result, codes, owners)
     return result
@@ -203,7 +203,7 @@ def _solve(
     winner: NDArray[np.int32],
     logs: tuple[Floats, Floats],
 ) -> Bounds:
-    """Find the radius of complete points that are robust with label ``winner``, exactly."""
+    """Find the radius of complete points that are certain with label ``winner``, exactly."""
     bounds = bound_radii(model, codes, winner, *logs)
     unclear = np.flatnonzero(bounds.at_least < bounds.at_most)
     if len(unclear):

@@ -22,7 +22,7 @@ MAX_COMPLETIONS = 65_536
 
 
 class Completions:
-    """Lists, in batches, the completions of points that are robust with a known label."""
+    """Lists, in batches, the completions of points that are certain with a known label."""
 
     def __init__(self, model: Model, points: Points) -> None:
         self._model, self._points = model, points

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.confidence import Settling
+from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import cleaning_plan
 from nullproof.model import Model
 from nullproof.tables.points import Points, evenly
@@ -19,9 +19,9 @@ LIKELY = 0.99
 
 
 def first_steps(model: Model, points: Points, possible: NDArray[np.bool_]) -> dict[str, Any] | None:
-    """The plan as a report tells it, for the uncertain points or an even sample of them."""
-    uncertain = np.flatnonzero(possible.sum(axis=1) > 1)
-    judged = evenly(uncertain, MOST_POINTS)
+    """The plan as a report tells it, for the open points or an even sample of them."""
+    open_ones = np.flatnonzero(possible.sum(axis=1) > 1)
+    judged = evenly(open_ones, MOST_POINTS)
     # A plan weighs by floats, which such an alpha or prior does not fit into.
     if not len(judged) or not model.floats_hold:
         return None
@@ -29,9 +29,9 @@ def first_steps(model: Model, points: Points, possible: NDArray[np.bool_]) -> di
     plan = cleaning_plan(model.index, chosen, alpha=model.alpha, prior=model.prior)
     if not plan.steps:
         return None
-    likely = Settling(LIKELY).settled(model, chosen, possible[judged])
+    likely = Confidence(LIKELY).done(model, chosen, possible[judged])
     return {
-        "n_uncertain": len(uncertain),
+        "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
         "confidence": LIKELY,

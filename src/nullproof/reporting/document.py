@@ -13,7 +13,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
     ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
 ``certain``
-    ``n_points``, ``n_robust``, ``share``, and per label ``labels``: ``label``, ``n_robust`` (points
+    ``n_points``, ``n_certain``, ``share``, and per label ``labels``: ``label``, ``n_certain`` (points
     with this label in every world), ``n_possible`` (points where it wins or ties in some world).
 ``holes``
     Where cells are missing: ``labels``, ``n_rows`` (per label), and ``features``, those with the
@@ -21,18 +21,18 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     ``n_missing``, ``n_candidates`` (those of them that have a set of candidates, fewer than all
     values), ``share``. ``n_complete`` features have no hole, ``n_left_off`` with holes are not listed,
     ``n_labels_left_off`` labels are not listed.
-``uncertain``
+``open``
     ``n_points``; ``between``: ``labels`` and ``n_points`` of the most frequent sets of possible labels;
     ``n_between_left_off``; ``shown``: the positions of those that have an entry in ``points``;
     ``n_odds``: how many of these have odds; ``n_likely``: how many have one label in at least 99 % of
     the worlds; ``cells`` and ``gap``: how the odds are meant.
 ``fragility``
-    The radius: ``n_robust``, ``n_unbreakable`` (no attack exists), ``least``, ``median``, ``greatest``
+    The radius: ``n_certain``, ``n_unbreakable`` (no attack exists), ``least``, ``median``, ``greatest``
     (of the others, or null), ``histogram``: ``start``, ``stop`` (inclusive), ``n_points``; ``weakest``: up
     to ten of ``point``, ``label``, ``rival``, ``radius``.
 ``features``
     What would become certain if one feature were complete: ``meaning`` (the definition in words),
-    ``n_uncertain``, ``n_judged`` (all, or an even sample of them), ``n_left_off`` features with holes
+    ``n_open``, ``n_judged`` (all, or an even sample of them), ``n_left_off`` features with holes
     that were not judged, and ``features``, most useful first: ``feature``, ``n_missing``, ``n_certain``
     and ``share`` (its holes filled as the known cells), ``n_could`` and ``share_could`` (some filling).
 ``attack``
@@ -41,7 +41,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     point's own label or ``"raises"`` the rival); ``n_sorts_left_off``; ``before`` and ``after``: lists as
     ``support`` below.
 ``cleaning``
-    What to clean first, or null if nothing is uncertain or missing: ``n_uncertain``, ``n_judged`` (all, or
+    What to clean first, or null if nothing is open or missing: ``n_open``, ``n_judged`` (all, or
     an even sample of them), ``n_cells`` (all missing cells that matter to these), ``n_likely`` (points
     among them where one label's odds reach ``confidence`` already), ``steps`` of ``label``,
     ``feature``, ``n_cells``, ``expected`` and ``best`` (of the points judged, how many will be certain
@@ -50,8 +50,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
     out) and ``how`` (in words; it depends on nothing but the verdicts).
 ``points``
-    By position: ``point``, ``robust``, ``label`` (or null), ``possible``, ``rival``, ``radius`` (0 if
-    uncertain, null if no attack exists), and
+    By position: ``point``, ``certain``, ``label`` (or null), ``possible``, ``rival``, ``radius`` (0 if
+    open, null if no attack exists), and
 
     - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"missing"`` or
       ``"candidates"``); ``n_values_left_off``;
@@ -144,7 +144,7 @@ def _document(
         "table": overview.table(model),
         "certain": certain,
         "holes": overview.holes(model.index),
-        "uncertain": overview.uncertain(model.index, found, told),
+        "open": overview.open_ones(model.index, found, told),
         "fragility": overview.fragility(fragile),
         "features": completing.features(model, points, found),
         "attack": details.attack(model, fragile),
@@ -160,11 +160,11 @@ def _document(
 
 
 def _title(certain: dict[str, Any]) -> str:
-    n_points, n_robust = certain["n_points"], certain["n_robust"]
+    n_points, n_certain = certain["n_points"], certain["n_certain"]
     if not n_points:
         return "There are no points to predict"
     verb = "is" if n_points == 1 else "are"
     return (
-        f"{n_robust:,} of {many(n_points, 'prediction')} {verb} certain "
+        f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain "
         f"({per_cent(certain['share'])})"
     )

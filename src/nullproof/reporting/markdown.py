@@ -27,7 +27,7 @@ def render(document: Document) -> str:
         *(f"- {data(note, 1000)}" for note in document["notes"]),
         *_labels(document["certain"]),
         *_holes(document["holes"]),
-        *_uncertain(document),
+        *_open(document),
         *_fragility(document["fragility"]),
         *_features(document["features"]),
         *_attack(document["attack"]),
@@ -76,7 +76,7 @@ def _summary(document: Document) -> str:
 
 def _labels(certain: Document) -> list[str]:
     rows = [
-        [data(row["label"]), f"{row['n_robust']:,}", f"{row['n_possible']:,}"]
+        [data(row["label"]), f"{row['n_certain']:,}", f"{row['n_possible']:,}"]
         for row in certain["labels"]
     ]
     return ["## What is predicted", table(["label", "certain", "possible"], rows)]
@@ -104,20 +104,20 @@ def _holes(holes: Document) -> list[str]:
     ]
 
 
-def _uncertain(document: Document) -> list[str]:
-    uncertain, title = document["uncertain"], "## Which points are uncertain"
-    if not uncertain["n_points"]:
+def _open(document: Document) -> list[str]:
+    open_ones, title = document["open"], "## Which points are open"
+    if not open_ones["n_points"]:
         return [title, "None: all are certain."]
     between = [
         [" or ".join(map(data, row["labels"])), f"{row['n_points']:,}"]
-        for row in uncertain["between"]
+        for row in open_ones["between"]
     ]
-    shown = [point for point in document["points"] if not point["robust"]][:_MOST_POINTS]
+    shown = [point for point in document["points"] if not point["certain"]][:_MOST_POINTS]
     rows = [[str(point["point"]), _chances(point), _supports(point)] for point in shown]
     return [
         title,
         table(["between", "points"], between),
-        f"The first {len(rows):,} of {many(uncertain['n_points'], 'uncertain point')} that were looked "
+        f"The first {len(rows):,} of {many(open_ones['n_points'], 'open point')} that were looked "
         "at; odds are shares of worlds.",
         table(["point", "odds", "support over all worlds"], rows),
     ]
@@ -144,7 +144,7 @@ def _support(log: float | None) -> str:
 
 def _fragility(fragility: Document) -> list[str]:
     title = "## How fragile the certain ones are"
-    if not fragility["n_robust"]:
+    if not fragility["n_certain"]:
         return [title, "No point is certain."]
     beyond = f"{many(fragility['n_unbreakable'], 'point')} cannot be broken by blanking cells."
     if not fragility["histogram"]:
@@ -173,8 +173,8 @@ def _fragility(fragility: Document) -> list[str]:
 
 def _features(features: Document) -> list[str]:
     title = "## Which features cause the uncertainty"
-    if not features["n_uncertain"] or not features["features"]:
-        return [title, "Nothing is uncertain for want of a feature."]
+    if not features["n_open"] or not features["features"]:
+        return [title, "Nothing is open for want of a feature."]
     rows = [
         [
             data(row["feature"]),
@@ -186,7 +186,7 @@ def _features(features: Document) -> list[str]:
     ]
     return [
         title,
-        f"Of {features['n_judged']:,} uncertain points, the share that becomes certain if one "
+        f"Of {features['n_judged']:,} open points, the share that becomes certain if one "
         f"feature were complete. {features['meaning']}",
         table(["feature", "missing cells", "would", "could"], rows),
     ]

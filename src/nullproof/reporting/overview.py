@@ -44,15 +44,15 @@ def table(model: Model) -> dict[str, Any]:
 def certain(index: CountIndex, found: Verdicts) -> dict[str, Any]:
     """How many predictions hold in every world."""
     possible = found.possible
-    robust = possible.sum(axis=1) == 1
-    own, all_ = possible[robust].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
+    sure = possible.sum(axis=1) == 1
+    own, all_ = possible[sure].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
     return {
         "n_points": len(possible),
-        "n_robust": int(robust.sum()),
-        "share": _share(int(robust.sum()), len(possible)),
+        "n_certain": int(sure.sum()),
+        "share": _share(int(sure.sum()), len(possible)),
         "labels": [
-            {"label": text(label), "n_robust": n_robust, "n_possible": n_possible}
-            for label, n_robust, n_possible in zip(index.labels, own, all_, strict=True)
+            {"label": text(label), "n_certain": n_certain, "n_possible": n_possible}
+            for label, n_certain, n_possible in zip(index.labels, own, all_, strict=True)
         ],
     }
 
@@ -90,13 +90,13 @@ def holes(index: CountIndex) -> dict[str, Any]:
     }
 
 
-def uncertain(index: CountIndex, found: Verdicts, told: list[dict[str, Any]]) -> dict[str, Any]:
+def open_ones(index: CountIndex, found: Verdicts, told: list[dict[str, Any]]) -> dict[str, Any]:
     """Between which labels the points hang."""
     possible = found.possible
     is_open = possible.sum(axis=1) > 1
     sets, counts = _distinct_rows(possible[is_open])
     order = np.argsort(-counts, kind="stable")
-    shown = [point for point in told if not point["robust"]]
+    shown = [point for point in told if not point["certain"]]
     weighed = [point for point in shown if point["odds"] is not None]
     return {
         "n_points": int(is_open.sum()),
@@ -122,7 +122,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
     finite = radius[(radius > 0) & np.isfinite(radius)]
     labels, rivals = fragile.label, fragile.rival
     return {
-        "n_robust": int((radius > 0).sum()),
+        "n_certain": int((radius > 0).sum()),
         "n_unbreakable": int(np.isinf(radius).sum()),
         "least": int(finite.min()) if len(finite) else None,
         "median": float(np.median(finite)) if len(finite) else None,

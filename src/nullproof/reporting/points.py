@@ -34,8 +34,8 @@ def points(
 ) -> list[dict[str, Any]]:
     """Tell of some points all that is known of each."""
     found, fragile = results
-    robust = found.possible.sum(axis=1) == 1
-    odds = _odds(model, encoded, shown[~robust[shown]])
+    certain = found.possible.sum(axis=1) == 1
+    odds = _odds(model, encoded, shown[~certain[shown]])
     labels, rivals = fragile.label, fragile.rival
     told = []
     for place in shown.tolist():
@@ -44,7 +44,7 @@ def points(
         told.append(
             {
                 "point": place,
-                "robust": bool(robust[place]),
+                "certain": bool(certain[place]),
                 "label": _text_or_none(labels[place]),
                 "possible": [text(model.index.labels[i]) for i in np.flatnonzero(possible)],
                 "radius": None if math.isinf(radius) else int(radius),
@@ -54,7 +54,7 @@ def points(
                 "support": support(model, found, place),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(place),
-                **_witness(model, one, bool(robust[place])),
+                **_witness(model, one, bool(certain[place])),
             }
         )
     return told
@@ -170,9 +170,9 @@ def _unseen(model: Model, encoded: Points, place: int, j: int) -> str | None:
     return text(encoded.frame[model.index.features[j]][place])
 
 
-def _witness(model: Model, one: Points, robust: bool) -> dict[str, Any]:
+def _witness(model: Model, one: Points, certain: bool) -> dict[str, Any]:
     """Two worlds that disagree, by the holes that they fill differently."""
-    if robust:
+    if certain:
         return {"worlds": None, "differences": [], "n_differences_left_off": 0}
     # The cells themselves are not asked for, so any stand-in that is no hole will do.
     worlds = disagreeing(model, one, ("",) * model.d)

@@ -110,7 +110,7 @@ def report(
     >>> made = report(index, [("a", "x"), ("a", "y"), ("b", "y")])
     >>> made
     Report: 2 of 3 predictions are certain (66.7 %); save it as .html, .md or .json
-    >>> made.document["uncertain"]["between"]
+    >>> made.document["open"]["between"]
     [{'labels': ['no', 'yes'], 'n_points': 1}]
     """
     document = tell(index, points, alpha=alpha, prior=prior, limit=limit, on_progress=on_progress)

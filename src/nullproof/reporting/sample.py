@@ -29,21 +29,21 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
 
 def points(possible: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Chosen:
     """All points if the limit allows it, else the weakest, and even samples of both verdicts."""
-    robust = possible.sum(axis=1) == 1
-    if len(robust) <= limit:
-        return Chosen(np.arange(len(robust)), "all points")
-    uncertain, certain = np.flatnonzero(~robust), np.flatnonzero(robust)
-    # Three quarters for the uncertain ones, and what one side does not need goes to the other.
-    n_certain = min(len(certain), limit - min(len(uncertain), limit * 3 // 4))
+    is_certain = possible.sum(axis=1) == 1
+    if len(is_certain) <= limit:
+        return Chosen(np.arange(len(is_certain)), "all points")
+    open_ones, certain = np.flatnonzero(~is_certain), np.flatnonzero(is_certain)
+    # Three quarters for the open ones, and what one side does not need goes to the other.
+    n_certain = min(len(certain), limit - min(len(open_ones), limit * 3 // 4))
     frail = weakest(radius, min(WEAKEST, n_certain))
     others = np.setdiff1d(certain, frail)
     parts = [
-        evenly(uncertain, limit - n_certain),
+        evenly(open_ones, limit - n_certain),
         frail,
         evenly(others, n_certain - len(frail)),
     ]
     how = (
-        f"{len(parts[0]):,} of {len(uncertain):,} uncertain and {n_certain:,} of {len(certain):,} "
+        f"{len(parts[0]):,} of {len(open_ones):,} open and {n_certain:,} of {len(certain):,} "
         f"certain points, at even distances in their order; among the certain ones the "
         f"{len(frail)} weakest"
     )

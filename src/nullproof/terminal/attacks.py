@@ -39,7 +39,7 @@ def document(attack: Attack, cells: list[dict[str, Any]]) -> dict[str, Any]:
         "points": [
             {
                 "point": target.point,
-                "robust_before": target.radius > 0,
+                "certain_before": target.radius > 0,
                 "label": None if target.label is None else str(target.label),
                 "rival": None if target.rival is None else str(target.rival),
             }
@@ -54,7 +54,7 @@ def show(console: Console, attack: Attack) -> None:
     console.print(Text("\n").append(repr(attack), style="bold").append("\n"))
     weak = sum(target.radius == 0 for target in attack.targets)
     if weak:
-        console.print(f"{weak:,} of the points were not robust before and cost nothing.\n")
+        console.print(f"{weak:,} of the points were open before and cost nothing.\n")
     if not attack.blanks:
         return
     console.print(_moves(attack))

@@ -24,13 +24,13 @@ def document(index: CountIndex, result: Certificates) -> dict[str, Any]:
     ]
     return {
         "n_points": len(result),
-        "n_robust": int(result.robust.sum()),
+        "n_certain": int(result.certain.sum()),
         "n_missing": index.n_missing,
         "labels": names,
         "points": [
-            {"point": point, "robust": robust, "label": label, "possible": labels}
-            for point, robust, label, labels in zip(
-                columns["point"], columns["robust"], columns["label"], possible, strict=True
+            {"point": point, "certain": certain, "label": label, "possible": labels}
+            for point, certain, label, labels in zip(
+                columns["point"], columns["certain"], columns["label"], possible, strict=True
             )
         ],
     }
@@ -52,11 +52,11 @@ def show(console: Console, index: CountIndex, result: Certificates) -> None:
 
 def headline(result: Certificates) -> Text:
     """The one number that matters, with a bar."""
-    n_robust, n = int(result.robust.sum()), len(result)
-    share = n_robust / n if n else 0.0
+    n_certain, n = int(result.certain.sum()), len(result)
+    share = n_certain / n if n else 0.0
     filled = int(share * 20)
     line = Text("\n")
-    line.append(f"{n_robust:,} of {n:,} predictions are certain", style="bold")
+    line.append(f"{n_certain:,} of {n:,} predictions are certain", style="bold")
     line.append(f" ({share:.1%}) ".replace("%", " %"))
     line.append("█" * filled, style="green")
     line.append("░" * (20 - filled), style="yellow")
@@ -72,7 +72,7 @@ def table(result: Certificates, limit: int, names: list[str] | None = None) -> T
     grid.add_column("possible labels")
     for position in range(min(limit, len(result))):
         certificate = result[position]
-        verdict = Text("certain", "green") if certificate.robust else Text("open", "yellow")
+        verdict = Text("certain", "green") if certificate.certain else Text("open", "yellow")
         grid.add_row(
             Text(names[position] if names else str(position)),
             verdict,
@@ -85,7 +85,7 @@ def table(result: Certificates, limit: int, names: list[str] | None = None) -> T
 def intervals(result: Certificates, position: int, width: int = 48) -> Table:
     """Per label a bar from its least to its greatest support, on one logarithmic scale.
 
-    The point is robust if one bar lies clear of all others.
+    The point is certain if one bar lies clear of all others.
     """
     low, high = result.min_log_support[position], result.max_log_support[position]
     finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])

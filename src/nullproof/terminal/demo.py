@@ -41,7 +41,7 @@ def show_demo(console: Console) -> None:
     console.print(headline(result))
     names = [f"customer {number}" for number in new[NAME]]
     console.print(table(result, len(result), names))
-    open_points = [p for p in range(len(result)) if not result[p].robust]
+    open_points = [p for p in range(len(result)) if not result[p].certain]
     _show_why(console, (train, new), index, result, open_points[0])
 
 

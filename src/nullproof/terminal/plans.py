@@ -78,7 +78,7 @@ def document(plan: CleaningPlan, brought: dict[str, Any] | None = None) -> dict[
     return {
         **({} if brought is None else {"answers": brought}),
         "n_points": plan.n_points,
-        "n_settled": plan.n_settled,
+        "n_done": plan.n_done,
         "confidence": plan.confidence,
         "n_cells": plan.n_cells,
         "stuck": list(plan.stuck),
@@ -87,7 +87,7 @@ def document(plan: CleaningPlan, brought: dict[str, Any] | None = None) -> dict[
                 "label": str(step.label),
                 "feature": step.feature,
                 "n_cells": step.n_cells,
-                "certain": plan.n_settled,
+                "certain": plan.n_done,
                 "expected": step.expected,
                 "best": step.best,
             }
@@ -98,13 +98,13 @@ def document(plan: CleaningPlan, brought: dict[str, Any] | None = None) -> dict[
 
 def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
     """The JSON form of what answers brought; both cleaners have the same points."""
-    gained = (after.settled & ~before.settled).nonzero()[0]
+    gained = (after.done & ~before.done).nonzero()[0]
     labels = after.certificates.label
     return {
         "n_answers": len(after.filled),
-        "n_settled_before": int(before.settled.sum()),
-        "n_settled": int(after.settled.sum()),
-        "became_settled": [
+        "n_done_before": int(before.done.sum()),
+        "n_done": int(after.done.sum()),
+        "became_done": [
             {"point": int(p), "label": None if labels[p] is None else str(labels[p])}
             for p in gained
         ],
@@ -116,14 +116,14 @@ def show(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -
     console.print(Text(repr(plan.index), style="dim"))
     if brought is not None:
         _show_progress(console, brought)
-    what = "certain" if plan.confidence == 1 else f"settled (odds of {plan.confidence:g})"
+    what = "certain" if plan.confidence == 1 else f"done (odds of {plan.confidence:g})"
     console.print(
-        Text("\n").append(f"{plan.n_settled:,} of {plan.n_points:,} points are {what}", "bold"),
+        Text("\n").append(f"{plan.n_done:,} of {plan.n_points:,} points are {what}", "bold"),
     )
     if plan.steps:
         console.print(f"{plan.n_cells:,} missing cells matter to the others, in this order:\n")
         console.print(_steps(plan))
-    elif plan.n_settled + len(plan.stuck) == plan.n_points:
+    elif plan.n_done + len(plan.stuck) == plan.n_points:
         console.print("No missing cell needs to be filled.")
     else:
         console.print("No missing cell within the budget would help the others.")
@@ -139,8 +139,8 @@ def show(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -
 
 
 def _show_progress(console: Console, brought: dict[str, Any]) -> None:
-    gained = brought["became_settled"]
-    console.print(f"\n{brought['n_answers']:,} answers settled {len(gained):,} more points")
+    gained = brought["became_done"]
+    console.print(f"\n{brought['n_answers']:,} answers done {len(gained):,} more points")
     for entry in gained[:SHOWN]:
         said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
         console.print(f"  point {entry['point']}: {said}", highlight=False, markup=False)

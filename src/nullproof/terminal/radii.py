@@ -72,6 +72,6 @@ def _weakest(result: Radii) -> Table:
     for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
-        label = names[place] if radius else "not robust"
+        label = names[place] if radius else "open"
         grid.add_row(str(place), shown, Text(label), Text(names[len(result) + place]))
     return grid

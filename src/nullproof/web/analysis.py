@@ -175,7 +175,7 @@ def about_points(result: Result, positions: NDArray[np.intp]) -> list[dict[str, 
     return [
         {
             "point": int(place),
-            "robust": bool(possible[place].sum() == 1),
+            "certain": bool(possible[place].sum() == 1),
             "possible": [labels[i] for i in np.flatnonzero(possible[place])],
         }
         for place in positions.tolist()
@@ -184,10 +184,10 @@ def about_points(result: Result, positions: NDArray[np.intp]) -> list[dict[str, 
 
 def select(result: Result, verdict: str, label: str | None) -> NDArray[np.intp]:
     """The positions of the points with a verdict and, if one is named, a possible label."""
-    possible, robust = result.certificates.possible, result.certificates.robust
-    wanted = np.ones(len(robust), dtype=bool)
+    possible, certain = result.certificates.possible, result.certificates.certain
+    wanted = np.ones(len(certain), dtype=bool)
     if verdict != "all":
-        wanted = robust if verdict == "certain" else ~robust
+        wanted = certain if verdict == "certain" else ~certain
     if label is not None:
         wanted = wanted & possible[:, label_place(result.index, label)]
     return np.flatnonzero(wanted)

@@ -183,7 +183,7 @@ def document(request: Request, analysis: str) -> dict[str, Any]:
 def points(
     request: Request,
     analysis: str,
-    verdict: Annotated[Literal["all", "certain", "uncertain"], Query()] = "all",
+    verdict: Annotated[Literal["all", "certain", "open"], Query()] = "all",
     label: Annotated[str | None, Query(description="A label that must be possible.")] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,

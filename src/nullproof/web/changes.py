@@ -52,7 +52,7 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
     before = result.certificates.possible[: len(some)]
     after = certify(model.index, some, alpha=model.alpha, prior=model.prior)
     assert isinstance(after, Certificates)
-    was, now = before.sum(axis=1) == 1, after.robust
+    was, now = before.sum(axis=1) == 1, after.certain
     moved = np.flatnonzero((before != after.possible).any(axis=1))
     # Points that gain or lose certainty come first; the others only change their possible labels.
     moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
@@ -67,7 +67,7 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
         "n_missing_before": result.index.n_missing,
         "n_missing": model.index.n_missing,
         "changed": [
-            {**line, "was_robust": bool(was[line["point"]])}
+            {**line, "was_certain": bool(was[line["point"]])}
             for line in about_points(judged, moved[:_SHOWN])
         ],
         "n_changed_left_off": max(0, len(moved) - _SHOWN),

@@ -138,7 +138,7 @@ class PointLine(BaseModel):
     """The verdict on one point."""
 
     point: int = Field(description="Position in the table of points, from 0.")
-    robust: bool = Field(description="Whether every world predicts the same label.")
+    certain: bool = Field(description="Whether every world predicts the same label.")
     possible: list[str] = Field(description="Labels that win or tie in some world.")
 
 
@@ -168,7 +168,7 @@ class PointAnswer(BaseModel):
                 {
                     "point": 2,
                     "values": {"age": "over 55", "in_us": "yes", "income": "low", "claim": "no"},
-                    "robust": False,
+                    "certain": False,
                     "label": None,
                     "possible": ["no", "yes"],
                     "radius": 0,
@@ -191,7 +191,7 @@ class PointAnswer(BaseModel):
     )
     point: int | None = Field(description="Position, or null for a point that was typed in.")
     values: dict[str, Cells] = Field(description="Its cells, null where missing.")
-    robust: bool
+    certain: bool
     label: str | None = Field(description="The certain label, null if there is none.")
     possible: list[str]
     radius: int | None = Field(
@@ -200,7 +200,7 @@ class PointAnswer(BaseModel):
     )
     rival: str | None = Field(description="The label that would catch up.")
     support: list[SupportForm] = Field(
-        description="Ranges of support, the strongest first; robust means that one lies clear "
+        description="Ranges of support, the strongest first; certain means that one lies clear "
         "above all others."
     )
     n_labels_left_off: int
@@ -268,7 +268,7 @@ class WhatIf(Form):
 class ChangedLine(PointLine):
     """A point whose possible labels are different now."""
 
-    was_robust: bool
+    was_certain: bool
 
 
 class WhatIfAnswer(BaseModel):

@@ -38,7 +38,7 @@ def attack_jointly(
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> JointAttack:
-    """Look for the fewest cells that break all of some distinct, complete, robust points."""
+    """Look for the fewest cells that break all of some distinct, complete, certain points."""
     problem = build_problem(_counts(model, targets))
     found = solve(problem, effort=effort, seed=seed, on_progress=on_progress)
     rivals = {

@@ -69,7 +69,7 @@ class Part:
 class Problem:
     """Groups of interchangeable cells and what they do to each point.
 
-    ``position`` maps every given point to a row here, -1 for points that are not robust already;
+    ``position`` maps every given point to a row here, -1 for points that are open already;
     equal points share a row. Groups are sorted by label, then feature.
     """
 
@@ -88,7 +88,7 @@ class Problem:
 
     @property
     def n_points(self) -> int:
-        """Number of distinct points that are robust before the attack."""
+        """Number of distinct points that are certain before the attack."""
         return len(self.winner)
 
     @property
@@ -148,7 +148,7 @@ class Problem:
 
 
 def build_problem(counts: Counts) -> Problem:
-    """Group the cells of ``counts`` by what they do to the points that are robust now."""
+    """Group the cells of ``counts`` by what they do to the points that are certain now."""
     weight = _weights(counts)
     winners = [_winner(counts, weight, point) for point in range(len(counts.codes))]
     position, kept = _distinct(counts.codes, winners)
@@ -166,7 +166,7 @@ def build_problem(counts: Counts) -> Problem:
 
 
 def _distinct(codes: Ints, winners: list[int]) -> tuple[Ints, list[int]]:
-    """Return the row of each point among the distinct robust ones, and which points those are."""
+    """Return the row of each point among the distinct certain ones, and which points those are."""
     position = np.full(len(winners), -1, dtype=np.int64)
     rows: dict[bytes, int] = {}
     kept: list[int] = []

@@ -51,7 +51,7 @@ class UnbreakableError(ValueError):
     """Points that no attack can break; ``points`` are rows of the problem."""
 
     def __init__(self, points: list[int]) -> None:
-        super().__init__(f"no blanking of cells makes these points uncertain: {points}")
+        super().__init__(f"no blanking of cells makes these points open: {points}")
         self.points = points
 
 

@@ -1,6 +1,6 @@
 """An attack under change: counts, log gaps and the points that have not fallen yet.
 
-Floats only filter; a gap too close to zero to call is settled exactly, so ``standing`` is exact.
+Floats only filter; a gap too close to zero to call is done exactly, so ``standing`` is exact.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ class State:
         return np.asarray(gap, dtype=np.float64)
 
     def standing(self, points: Ints | None = None) -> Bools:
-        """Tell for each of ``points`` whether it is robust still."""
+        """Tell for each of ``points`` whether it is certain still."""
         if points is None:
             points = np.arange(self.problem.n_points)
         gap = self.gaps(points)

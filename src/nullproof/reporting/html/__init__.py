@@ -24,7 +24,7 @@ from nullproof.reporting.html.verdicts import (
     fragment_certain,
     fragment_headline,
     fragment_holes,
-    fragment_uncertain,
+    fragment_open,
 )
 from nullproof.words import per_cent
 
@@ -50,7 +50,7 @@ _STORY = (
     fragment_headline,
     fragment_certain,
     fragment_holes,
-    fragment_uncertain,
+    fragment_open,
     fragment_fragility,
     fragment_features,
     fragment_attack,
@@ -115,7 +115,7 @@ def _heading(document: dict[str, Any]) -> str:
 def _contents(document: dict[str, Any]) -> str:
     places = {
         "holes": "Holes",
-        "uncertain": "Uncertain points",
+        "open": "Open points",
         "fragility": "Fragility",
         "features": "Features",
         "attack": "Attack",

@@ -26,7 +26,7 @@ _CHART_FEATURES = 15
 def fragment_fragility(document: Document) -> str:
     """How few cells would break the certain points."""
     fragility = document["fragility"]
-    if not fragility["n_robust"]:
+    if not fragility["n_certain"]:
         return section(
             "fragility", "How fragile the certain ones are", paragraph("No point is certain.")
         )
@@ -56,8 +56,8 @@ def fragment_features(document: Document) -> str:
     """Which features cause the uncertainty."""
     features = document["features"]
     title = "Which features cause the uncertainty"
-    if not features["n_uncertain"] or not features["features"]:
-        return section("features", title, paragraph("Nothing is uncertain for want of a feature."))
+    if not features["n_open"] or not features["features"]:
+        return section("features", title, paragraph("Nothing is open for want of a feature."))
     rows = [
         [
             Cell(data(row["feature"], 40), row["feature"]),
@@ -79,7 +79,7 @@ def fragment_features(document: Document) -> str:
     top = features["features"][:_CHART_FEATURES]
     picture = _chart(
         lambda: plots.features_chart(top),
-        "Uncertain points that would (dark) and could (pale) become certain",
+        "Open points that would (dark) and could (pale) become certain",
         listing,
     )
     return section(
@@ -186,8 +186,8 @@ def _weakest(fragility: Document) -> str:
 
 
 def _features_text(features: Document) -> str:
-    judged, n = features["n_judged"], features["n_uncertain"]
-    whom = f"all {n:,} uncertain points" if judged == n else f"{judged:,} of {n:,} uncertain points"
+    judged, n = features["n_judged"], features["n_open"]
+    whom = f"all {n:,} open points" if judged == n else f"{judged:,} of {n:,} open points"
     left = features["n_left_off"]
     more = f" {many(left, 'feature')} with fewer holes were not judged." if left else ""
     return (

@@ -28,9 +28,9 @@ def fragment_points(document: dict[str, Any]) -> str:
 
 def fragment_point(point: dict[str, Any]) -> str:
     """One point, folded; its content has the id ``point-N``, so that links open it."""
-    robust, place = point["robust"], point["point"]
-    verdict = "certain" if robust else "uncertain"
-    best = point["odds"][0]["lower"] if point["odds"] else float(robust)
+    certain, place = point["certain"], point["point"]
+    verdict = "certain" if certain else "open"
+    best = point["odds"][0]["lower"] if point["odds"] else float(certain)
     radius = -1 if point["radius"] is None else point["radius"]
     return (
         f'<details class="point" data-verdict="{verdict}" data-point="{place}" data-best="{best:.6f}" '
@@ -51,11 +51,11 @@ def _caption(point: dict[str, Any]) -> str:
 
 
 def _odds(point: dict[str, Any]) -> str:
-    return "" if point["robust"] else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
+    return "" if point["certain"] else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
 
 
 def _radius(point: dict[str, Any]) -> str:
-    if not point["robust"]:
+    if not point["certain"]:
         return ""
     if point["radius"] is None:
         return "beyond any attack"
@@ -84,7 +84,7 @@ def _value(row: dict[str, Any]) -> str:
 
 
 def _worlds(point: dict[str, Any]) -> str:
-    if point["robust"]:
+    if point["certain"]:
         return ""
     first, second = (_winners(world) for world in point["worlds"])
     if not point["differences"]:

@@ -27,14 +27,14 @@ _FEW_ROWS = 15
 def fragment_headline(document: Document) -> str:
     """The answer: one big number, one bar."""
     certain, held = document["certain"], document["table"]
-    n_points, n_robust = certain["n_points"], certain["n_robust"]
+    n_points, n_certain = certain["n_points"], certain["n_certain"]
     label = data(held["label_name"])
     says = f"of {n_points:,} predictions of <b>{label}</b> " + (
         "are certain: every way to fill in the missing cells gives the same label."
     )
     number = f'<strong class="big">{per_cent(certain["share"])}</strong>'
     facts = (
-        f"<b>{n_robust:,}</b> certain, <b>{n_points - n_robust:,}</b> uncertain. The training table "
+        f"<b>{n_certain:,}</b> certain, <b>{n_points - n_certain:,}</b> open. The training table "
         f"has {many(held['n_rows'], 'row')}, {many(held['n_features'], 'feature')} and "
         f"{many(held['n_missing'], 'missing cell')} ({per_cent(held['share_missing'])})."
     )
@@ -55,9 +55,9 @@ def fragment_certain(document: Document) -> str:
     rows = [
         [
             Cell(data(row["label"]), row["label"]),
-            Cell(f"{row['n_robust']:,}", row["n_robust"]),
+            Cell(f"{row['n_certain']:,}", row["n_certain"]),
             Cell(f"{row['n_possible']:,}", row["n_possible"]),
-            Cell(bar(row["n_robust"] / most, "certain", behind=row["n_possible"] / most)),
+            Cell(bar(row["n_certain"] / most, "certain", behind=row["n_possible"] / most)),
         ]
         for row in shown
     ]
@@ -114,33 +114,31 @@ def fragment_holes(document: Document) -> str:
     )
 
 
-def fragment_uncertain(document: Document) -> str:
-    """Which points are uncertain, between which labels, and how likely each is."""
-    uncertain = document["uncertain"]
-    if not uncertain["n_points"]:
-        return section(
-            "uncertain", "Which points are uncertain", paragraph("None: all are certain.")
-        )
-    most = max(row["n_points"] for row in uncertain["between"])
+def fragment_open(document: Document) -> str:
+    """Which points are open, between which labels, and how likely each is."""
+    open_ones = document["open"]
+    if not open_ones["n_points"]:
+        return section("open", "Which points are open", paragraph("None: all are certain."))
+    most = max(row["n_points"] for row in open_ones["between"])
     between = [
         [
             Cell(listed(row["labels"]), " ".join(row["labels"])),
             Cell(f"{row['n_points']:,}", row["n_points"]),
             Cell(bar(row["n_points"] / most, "open")),
         ]
-        for row in uncertain["between"]
+        for row in open_ones["between"]
     ]
-    shown = [point for point in document["points"] if not point["robust"]]
+    shown = [point for point in document["points"] if not point["certain"]]
     columns = [Column("point", True), Column("odds of each label")]
     return section(
-        "uncertain",
-        "Which points are uncertain",
-        paragraph(_between_text(uncertain)),
+        "open",
+        "Which points are open",
+        paragraph(_between_text(open_ones)),
         table(
             "Between which labels", [Column("labels"), Column("points", True), Column("")], between
         ),
         paragraph(_odds_text(document)),
-        table("Uncertain points", columns, map(_open_row, shown), kind="tall", sortable=True),
+        table("Open points", columns, map(_open_row, shown), kind="tall", sortable=True),
     )
 
 
@@ -160,15 +158,15 @@ def link(point: int) -> str:
 
 
 def _stack(certain: Document) -> str:
-    """One bar: the certain points label by label, then the uncertain ones."""
+    """One bar: the certain points label by label, then the open ones."""
     n_points = certain["n_points"]
     if not n_points:
         return ""
-    share = certain["n_robust"] / n_points
-    said = f"{per_cent(share)} certain, {per_cent(1 - share)} uncertain"
+    share = certain["n_certain"] / n_points
+    said = f"{per_cent(share)} certain, {per_cent(1 - share)} open"
     return (
         f'<svg class="stack" role="img" aria-label="{said}"><title>{said}</title>'
-        f'<rect class="uncertain" width="100%" height="100%"/>'
+        f'<rect class="open" width="100%" height="100%"/>'
         f'<rect class="certain" width="{100 * share:.3f}%" height="100%"/></svg>'
     )
 
@@ -202,20 +200,20 @@ def _heat(cell: Document, top: float) -> Cell:
     return Cell(html, share, f"heat-{step}")
 
 
-def _between_text(uncertain: Document) -> str:
-    left = uncertain["n_between_left_off"]
+def _between_text(open_ones: Document) -> str:
+    left = open_ones["n_between_left_off"]
     more = f" ({many(left, 'rarer set')} of labels not listed)" if left else ""
-    return f"{many(uncertain['n_points'], 'point')} could get more than one label{more}."
+    return f"{many(open_ones['n_points'], 'point')} could get more than one label{more}."
 
 
 def _odds_text(document: Document) -> str:
-    uncertain = document["uncertain"]
-    shown, weighed = len(uncertain["shown"]), uncertain["n_odds"]
-    listing = "All are listed" if shown == uncertain["n_points"] else f"{shown:,} are listed"
+    open_ones = document["open"]
+    shown, weighed = len(open_ones["shown"]), open_ones["n_odds"]
+    listing = "All are listed" if shown == open_ones["n_points"] else f"{shown:,} are listed"
     return (
         f"{listing}. Odds are shares of worlds, every candidate of a missing cell being equally "
         f"likely, with guaranteed bounds. In at least 99 % of the worlds the label is the same for "
-        f"{uncertain['n_likely']:,} of {many(weighed, 'point')} with odds."
+        f"{open_ones['n_likely']:,} of {many(weighed, 'point')} with odds."
     )
 
 

@@ -102,9 +102,9 @@ export function legend(answer) {
   if (own) {
     // Of such a point each bar spans all ways to fill its holes, so bars may overlap and it be certain.
     return el("p", { className: "iv-legend" }, "This point has holes of its own, and its bars span every way to fill them. ",
-      answer.robust ? ["Whatever they hold, ", labels, " wins in every world."] : ["It may be ", labels, "."]);
+      answer.certain ? ["Whatever they hold, ", labels, " wins in every world."] : ["It may be ", labels, "."]);
   }
-  return el("p", { className: "iv-legend" }, answer.robust
+  return el("p", { className: "iv-legend" }, answer.certain
     ? ["One bar alone reaches the line: ", labels, " wins in every world."]
     : [`${count(answer.possible.length)} bars reach the line: some world predicts each of `, labels, answer.possible.length > 8 ? ", …" : "", "."]);
 }

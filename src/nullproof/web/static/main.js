@@ -116,7 +116,7 @@ async function show(id, told) {
     open(Number(link.hash.slice("#point-".length)));
   };
   $("result").hidden = false;
-  if (!told.uncertain.n_points) list.verdict.value = "all";
+  if (!told.open.n_points) list.verdict.value = "all";
   const page = await list.load();
   if (page?.points.length) await open(page.points[0].point, false);
   drawn.headline.tabIndex = -1;
@@ -135,9 +135,9 @@ function alphaForm() {
 }
 
 function intro(told) {
-  const { uncertain } = told;
-  if (!uncertain.n_points) return el("p", {}, "Every prediction is certain. Choose a point to see the support of each label over all worlds, from least to greatest: one bar lies clear of all others.");
-  return el("p", {}, `${many(uncertain.n_points, "prediction")} ${uncertain.n_points === 1 ? "depends" : "depend"} on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`);
+  const { open: openOnes } = told;
+  if (!openOnes.n_points) return el("p", {}, "Every prediction is certain. Choose a point to see the support of each label over all worlds, from least to greatest: one bar lies clear of all others.");
+  return el("p", {}, `${many(openOnes.n_points, "prediction")} ${openOnes.n_points === 1 ? "depends" : "depend"} on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`);
 }
 
 const SHORT = { explore: "Points", holes: "Holes", features: "Features", fragility: "Fragility", attack: "Attack", "what-if": "What if", cleaning: "Cleaning", downloads: "Downloads" };

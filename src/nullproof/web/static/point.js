@@ -104,16 +104,16 @@ export class PointPanel {
     this.picture.show(answer.support, { scale: scaleOf(answer.support, moved ? this.original.support : []), ghost: moved ? this.original.support : null });
     fill(this.legend, legend(answer));
     fill(this.verdict, ...verdict(answer));
-    this.verdict.className = `verdict ${answer.robust ? "sure" : "open"}`;
+    this.verdict.className = `verdict ${answer.certain ? "sure" : "open"}`;
     this.state.hidden = !moved;
     this.state.textContent = [edited && `${many(edited, "value")} of this point changed`, changed && "on the table with the cells changed below"].filter(Boolean).join(", ") + "; dashed outlines show the original.";
     fill(this.more, why(answer));
-    say(answer.robust ? `certain: ${answer.label}` : `uncertain: ${answer.possible.join(" or ")}`);
+    say(answer.certain ? `certain: ${answer.label}` : `open: ${answer.possible.join(" or ")}`);
   }
 }
 
 function verdict(answer) {
-  if (!answer.robust) return ["Uncertain: ", list(answer.possible)];
+  if (!answer.certain) return ["Open: ", list(answer.possible)];
   const radius = answer.radius === null ? "no attack can change that" : `${many(answer.radius, "blanked cell")} would break it`;
   return ["Certain: ", name(answer.label, 40), el("small", {}, ` ${radius}`)];
 }

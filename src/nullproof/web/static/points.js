@@ -9,7 +9,7 @@ export class PointList {
   constructor(analysis, labels, onPoint) {
     Object.assign(this, { analysis, onPoint, offset: 0, order: 0, chosen: null });
     const start = () => { this.offset = 0; this.load(); };
-    this.verdict = choice([["uncertain", "uncertain"], ["certain", "certain"], ["all", "all"]], "uncertain", { onchange: start });
+    this.verdict = choice([["open", "open"], ["certain", "certain"], ["all", "all"]], "open", { onchange: start });
     this.label = choice([["", "any"], ...labels.map((label) => [`=${label}`, label])], "", { onchange: start });
     this.body = el("div");
     this.node = el("div", { className: "all-points" },
@@ -47,7 +47,7 @@ export class PointList {
   #row(row) {
     return el("tr", { "data-point": row.point, className: row.point === this.chosen ? "chosen" : null, onclick: () => this.onPoint(row.point) },
       el("td", {}, el("button", { type: "button", className: "link", "aria-label": `open point ${row.point}` }, count(row.point))),
-      el("td", {}, el("span", { className: `chip ${row.robust ? "sure" : "open"}` }, row.robust ? "certain" : "uncertain")),
+      el("td", {}, el("span", { className: `chip ${row.certain ? "sure" : "open"}` }, row.certain ? "certain" : "open")),
       el("td", {}, row.possible.slice(0, 6).flatMap((label, place) => [place ? ", " : "", name(label, 30)]), row.possible.length > 6 && ` and ${row.possible.length - 6} more`));
   }
 

@@ -23,7 +23,7 @@ export function holes(told) {
 
 export function fragility(told, onPoint) {
   const { fragility: frail } = told;
-  if (!frail.n_robust) return section("fragility", "How fragile the certain ones are", el("p", {}, "No prediction is certain, so there is nothing to break."));
+  if (!frail.n_certain) return section("fragility", "How fragile the certain ones are", el("p", {}, "No prediction is certain, so there is nothing to break."));
   return section("fragility", "How fragile the certain ones are",
     el("p", {}, "The radius of a point is the fewest training cells that must be blanked before its prediction is not certain. ",
       frail.least === null ? "No attack exists on any certain point." : `Here it runs from ${count(frail.least)} to ${count(frail.greatest)}, with ${count(frail.median)} in the middle`,

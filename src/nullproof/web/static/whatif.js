@@ -113,7 +113,7 @@ export class WhatIf {
       el("div", { className: "share-bar", role: "img", "aria-label": `certain now ${percent(now)}, before ${percent(was)}` },
         el("i", { className: "sure", css: { width: `${100 * now}%` } }), el("i", { className: "was", css: { left: `${100 * was}%` } })),
       told.changed.length > 0 && el("ul", { className: "moved" }, told.changed.slice(0, 12).map((row) => el("li", {}, pointButton(row.point, this.onPoint),
-        row.was_robust && !row.robust ? " is no longer certain: " : !row.was_robust && row.robust ? " is certain now: " : " may now be ",
+        row.was_certain && !row.certain ? " is no longer certain: " : !row.was_certain && row.certain ? " is certain now: " : " may now be ",
         row.possible.slice(0, 5).flatMap((label, place) => [place ? " or " : "", name(label, 30)])))),
       told.changed.length + told.n_changed_left_off > 12 && el("p", {}, `… and ${many(told.changed.length + told.n_changed_left_off - 12, "more point")}`),
       told.n_points_left_off > 0 && el("p", { className: "note" }, `Only the first ${count(told.n_points)} points were certified again.`));

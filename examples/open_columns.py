@@ -1,4 +1,4 @@
-"""Which columns make my predictions uncertain? Fill one at a time and see what becomes certain."""
+"""Which columns make my predictions open? Fill one at a time and see what becomes certain."""
 
 import numpy as np
 from sklearn.datasets import load_wine
@@ -14,7 +14,7 @@ train, test, y_train, _ = train_test_split(X, y, test_size=0.5, random_state=0)
 
 
 def certain(train, test):
-    return CertifiedNB(alpha=1.0).fit(train, y_train).certify(test).robust
+    return CertifiedNB(alpha=1.0).fit(train, y_train).certify(test).certain
 
 
 open_points = test[~certain(train, test)]
