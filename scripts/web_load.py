@@ -17,8 +17,8 @@ import httpx
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
+from support.web_server import analysed, serving, state, until, upload
 from test_web_serving import client_of, large_table, whole_visit
-from web_server import analysed, serving, state, until, upload
 
 ROWS = 1_240_000
 CROWD = 50

@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page
 
 sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
 
-from browser import NARROW, chromium
-from web_server import serving
+from support.browser import NARROW, chromium
+from support.web_server import serving
 
 FIGURES = Path(__file__).parent.parent / "docs/figures"
 WIDE = 1180

@@ -1,13 +1,11 @@
-"""Fixtures of the command line and of the web server."""
+"""Fixtures of the command line, which tests of reports and worksheets run too."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from commands import TEST, TRAIN, Runner
-from web_server import Example, Served, analysed, served
+from support.command_line import TEST, TRAIN, Runner
 
 
 @pytest.fixture
@@ -26,27 +24,3 @@ def run(
 ) -> Runner:
     """Run the command line in the folder of the tables."""
     return Runner(monkeypatch, capsys)
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("web"), max_upload=1 << 20, max_rows=5000) as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
-def example(server: Served) -> Example:
-    """The embedded example, analysed by the server, and counted by the library."""
-    from nullproof import CountIndex
-    from nullproof.terminal.demo import load
-
-    made = server.client.post("/api/example").json()
-    name = analysed(
-        server.client,
-        table=made["train"]["id"],
-        points=made["points"]["id"],
-        label=made["label"],
-        ignore=made["ignore"],
-    )
-    train, new = load()
-    return name, CountIndex.from_table(train, "churn", ignore=["customer"]), new

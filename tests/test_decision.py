@@ -14,12 +14,21 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
-import strategies
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from strategies import EVEN, HARD_TABLES, ODD, Case, cases, holes, random_case, table, with_cell
+from support import oracle, strategies
+from support.strategies import (
+    EVEN,
+    HARD_TABLES,
+    ODD,
+    Case,
+    cases,
+    holes,
+    random_case,
+    table,
+    with_cell,
+)
 
 from nullproof import CountIndex, NullproofError, certify
 

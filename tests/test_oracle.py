@@ -7,10 +7,9 @@ import random
 from collections import Counter
 from fractions import Fraction
 
-import oracle
 import pytest
-import strategies
-from strategies import PAPER_LABELS, PAPER_ROWS
+from support import oracle, strategies
+from support.strategies import PAPER_LABELS, PAPER_ROWS
 
 HALF = Fraction(1, 2)
 

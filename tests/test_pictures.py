@@ -8,7 +8,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from hostile import LABELS, LONG
+from support.hostile import LABELS, LONG
 
 from nullproof import CountIndex, certify
 from nullproof.pictures import WIDTH, describe, intervals, support

@@ -11,7 +11,7 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hostile import hostile_index, hostile_points
+from support.hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
 from nullproof.cleaning.simulation import Curve

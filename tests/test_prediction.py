@@ -10,14 +10,14 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import oracle
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn import config_context
 from sklearn.naive_bayes import CategoricalNB
-from strategies import EXTREME_ALPHAS, Case, cases, random_case
+from support import oracle
+from support.strategies import EXTREME_ALPHAS, Case, cases, random_case
 
 from nullproof import CertifiedNB, CountIndex, NullproofError, witness
 

@@ -7,10 +7,10 @@ import random
 from dataclasses import replace
 from typing import Any
 
-import oracle
 import pytest
 from hypothesis import given, settings
-from strategies import EXTREME_ALPHAS, Case, cases, random_case
+from support import oracle
+from support.strategies import EXTREME_ALPHAS, Case, cases, random_case
 
 from nullproof import CountIndex, NullproofError, certify, witness
 

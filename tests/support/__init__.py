@@ -1,1 +1,1 @@
-"""What the test of all ways in is made of: a plain counter, nasty tables, and the ways."""
+"""What tests stand on: the oracles, random tables, and helpers that several files of tests share."""

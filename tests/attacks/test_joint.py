@@ -1,0 +1,221 @@
+"""Laws of the joint attack: the bounds enclose the brute-force optimum and meet on small cases."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+from scipy.sparse import csr_array
+from support.graphs import (
+    CUBE,
+    PETERSEN,
+    PRISM,
+    cover_counts,
+    heavy_enough,
+    min_vertex_cover,
+    three_colouring,
+)
+from support.joint_oracle import fewest_by_counts, fewest_cells
+from support.joint_tables import larger_table, random_table, table_counts
+
+from nullproof.attacks.joint.bound import Tree
+from nullproof.attacks.joint.effort import Effort
+from nullproof.attacks.joint.modes import lower_hull
+from nullproof.attacks.joint.polish import Polish
+from nullproof.attacks.joint.problem import build_problem
+from nullproof.attacks.joint.proof import UnbreakableError, solve
+from nullproof.attacks.joint.relaxation import certified_value
+from nullproof.attacks.joint.single import ANYONE, Steps, first_near, single_optima, union_attack
+from nullproof.attacks.joint.state import State
+
+EXTREME = [Fraction(1e-309), Fraction(1, 10**400), Fraction(10**400)]
+
+
+def test_a_wrong_guess_costs_only_time() -> None:
+    """Law: the first number where a condition turns true is found from any guess."""
+    for top in range(12):
+        for first in range(top + 1):
+            for guess in range(15):
+                assert first_near(guess, top, first.__le__) == first
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_bounds_enclose_the_optimum(block: int) -> None:
+    """Law: lower bound <= optimum <= cells, equal when claimed, and 95 % are proven."""
+    proven = total = 0
+    for seed in range(25 * block, 25 * block + 25):
+        rng = np.random.default_rng(seed)
+        table = random_table(rng, int(rng.integers(2, 5)), dirty=seed % 2 == 1)
+        want = fewest_by_counts(table)
+        problem = build_problem(table_counts(table))
+        if want is None:
+            with pytest.raises(UnbreakableError):
+                solve(problem, effort=Effort(rounds=1))
+            continue
+        found = solve(problem, effort=Effort(rounds=200))
+        assert found.lower_bound <= want <= found.n_cells, seed
+        assert problem.succeeds(found.cells)
+        total += 1
+        proven += found.optimal
+    assert proven >= 0.95 * total
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_bounds_enclose_the_optimum_of_larger_tables(block: int) -> None:
+    """Law: lower bound <= optimum <= cells, however little or much was looked."""
+    total = 0
+    for seed in range(20 * block, 20 * block + 20):
+        rng = np.random.default_rng(90_000 + seed)
+        table = larger_table(rng, dirty=seed % 2 == 1)
+        try:
+            want = fewest_by_counts(table, 100_000)
+        except ValueError:
+            continue
+        problem = build_problem(table_counts(table))
+        if want is None:
+            with pytest.raises(UnbreakableError):
+                solve(problem, effort=Effort(rounds=0))
+            continue
+        found = solve(problem, effort=Effort(rounds=(0, 1, 3, 20)[seed % 4]), seed=seed)
+        assert found.lower_bound <= want <= found.n_cells, seed
+        assert problem.succeeds(found.cells)
+        total += want > 0
+    assert total >= 3
+
+
+@pytest.mark.parametrize("alpha", EXTREME, ids=["1e-309", "1e-400", "1e400"])
+def test_smoothing_beyond_all_floats(alpha: Fraction) -> None:
+    """Law: lower bound <= optimum <= cells, also where a float is no alpha, and half are proven."""
+    proven = total = 0
+    for seed in range(150):
+        rng = np.random.default_rng(70_000 + seed)
+        table = random_table(rng, int(rng.integers(2, 4)), dirty=seed % 2 == 1)
+        table = table._replace(alpha=alpha)
+        if len(table.rows) * len(table.domains) > 10:
+            continue
+        want = fewest_cells(table)
+        problem = build_problem(table_counts(table))
+        if want is None:
+            with pytest.raises(UnbreakableError):
+                solve(problem, effort=Effort(rounds=1))
+            continue
+        found = solve(problem, effort=Effort(rounds=10))
+        assert found.lower_bound <= want <= found.n_cells, seed
+        assert problem.succeeds(found.cells)
+        total += 1
+        proven += found.optimal
+    assert total >= 5
+    assert proven >= total / 2
+
+
+def test_the_oracles_agree() -> None:
+    """Law: trying counts per sort of cell gives the same optimum as trying sets of cells."""
+    for seed in range(30):
+        rng = np.random.default_rng(80_000 + seed)
+        table = random_table(rng, int(rng.integers(2, 5)), dirty=seed % 2 == 1)
+        assert fewest_by_counts(table) == fewest_cells(table), seed
+
+
+@pytest.mark.parametrize("edges", [PRISM, CUBE, PETERSEN], ids=["prism", "cube", "petersen"])
+def test_vertex_cover(edges: list[tuple[int, int]]) -> None:
+    """Law: the reduction's optimum is the minimum vertex cover, and it is proven."""
+    problem = build_problem(cover_counts(edges, three_colouring(edges), heavy_enough(edges)))
+    found = solve(problem, effort=Effort(rounds=300))
+    assert found.optimal
+    assert found.n_cells == min_vertex_cover(edges)
+
+
+def test_six_points_of_the_paper() -> None:
+    """Law: the six points of the paper's example, five vertices a-e, need three cells."""
+    edges = [(0, 1), (2, 1), (2, 3), (0, 3), (3, 4), (0, 4)]
+    problem = build_problem(cover_counts(edges, (0, 1, 0, 1, 2), 100))
+    found = solve(problem, effort=Effort(rounds=100))
+    assert (found.n_cells, found.lower_bound) == (3, 3)
+
+
+def test_same_seed_same_answer() -> None:
+    """Law: with a number of rounds the answer depends on the seed alone."""
+    problem = build_problem(cover_counts(PETERSEN, three_colouring(PETERSEN), 20))
+    first, second = (solve(problem, effort=Effort(rounds=5), seed=3) for _ in range(2))
+    assert np.array_equal(first.cells, second.cells)
+    assert first.lower_bound == second.lower_bound
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_single_optimum(seed: int) -> None:
+    """Law: for one point the cheapest rival's optimum is the brute-force optimum."""
+    rng = np.random.default_rng(1000 + seed)
+    table = random_table(rng, 1, dirty=seed % 2 == 1)
+    problem = build_problem(table_counts(table))
+    want = fewest_by_counts(table)
+    if problem.n_points == 0:
+        assert want == 0
+    else:
+        found = single_optima(problem)[0]
+        assert (found[0].n_cells if found else None) == want
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_lines_lie_below_the_frontier(seed: int) -> None:
+    """Law: no number of raising steps gets by with fewer lowering steps than the lines say."""
+    rng = np.random.default_rng(2000 + seed)
+    problem = build_problem(table_counts(larger_table(rng, dirty=seed % 2 == 1)))
+    for single in (s for found in single_optima(problem) for s in found if s.rival != ANYONE):
+        steps = Steps(problem, single.point, single.rival)
+        first, last = int(single.ends[0, 0]), int(single.ends[-1, 0])
+        for raised in range(first, last + 1):
+            lowered = next(b for b in range(10**6) if steps.falls(raised, b))
+            assert raised + lowered >= single.n_cells
+            for slope, need in lower_hull(single.ends):
+                assert lowered >= need - slope * raised - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_polishing_worsens_nothing_but_by_rounding(seed: int) -> None:
+    """Law: around an attack the program is feasible, so its value is at most the attack's size."""
+    rng = np.random.default_rng(3000 + seed)
+    problem = build_problem(table_counts(larger_table(rng, dirty=seed % 2 == 1)))
+    singles = single_optima(problem)
+    if all(singles):
+        start = union_attack(problem, [found[0] for found in singles])
+        found = Polish(problem)(State(problem, start))
+        assert found is None or found.sum() <= start.sum() + 1e-6
+
+
+def test_out_of_time_the_bound_stays_true() -> None:
+    """Law: programs abandoned for lack of time leave the bound at the largest radius."""
+    problem = build_problem(cover_counts(PETERSEN, three_colouring(PETERSEN), 20))
+    singles = single_optima(problem)
+    tree = Tree(problem, singles, 10, Effort(seconds=0.0).begin())
+    for _ in range(3):
+        tree.step()
+    assert tree.bound == max(found[0].n_cells for found in singles)
+    assert solve(problem, effort=Effort(seconds=0.0)).lower_bound == tree.bound
+
+
+def test_interrupt_keeps_the_best() -> None:
+    """Law: Ctrl-C at any time returns a verified attack and a true bound."""
+    problem = build_problem(cover_counts(PETERSEN, three_colouring(PETERSEN), 20))
+
+    def interrupt(n_cells: int, bound: int) -> None:
+        raise KeyboardInterrupt
+
+    found = solve(problem, on_progress=interrupt)
+    assert problem.succeeds(found.cells)
+    assert found.lower_bound <= 6 <= found.n_cells
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_certified_value(seed: int) -> None:
+    """Law: any multipliers give a value below the program's optimum."""
+    rng = np.random.default_rng(seed)
+    matrix = csr_array(rng.integers(-3, 4, (4, 6)).astype(float))
+    inside = rng.uniform(0, 5, 6)
+    right = matrix @ inside - rng.uniform(0, 1, 4)
+    cost = rng.uniform(0, 2, 6)
+    bounds = (np.zeros(6), np.full(6, 5.0))
+    best = linprog(cost, A_ub=-matrix, b_ub=-right, bounds=(0, 5)).fun
+    duals = rng.uniform(0, 1, 4)
+    assert certified_value(cost, matrix, right, bounds, duals) <= best + 1e-7

@@ -1,0 +1,198 @@
+"""Changed tables: the index after a change equals the index of the changed table."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.strategies import Case, cases
+
+from nullproof.counts import sparse as eager
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+
+ROWS = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "y")]
+LABELS = ["yes", "yes", "no", "no"]
+
+
+def index() -> CountIndex:
+    return CountIndex.from_rows(ROWS, LABELS, domains={"x1": ["z"]})
+
+
+@given(cases(), st.data())
+@settings(max_examples=100, deadline=None)
+def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
+    """Counting a part and adding the rest is counting all; removing the rest is counting the part."""
+    whole = CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+    cut = data.draw(st.integers(1, len(case.rows)))
+    part = CountIndex.from_rows(case.rows[:cut], case.labels[:cut], like=whole)
+    rest = case.rows[cut:], case.labels[cut:]
+    if rest[0]:
+        assert part.update(*rest) == whole
+        assert whole.remove(*rest) == part
+    assert whole.update(case.rows, case.labels) == whole + whole
+
+
+def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Counts that are kept sparse lose the places that become zero."""
+    monkeypatch.setattr(eager, "_JOINT", 10)
+    monkeypatch.setattr(eager, "_DENSE", 10)
+    rows = [(f"id{k}",) for k in range(60)]
+    labels = [str(k % 5) for k in range(60)]
+    whole = CountIndex.from_rows(rows, labels)
+    part = CountIndex.from_rows(rows[:50], labels[:50], like=whole)
+    assert isinstance(whole.known[0], eager.SparseCounts)
+    assert whole.remove(rows[50:], labels[50:]) == part
+    assert part.update(rows[50:], labels[50:]) == whole
+    assert part.remove(rows[:50], labels[:50]).update(rows, labels) == whole
+    blanked = whole.blanked([(0, 0, (whole.schema.features[0].codes["id5"],), 1)])
+    holes = [(None,) if row == ("id5",) else row for row in rows]
+    assert blanked == CountIndex.from_rows(holes, labels, like=whole)
+    assert blanked.fill("x0", "id5", "0") == whole
+    with pytest.raises(NullproofError, match="a cell in column 'x0' that is not counted"):
+        part.remove(rows[50:51], labels[50:51])
+
+
+def test_what_does_not_change_is_shared() -> None:
+    """Counts of features without a changed cell are not copied; those of others are."""
+    before = index()
+    for after in (
+        before.update([(None, "x")], ["yes"]),
+        before.fill("x1", "x", "yes"),
+        before.blanked([(0, 1, (1,), 1)]),
+    ):
+        assert after.known[0] is before.known[0]
+        assert not np.shares_memory(after.known[1], before.known[1])
+
+
+def test_tables_and_single_rows_are_taken() -> None:
+    """Rows may be a data frame, whose numbers fall into the bins of the index, or one tuple."""
+    table = pl.DataFrame(
+        {"age": [1.0, 2.0, None, 9.0], "c": ["u", "v", "u", "v"], "label": [1, 2, 1, 2]}
+    )
+    whole = CountIndex.from_table(table, "label")
+    part = CountIndex.from_table(table[:2], "label", like=whole)
+    assert part.update(table[2:], table["label"][2:].to_list()) == whole
+    assert index().update(("a", "x"), "yes") == index().update([("a", "x")], ["yes"])
+
+
+def test_the_index_before_stays_as_it_was() -> None:
+    """A change makes a new index."""
+    before = index()
+    before.update([("b", None)], ["yes"])
+    before.fill("x1", "x", "yes")
+    assert before == index()
+
+
+@pytest.mark.parametrize("value", ["x", "y", "z", {"x", "y"}])
+def test_a_filled_cell_is_counted_as_the_table_with_it(value: Any) -> None:
+    """A missing cell that got a value, or fewer candidates, is counted as such."""
+    filled = [("a", value), *ROWS[1:]]
+    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert index().fill("x1", value, "yes") == expected
+
+
+def test_a_cell_with_candidates_is_filled() -> None:
+    """A cell with a few candidates gets one of them."""
+    filled = [*ROWS[:2], ("b", "x"), ROWS[3]]
+    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert index().fill("x1", "x", "no", candidates={"y", "x"}) == expected
+
+
+def test_many_cells_are_filled_at_once() -> None:
+    """The number of cells can be given."""
+    rows = [(None,), (None,), ("a",), ("b",)]
+    filled = CountIndex.from_rows([("a",), ("a",), ("a",), ("b",)], ["u"] * 4)
+    assert CountIndex.from_rows(rows, ["u"] * 4).fill("x0", "a", "u", n_cells=2) == filled
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
+        (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
+        (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
+        (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
+        (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
+        (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
+        (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
+        (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
+        (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
+        (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
+        (lambda i: i.fill("x1", None, "yes"), "None is no candidate of the cell"),
+        (lambda i: i.fill("x1", "z", "no", candidates={"x", "y"}), "'z' is no candidate"),
+        (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
+        (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=-1), "n_cells is -1; give the number of cells"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=0.5), "n_cells is 0.5; give the number"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=1.0), "n_cells is 1.0"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=True), "n_cells is True"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells="1"), "n_cells is '1'"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=float("nan")), "n_cells is nan"),
+    ],
+)
+def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
+    """Values, labels and cells that the index does not have are named."""
+    with pytest.raises(NullproofError, match=message):
+        change(index())
+
+
+WRONG_SORTS: list[Any] = [
+    *[(0, 0, (1,), n) for n in (-1, 0.5, True, "1", None, float("nan"), 2**70)],
+    *[(0, 0, codes, 1) for codes in ((), (9,), (-1,), ("b",), (1.0,), (0, 9), 1, None)],
+    *[(label, 0, (1,), 1) for label in (-1, 2, "no", None, 0.0)],
+    *[(0, feature, (1,), 1) for feature in (-1, 2, "x0", None)],
+    (0, 0, (1,)),
+    "abcd",
+    5,
+]
+
+
+@pytest.mark.parametrize("sort", WRONG_SORTS)
+def test_sorts_of_cells_that_cannot_be_are_refused(sort: Any) -> None:
+    """What is to be blanked names a label, a feature, values of it and a number from 0 on."""
+    with pytest.raises(NullproofError, match="the cells to blank are given as"):
+        index().blanked([sort])
+
+
+@pytest.mark.parametrize("sparse", [True, False])
+def test_no_more_is_blanked_than_is_there(monkeypatch: pytest.MonkeyPatch, sparse: bool) -> None:
+    """No count of an index is ever negative: all cells can be blanked, one more is refused."""
+    if sparse:
+        monkeypatch.setattr(eager, "_JOINT", 0)
+        monkeypatch.setattr(eager, "_DENSE", 0)
+    before = index()
+    assert isinstance(before.known[0], eager.SparseCounts) == sparse
+    n_tried = 0
+    for j in range(2):
+        for code, counts in enumerate(before.exact(j)[:-1].tolist()):
+            for label, count in enumerate(counts):
+                after = before.blanked([(label, j, (code,), count)])
+                assert after.exact(j)[code, label] == 0
+                for cells in ([count + 1], [count, 1], [1] * (count + 1)):
+                    with pytest.raises(NullproofError, match="blank no more than are counted"):
+                        before.blanked((label, j, (code,), n) for n in cells)
+                    n_tried += 1
+    assert n_tried == 2 * 3 * (2 + 3)
+    assert before.blanked([(0, 1, (1, 0), 1)]) == before.blanked([(0, 1, (0, 1), 1)])
+    for n_cells, candidates in ((2, (0, 1)), (1, (0, 2))):
+        with pytest.raises(NullproofError, match="cells of column 'x1' are to be blanked"):
+            before.blanked([(0, 1, candidates, n_cells)])
+
+
+def test_changes_of_a_large_index_are_quick() -> None:
+    """Removing one row of an index with a million values counts nothing else again."""
+    codes = np.arange(500_000, dtype=np.int32)[:, None]
+    large = CountIndex.from_codes(codes, np.arange(500_000) % 2)
+    smaller = large.remove(np.array([[7]], dtype=np.int32), [1])
+    assert smaller.n_rows == 499_999
+    assert smaller.exact(0, np.array([7])).tolist() == [[0, 0]]

@@ -1,0 +1,188 @@
+"""What label_odds says and refuses, and how it looks."""
+
+from __future__ import annotations
+
+import io
+import json
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from rich.console import Console
+from support.odds_tables import assert_bounds, large_index
+
+import nullproof.odds.bounds as bounds_module
+import nullproof.odds.grid as grid_module
+import nullproof.odds.worlds as counting_module
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof.odds.filling import Filling, Open
+from nullproof.odds.labels import Odds, label_odds
+from nullproof.odds.worlds import count_worlds
+from nullproof.terminal import odds as report
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+
+
+ROWS = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+LABELS = ["yes", "yes", "no", "no"]
+
+
+def test_ties_are_shared_out() -> None:
+    """A world that ties counts half for each of two winners."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    counts = count_worlds(index, ("a", "y"))
+    assert counts.ties == {("no", "yes"): 1}
+    assert counts.odds == {"no": Fraction(1, 4), "yes": Fraction(3, 4)}
+    odds = label_odds(index, ("a", "y"))
+    assert odds.lower[0] == pytest.approx([0.25, 0.75])
+    assert len(odds) == 1
+    assert odds[0]["yes"] == (odds.lower[0, 1], odds.upper[0, 1])
+    assert [one["no"][1] for one in odds] == odds.upper[:, 0].tolist()
+
+
+def test_observed_cells_follow_their_label() -> None:
+    """A missing cell is as likely to hold a value as the known cells of its label are."""
+    rows = [("a",)] * 3 + [("b",), (None,), ("a",), (None,)]
+    index = CountIndex.from_rows(rows, list("AAAAABB"))
+    filling = Filling(index, "observed")
+    assert filling.open(0, 0) == ((Open(1, 3, 4),), (Open(1, 1, 1),))
+    assert filling.open(0, 1) == ((Open(1, 1, 4),), (Open(1, 0, 1),))
+
+
+def test_incomplete_points_are_bounded_over_completions() -> None:
+    """The bounds of an incomplete point span those of its completions."""
+    index, complete = large_index(seed=5, n_rows=200, d=3)
+    point = complete[:1].copy()
+    point[0, 1] = -1
+    filled = np.repeat(complete[:1], 5, axis=0)
+    filled[:, 1] = range(5)
+    one, every = label_odds(index, point), label_odds(index, filled)
+    assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
+    assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
+
+
+def test_too_many_completions_are_told() -> None:
+    """Beyond thousands of completions only the possible labels are known."""
+    index, complete = large_index(seed=6, n_rows=200, d=8)
+    point = np.where(np.arange(8) < 6, -1, complete[:1])
+    with pytest.warns(NullproofWarning, match="more than 1,024 completions"):
+        odds = label_odds(index, point)
+    assert not odds.lower.any()
+    assert (odds.upper == certify(index, point).possible).all()
+
+
+def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the gap cannot be reached the bounds are wider, and a notice says so."""
+    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
+    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    index = CountIndex.from_rows([("a",), ("b",), (None,)] * 2, ["no"] * 3 + ["yes"] * 3)
+    with pytest.warns(NullproofWarning, match=r"odds of 1 points are known only to within 0\.5"):
+        odds = label_odds(index, ("a",))
+    assert_bounds(odds, 0, [Fraction(1, 2), Fraction(1, 2)], 0.52)
+
+
+def test_small_memories(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is forgotten is made again: bounds do not depend on what is remembered."""
+    index, complete = large_index(seed=8, n_rows=400, d=4)
+    before = label_odds(index, complete[:12])
+    monkeypatch.setattr(bounds_module, "_MAX_KNOWN", 1)
+    monkeypatch.setattr(grid_module, "_MAX_CACHED", 0)
+    after = label_odds(index, complete[:12])
+    assert (before.lower == after.lower).all()
+    assert (before.upper == after.upper).all()
+
+
+def test_coarse_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the grid that would do is too large, a coarser one gives wider bounds."""
+    index, complete = large_index(seed=9, n_rows=4_000, d=6)
+    narrow = label_odds(index, complete[:3], gap=0.001)
+    monkeypatch.setattr(grid_module, "MAX_SIZE", 256)
+    with pytest.warns(NullproofWarning, match="are known only to within"):
+        wide = label_odds(index, complete[:3], gap=0.001)
+    assert (wide.lower <= narrow.upper).all()
+    assert (wide.upper >= narrow.lower).all()
+    assert 0.001 < wide.gap < 0.3
+
+
+def test_wrong_questions_are_refused() -> None:
+    """What came, what was needed."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    with pytest.raises(NullproofError, match="gap is 0; give a number"):
+        label_odds(index, ("a", "y"), gap=0)
+    with pytest.raises(NullproofError, match="cells is 'even'; give 'uniform' or 'observed'"):
+        label_odds(index, ("a", "y"), cells="even")  # type: ignore[arg-type]
+    with pytest.raises(NullproofError, match="one complete point but got 2 points"):
+        count_worlds(index, [("a", "y"), ("a", "x")])
+    with pytest.raises(NullproofError, match="got a point with missing cells"):
+        count_worlds(index, ("a", None))
+
+
+def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Exact counting says where it ends."""
+    monkeypatch.setattr(counting_module, "_LIMIT", 1)
+    with pytest.raises(NullproofError, match="ask label_odds for bounds"):
+        count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"))
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "rows"])
+def test_frames(library: str) -> None:
+    """Odds come back in the library of the points."""
+    index = CountIndex.from_rows(ROWS, LABELS, features=["f", "g"])
+    columns = {"f": ["a", "a"], "g": ["x", "y"]}
+    if library == "rows":
+        points: Any = list(zip(*columns.values(), strict=True))
+    else:
+        points = __import__(library).DataFrame(columns)
+    if library == "pandas":
+        points.index = [7, 8]
+    frame = label_odds(index, points).to_frame()
+    assert type(frame).__module__.startswith("pandas" if library == "pandas" else "polars")
+    assert list(frame["likeliest"]) == ["yes", "yes"]
+    assert list(frame.columns)[1:] == ["lower no", "upper no", "lower yes", "upper yes"]
+    if library == "pandas":
+        assert list(frame.index) == [7, 8]
+
+
+def test_shown_odds() -> None:
+    """Text, HTML, a terminal and JSON tell the same."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    result = label_odds(index, [("a", "x"), ("a", "y")] * 12)
+    assert repr(result).splitlines()[2] == "  1: no 25.0 %, yes 75.0 %"
+    assert repr(result).endswith("…")
+    assert "likeliest" in result._repr_html_()
+    console = Console(width=100, record=True, file=io.StringIO())
+    report.show(console, index, result)
+    text = console.export_text()
+    assert (
+        "12 of 24 predictions are the same in at least 99 % of the worlds, 12 of them in all"
+        in text
+    )
+    assert "25.0 %" in text
+    assert "… and 4 more points" in text
+    report.show(console, index, label_odds(index, ("a", "y")))
+    assert "more points" not in console.export_text()
+    found = report.document(result)
+    json.dumps(found, allow_nan=False)
+    assert found["n_points"] == 24
+    assert found["points"][0] == {
+        "point": 0,
+        "lower": {"no": 0.0, "yes": 1.0},
+        "upper": {"no": 0.0, "yes": 1.0},
+    }
+    assert list(report.as_columns(result))[:2] == ["point", "likeliest"]
+
+
+def test_shown_bounds() -> None:
+    """Bounds are told as one number where they look alike, and 0 or 100 only where they are exact."""
+    assert report.between(1.0, 1.0) == "100 %"
+    assert report.between(0.0, 1e-9) == "under 0.1 %"
+    assert report.between(1 - 1e-9, 1.0) == "over 99.9 %"
+    assert report.between(0.25, 0.25) == "25.0 %"
+    assert report.between(0.25, 0.26) == "25.0 to 26.0 %"
+    assert report.bar(0.5, 0.75, 4).plain == "██▒·"
+    many = Odds(tuple(range(9)), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    console = Console(width=100, record=True, file=io.StringIO())
+    console.print(report.table(many, 1))
+    assert "… 3 more" in console.export_text()

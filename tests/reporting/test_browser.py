@@ -1,0 +1,244 @@
+"""The report in a real browser: from disk, without network, by keyboard, on a narrow screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.browser import NARROW, chromium, overflow, violations, watched_page
+from support.hostile import SCRIPT, hostile_index, hostile_points
+
+from nullproof import CountIndex, report
+from nullproof.terminal.demo import load
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+]
+THEMES = ("light", "dark")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Addresses of reports on disk: the demo, hostile texts, many points and many labels."""
+    folder = tmp_path_factory.mktemp("reports")
+    train, new = load()
+    reports = {
+        "demo": report(CountIndex.from_table(train, "churn", ignore=["customer"]), new),
+        "hostile": report(hostile_index(), hostile_points()),
+        "many": report(*many(), limit=30),
+    }
+    for name, made in reports.items():
+        made.save(folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+def many() -> tuple[CountIndex, Any]:
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 14, 6000)
+    codes = ((labels[:, None] + rng.integers(0, 4, (6000, 20))) % 9).astype(np.int32)
+    points = codes[:2000].copy()
+    codes[rng.random(codes.shape) < 0.002] = -1
+    return CountIndex.from_codes(codes, labels), points
+
+
+NAMES = ("demo", "hostile", "many")
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("name", NAMES)
+def test_it_opens_without_a_complaint(
+    browser: Browser, pages: dict[str, str], name: str, theme: Any
+) -> None:
+    """Nothing is loaded, the console stays empty, and axe finds nothing wrong, folded or not."""
+    with watched_page(browser, color_scheme=theme) as page:
+        page.goto(pages[name])
+        assert "certain" in page.title()
+        assert violations(page) == []
+        for _ in range(2):
+            page.locator("details:not([open]) > summary").first.click()
+        page.locator(".point[data-verdict=open] > summary").first.click()
+        assert violations(page) == []
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("script", [True, False])
+def test_it_fits_a_narrow_screen(
+    browser: Browser, pages: dict[str, str], name: str, script: bool
+) -> None:
+    """At 390 pixels nothing makes the page scroll sideways, with every point unfolded too."""
+    size = {"width": NARROW, "height": 800}
+    with watched_page(browser, viewport=size, java_script_enabled=script) as page:
+        page.goto(pages[name])
+        if script:
+            page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+            assert overflow(page) == 0
+        else:
+            page.locator("details > summary").first.click()
+            widest = page.locator("body").bounding_box()
+            assert widest is not None
+            assert widest["x"] + widest["width"] <= NARROW
+
+
+def test_without_javascript_it_is_all_there(browser: Browser, pages: dict[str, str]) -> None:
+    """A link opens its point, and the story reads the same; only the tools are not there."""
+    with watched_page(browser, java_script_enabled=False) as page:
+        page.goto(pages["demo"])
+        assert page.locator("h2").count() >= 6
+        assert page.locator(".tools").count() == 0
+        assert page.locator("thead button").count() == 0
+        assert page.get_by_text("62.5 %").first.is_visible()
+        page.locator("#points summary").nth(2).click()
+        assert page.locator("#point-2").is_visible()
+        assert page.locator("#point-2 svg[role=img]").is_visible()
+
+
+def test_a_link_opens_its_point(browser: Browser, pages: dict[str, str]) -> None:
+    """Clicking a point shows its intervals and its two worlds, and moves the focus there."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        inside = page.locator("#point-2")
+        assert not inside.is_visible()
+        page.locator("#open a[href='#point-2']").click()
+        assert inside.is_visible()
+        assert inside.get_by_text("Two worlds that disagree").is_visible()
+        picture = inside.get_by_role("img").first
+        assert "overlap: not certain" in (picture.get_attribute("aria-label") or "")
+        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_an_address_with_a_point_opens_it(browser: Browser, pages: dict[str, str]) -> None:
+    """A link from elsewhere to a point works too."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"] + "#point-6")
+        assert page.locator("#point-6").is_visible()
+
+
+def test_tables_are_sorted(browser: Browser, pages: dict[str, str]) -> None:
+    """A click on a heading sorts by number, the next the other way, and says so to screen readers."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        heading = page.locator("#fragility th", has_text="point").last
+        column = page.locator("#fragility .sortable tbody th")
+        before = numbers(column)
+        assert before != sorted(before)
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") == "ascending"
+        assert numbers(column) == sorted(before)
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") == "descending"
+        assert numbers(column) == sorted(before, reverse=True)
+
+
+def numbers(cells: Any) -> list[int]:
+    return [int(text.replace(",", "")) for text in cells.all_inner_texts()]
+
+
+def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str, str]) -> None:
+    """The tools show which points fit, count them, and put the weakest first."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        shown = page.locator(".point:visible")
+        page.get_by_label("Verdict").select_option("open")
+        assert shown.count() == 3
+        assert page.get_by_text("3 of 8 shown").is_visible()
+        page.get_by_label("Find").fill("point 6")
+        assert shown.count() == 1
+        page.get_by_label("Find").fill("")
+        page.get_by_label("Verdict").select_option("")
+        page.get_by_label("Order").select_option("weakest")
+        radii = shown.evaluate_all("points => points.map(p => Number(p.dataset.radius))")
+        assert radii == sorted(radii)
+        # A link to a point that the filter hides shows it all the same.
+        page.get_by_label("Verdict").select_option("certain")
+        page.locator("#open a[href='#point-2']").click()
+        assert page.locator("#point-2").is_visible()
+
+
+def test_keyboard_only(browser: Browser, pages: dict[str, str]) -> None:
+    """The first tab skips to the report; sorting, links and points work by Enter and Space."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        page.keyboard.press("Tab")
+        assert focused(page) == "Skip to the report"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "report"
+        seen = tab_until(page, "certain")
+        page.keyboard.press("Enter")
+        assert page.locator("#labels th[aria-sort=ascending]").count() == 1
+        seen += tab_until(page, "2")
+        page.keyboard.press("Enter")
+        assert page.locator("#point-2").is_visible()
+        page.keyboard.press("Space")
+        assert not page.locator("#point-2").is_visible()
+        assert len(seen) < 40
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.textContent.trim()"))
+
+
+def tab_until(page: Page, text: str) -> list[str]:
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(focused(page))
+        visible = page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+        assert visible, f"no focus ring on {seen[-1]!r}"
+        if seen[-1] == text:
+            return seen
+    raise AssertionError(f"{text!r} cannot be reached: {seen}")
+
+
+def test_hostile_texts_do_nothing(browser: Browser, pages: dict[str, str]) -> None:
+    """Nothing of the data runs, and it can be read as it was written."""
+    with watched_page(browser) as page:
+        page.goto(pages["hostile"])
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.title() != "broken"
+        assert page.locator("img").count() == 0
+        assert page.locator("script").count() == 1
+        assert page.get_by_text(SCRIPT).first.is_visible()
+
+
+def test_themes_differ_and_print_is_light(browser: Browser, pages: dict[str, str]) -> None:
+    """Dark is dark, light is light, and paper shows neither tools nor links between sections."""
+    shades = []
+    for theme in THEMES:
+        with watched_page(browser, color_scheme=theme) as page:
+            page.goto(pages["demo"])
+            shade = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            shades.append(sum(map(int, shade[4:-1].split(","))))
+            page.emulate_media(media="print")
+            assert not page.locator("nav").is_visible()
+            assert not page.locator(".tools").is_visible()
+            ink = page.evaluate("getComputedStyle(document.body).color")
+            assert sum(map(int, ink[4:-1].split(","))) < 200
+    assert shades[0] > 600
+    assert shades[1] < 150
+
+
+def test_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
+    """In the frame of a notebook the report works, and neither changes the other."""
+    train, new = load()
+    made = report(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><h1>mine</h1>{made._repr_html_()}", "utf-8")
+    with watched_page(browser) as page:
+        page.goto(notebook.as_uri())
+        frame = page.frame_locator("iframe")
+        frame.locator("#open a[href='#point-2']").click()
+        assert frame.locator("#point-2").is_visible()
+        assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize") == "32px"
