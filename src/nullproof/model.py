@@ -151,7 +151,7 @@ class Model:
         A term comes from at most four roundings of relative size eps/2 and a logarithm good to four
         units in the last place, hence is off by at most ``2·eps + 4·eps·|term|``; each addition
         adds half an eps of a partial sum, which is at most ``magnitude``. The constant is doubled
-        because two such sums are compared.
+        because two such sums are compared (theory 2).
         """
         return _EPS * (self.d + 8) * (4.0 + magnitude)
 

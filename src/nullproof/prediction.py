@@ -1,7 +1,7 @@
 """Plain predictions: Naive Bayes that skips missing cells, as its users expect.
 
 Each probability is estimated from the cells that are known, and lies between its least and its
-greatest value over all worlds; so a certain point is always predicted its certain label.
+greatest value over all worlds; so a certain point is always predicted its certain label (theory 2).
 """
 
 from __future__ import annotations

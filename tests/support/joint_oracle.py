@@ -1,7 +1,7 @@
 """Brute force on tiny tables: imports nothing of the package under test.
 
 A cell is a frozenset of candidate values. A point is certain iff one label's least support beats
-every other label's greatest (THEORY.md, T1 and T2).
+every other label's greatest (T1, T2).
 """
 
 from __future__ import annotations

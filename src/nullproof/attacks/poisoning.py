@@ -1,7 +1,7 @@
 """poison: which training cells to blank until none of the given points is certain any more.
 
 One point: the frontier of radius.py, a proven optimum. Several points: the union of single attacks
-is where the search for a joint attack starts (THEORY 5).
+is where the search for a joint attack starts (theory 5).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The decision problem as the paper's experiments solve it: AD, Iterate, Iterate+Index.
 
 Iterate is Algorithm 1 to the letter. It takes the missing cells of a one-value domain for open, and it
-lets a missing cell take a value that is outside the domain (THEORY 1 has both exceptions), so its
+lets a missing cell take a value that is outside the domain (theory 1 has both exceptions), so its
 verdict can differ from `nullproof.certify` where a column is constant or a point's value was never
 seen; elsewhere the two are equal.
 """

@@ -67,7 +67,8 @@ class Confidence:
     ) -> tuple[Floats, Floats]:
         """A proven bound of the chance that the likeliest label does not win, and a guess of it.
 
-        Chernoff, for every slope s: P(X_k ≥ X_a) ≤ E exp(s·X_k)·E exp(-s·X_a) for log supports X.
+        Chernoff, for every slope s: P(X_k ≥ X_a) ≤ E exp(s·X_k)·E exp(-s·X_a) for log supports X
+        (theory 6).
         """
         parts = self._parts(model, filling, points)
         mean, spread, lost = parts[..., 0] + model.log_prior, parts[..., 1], parts[..., 2]

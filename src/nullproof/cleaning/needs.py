@@ -1,4 +1,4 @@
-"""The fewest and the most cells that one point can need until it is certain (THEORY 7).
+"""The fewest and the most cells that one point can need until it is certain (theory 7).
 
 Best case. To make label ``a`` certain, cells of ``a`` that turn out to hold the point's value raise its
 ``low`` counts, and cells of a rival that do not hold it lower the rival's ``high`` counts. Raising

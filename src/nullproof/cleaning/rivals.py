@@ -2,7 +2,7 @@
 
 Lowering a count has growing gains, so at most one feature is filled in part, and it is left to choose
 which ones are filled wholly: by branch and bound, where straight lines above the gains bound the
-cells from below. `Model.exceeds` decides.
+cells from below. `Model.exceeds` decides (theory 7).
 """
 
 from __future__ import annotations

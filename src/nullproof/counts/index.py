@@ -249,7 +249,7 @@ class CountIndex:
         """Cells of feature ``j`` that hold each value in every world; as `exact`."""
         counts = self.exact(j, codes)
         if self.n_values[j] == 1:
-            # A domain of one value leaves its missing cells no choice (THEORY 1).
+            # A domain of one value leaves its missing cells no choice (theory 1).
             wanted = np.arange(2) if codes is None else np.asarray(codes)
             return counts + np.where((wanted == 0)[:, None], self.n_null[j], 0)
         return counts

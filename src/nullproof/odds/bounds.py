@@ -1,7 +1,7 @@
 """Bounds of the odds of one point after another: by Chernoff, on a grid, or by exact products.
 
 Each way gives proven bounds; the cheapest comes first, and the next one only where the bounds are
-still too far apart (THEORY 6).
+still too far apart (theory 6).
 """
 
 from __future__ import annotations

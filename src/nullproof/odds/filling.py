@@ -1,7 +1,7 @@
 """How chance fills the missing cells: each on its own, evenly or as the known cells of its label.
 
 For a point, cells of one label and feature matter only by how many of them take the point's value:
-``low`` of them surely, and of each group of open cells a binomial number (THEORY 6).
+``low`` of them surely, and of each group of open cells a binomial number (theory 6).
 """
 
 from __future__ import annotations

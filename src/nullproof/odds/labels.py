@@ -2,7 +2,7 @@
 
 Every missing cell takes one of its candidates by chance, independently of all others; the odds of a
 label are the probability that it wins, ties being shared out equally. Small cases are counted
-exactly, large ones are bounded on a grid (THEORY 6).
+exactly, large ones are bounded on a grid (theory 6).
 """
 
 from __future__ import annotations

@@ -111,7 +111,7 @@ def winning_shares(table: Floats) -> Floats:
 
     A tie with ``t`` others counts ``1/(t + 1)``, the integral of ``s^t`` over ``s`` from 0 to 1; so
     the share is the integral of a polynomial of degree below the number of labels, for which the
-    quadrature is exact.
+    quadrature is exact (theory 6).
     """
     below = np.cumsum(table, axis=1) - table
     nodes, lengths = np.polynomial.legendre.leggauss(max(1, math.ceil(len(table) / 2)))

@@ -1,7 +1,7 @@
 """Drawing worlds by chance: as counts of a point, which never touches the table.
 
 A point sees of a world only how many cells of each label and feature hold its value, and these
-numbers are independent (THEORY 6). So one world costs one draw per label and feature.
+numbers are independent (theory 6). So one world costs one draw per label and feature.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The log terms of supports as random variables, one for each label, feature and value.
 
-``log S_i`` is a constant plus the sum of the terms ``log(c_ij + α)``, all independent (THEORY 6). Points
+``log S_i`` is a constant plus the sum of the terms ``log(c_ij + α)``, all independent (theory 6). Points
 share values, so each term is made once.
 """
 

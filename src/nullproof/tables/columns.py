@@ -125,7 +125,7 @@ def fit_feature(
     """Learn the domain of a training column and encode the column with it.
 
     The domain is what the column holds, its candidates included, together with what was declared
-    (THEORY 1).
+    (theory 1).
     """
     if domain and not column.known.any() and not column.sets and not any(map(_is_word, domain)):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))

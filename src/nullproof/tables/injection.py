@@ -89,7 +89,8 @@ def draw_cells(
     """Draw a share of the known cells (rows × features) without replacement.
 
     Cells take numbers column by column. With ``weights``, those with the smallest number per weight are
-    drawn (sequential Poisson sampling), so that chances are close to proportional to the weights.
+    drawn (sequential Poisson sampling), so that chances are close to proportional to the weights
+    (theory 6).
     """
     if not 0 <= rate <= 1:
         raise NullproofError(f"rate is {rate!r}; give a share of the cells, from 0 to 1")

@@ -1,4 +1,4 @@
-"""The joint poisoning problem on counts (THEORY.md, section 5).
+"""The joint poisoning problem on counts (theory 5).
 
 A blanked cell helps in two ways: it lowers the winner's count for points that hold its value, and
 raises a rival's count for points that hold another one. Cells of one label and feature that do the
@@ -128,7 +128,7 @@ class Problem:
         return left <= self.support(rival, self.high[point, rival] + raised)
 
     def support(self, label: int, counts: Ints) -> Fraction:
-        """Return the exact support of ``label`` (THEORY.md, section 2)."""
+        """Return the exact support of ``label`` (theory 2)."""
         return self.weight[label] * _product(counts, self.alpha)
 
     def fallen_to(self, cells: Ints) -> list[int]:

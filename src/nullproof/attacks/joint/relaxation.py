@@ -175,7 +175,7 @@ class Relaxation:
 def certified_value(
     cost: Floats, matrix: Any, right: Floats, bounds: tuple[Floats, Floats], duals: Floats
 ) -> float:
-    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are.
+    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are (theory 5).
 
     Weak duality: ``cost x >= duals right + (cost - matrix' duals) x`` for every feasible ``x``, and
     the last term is least at an end of each interval. The rounding of a float sum of ``n`` terms

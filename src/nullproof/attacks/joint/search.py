@@ -1,4 +1,4 @@
-"""Better attacks by destroying, repairing and polishing parts of one (THEORY.md, section 5).
+"""Better attacks by destroying, repairing and polishing parts of one (theory 5).
 
 Blanking is monotone: more cells never rescue a point. So any part of an attack may be given back,
 the points that stand again be felled anew, and what became superfluous be trimmed. That chooses

@@ -1,4 +1,4 @@
-"""The optimum of one point against one rival, and the union of such optima (THEORY.md, section 4).
+"""The optimum of one point against one rival, and the union of such optima (theory 4).
 
 The union is the published heuristic for many points: the start of the search, and what it has to
 beat.
