@@ -175,11 +175,12 @@ class Relaxation:
 def certified_value(
     cost: Floats, matrix: Any, right: Floats, bounds: tuple[Floats, Floats], duals: Floats
 ) -> float:
-    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are (theory 5).
+    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are.
 
     Weak duality: ``cost x >= duals right + (cost - matrix' duals) x`` for every feasible ``x``, and
     the last term is least at an end of each interval. The rounding of a float sum of ``n`` terms
-    is below ``n * eps`` times the sum of their sizes; twice that is taken off.
+    is below ``n * eps`` times the sum of their sizes; twice that is taken off
+    (theory 5).
     """
     low, high = bounds
     eps = 2.0 * float(np.finfo(np.float64).eps)
