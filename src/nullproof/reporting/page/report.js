@@ -66,15 +66,17 @@
     const search = Object.assign(document.createElement("input"), { type: "search" });
     const verdict = choice([["", "all"], ["certain", "certain"], ["open", "open"]]);
     const order = choice([
-      ["point", "position"], ["weakest", "radius, weakest first"], ["open", "odds, most open first"],
+      ["point", "position"],
+      ["weakest", "radius, weakest first"],
+      ["open", "odds, most open first"],
     ]);
     const count = document.createElement("output");
     const show = () => {
       const wanted = search.value.trim().toLowerCase();
       let shown = 0;
       for (const point of points) {
-        const fits = (!verdict.value || point.dataset.verdict === verdict.value)
-          && (!wanted || textOf(point).includes(wanted));
+        const fits = (!verdict.value || point.dataset.verdict === verdict.value) &&
+          (!wanted || textOf(point).includes(wanted));
         point.hidden = !fits;
         shown += fits;
       }
@@ -90,7 +92,10 @@
     const tools = document.createElement("div");
     tools.className = "tools";
     tools.append(
-      labelled("Find", search), labelled("Verdict", verdict), labelled("Order", order), count,
+      labelled("Find", search),
+      labelled("Verdict", verdict),
+      labelled("Order", order),
+      count,
     );
     list.before(tools);
     show();

@@ -20,7 +20,9 @@ export async function ask(path, { method = "GET", body, signal } = {}) {
 
 async function read(answer) {
   if (answer.status === 204) return null;
-  const told = await answer.json().catch(() => ({ error: `the server answered with code ${answer.status}` }));
+  const told = await answer.json().catch(() => ({
+    error: `the server answered with code ${answer.status}`,
+  }));
   if (!answer.ok) throw new Problem(told.error);
   return told;
 }
@@ -35,7 +37,9 @@ export function send(file, onShare) {
     request.onerror = () => reject(new Problem("The upload broke off; is nullproof serve still running?"));
     request.onload = () => {
       let told = null;
-      try { told = JSON.parse(request.responseText); } catch { /* told below */ }
+      try {
+        told = JSON.parse(request.responseText);
+      } catch { /* told below */ }
       if (request.status === 201 && told) resolve(told);
       else reject(new Problem(told?.error ?? `the server answered with code ${request.status}`));
     };
@@ -44,7 +48,7 @@ export function send(file, onShare) {
 }
 
 export async function follow(id, onState, signal) {
-  for (let pause = 60; ; pause = Math.min(pause * 1.5, 500)) {
+  for (let pause = 60;; pause = Math.min(pause * 1.5, 500)) {
     const state = await ask(`analyses/${id}`, { signal });
     onState(state);
     if (["done", "failed", "cancelled"].includes(state.state)) return state;

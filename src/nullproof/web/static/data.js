@@ -1,7 +1,7 @@
 // Step one: files in, label and options chosen.
 
 import { ask, send } from "./api.js";
-import { $, bytes, choice, count, el, field, fill, many, name, say, short, table, unique } from "./dom.js";
+import { $, bytes, choice, count, el, field, fill, many, name, say, short, unique } from "./dom.js";
 
 const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no", candidates: "lists" };
 
@@ -10,7 +10,10 @@ export class Drop {
   constructor(node, { title, hint, onTable, optional = false }) {
     Object.assign(this, { node, title, hint, onTable, optional, table: null });
     this.show();
-    node.addEventListener("dragover", (event) => { event.preventDefault(); node.classList.add("over"); });
+    node.addEventListener("dragover", (event) => {
+      event.preventDefault();
+      node.classList.add("over");
+    });
     node.addEventListener("dragleave", () => node.classList.remove("over"));
     node.addEventListener("drop", (event) => {
       event.preventDefault();
@@ -21,16 +24,46 @@ export class Drop {
 
   show(problem = null) {
     this.node.className = `drop${this.table ? " full" : ""}`;
-    const input = el("input", { type: "file", id: unique("file"), className: "hidden-text", accept: ".csv,.tsv,.txt,.parquet,.arrow,.gz",
-      onchange: () => input.files.length && this.take(input.files[0]) });
+    const input = el("input", {
+      type: "file",
+      id: unique("file"),
+      className: "hidden-text",
+      accept: ".csv,.tsv,.txt,.parquet,.arrow,.gz",
+      onchange: () => input.files.length && this.take(input.files[0]),
+    });
     const about = this.table
-      ? el("p", {}, name(this.table.name, 50), el("br"), el("small", {}, `${many(this.table.n_rows, "row")}, ${many(this.table.columns.length, "column")}, ${bytes(this.table.n_bytes)}`))
+      ? el(
+        "p",
+        {},
+        name(this.table.name, 50),
+        el("br"),
+        el(
+          "small",
+          {},
+          `${many(this.table.n_rows, "row")}, ${many(this.table.columns.length, "column")}, ${
+            bytes(this.table.n_bytes)
+          }`,
+        ),
+      )
       : el("p", {}, el("small", {}, this.hint));
-    fill(this.node, el("h2", {}, this.title), about, input,
-      el("div", { className: "buttons" },
-        el("label", { for: input.id, className: "button" }, this.table ? "Choose another file" : "Choose a file"),
-        this.table && this.optional && el("button", { type: "button", className: "quiet", onclick: () => this.set(null) }, "Remove")),
-      problem && el("p", { className: "problem", role: "alert" }, problem));
+    fill(
+      this.node,
+      el("h2", {}, this.title),
+      about,
+      input,
+      el(
+        "div",
+        { className: "buttons" },
+        el(
+          "label",
+          { for: input.id, className: "button" },
+          this.table ? "Choose another file" : "Choose a file",
+        ),
+        this.table && this.optional &&
+          el("button", { type: "button", className: "quiet", onclick: () => this.set(null) }, "Remove"),
+      ),
+      problem && el("p", { className: "problem", role: "alert" }, problem),
+    );
     input.setAttribute("aria-label", `${this.title}: choose a file`);
   }
 
@@ -41,7 +74,10 @@ export class Drop {
     try {
       const found = await send(file, (share) => {
         bar.value = share;
-        if (share === 1) { bar.removeAttribute("value"); word.textContent = "reading …"; }
+        if (share === 1) {
+          bar.removeAttribute("value");
+          word.textContent = "reading …";
+        }
       });
       this.set(found);
       say(`${short(file.name, 60)} has arrived: ${many(found.n_rows, "row")}`);
@@ -62,51 +98,107 @@ export class Options {
   constructor(node, onOrder) {
     this.node = node;
     this.onOrder = onOrder;
-    node.addEventListener("submit", (event) => { event.preventDefault(); this.submit(); });
+    node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
   }
 
   show(train, preset = {}) {
     this.train = train;
     this.columns = train.columns.map((column) => column.name);
-    this.label = choice([["", "choose …"], ...this.columns.map((column) => [column, column])], preset.label ?? "", { required: true, onchange: () => this.#mark() });
-    this.missing = el("input", { type: "text", value: train.spellings.join(" "), placeholder: "? NA unknown", autocomplete: "off", spellcheck: "false" });
+    this.label = choice(
+      [["", "choose …"], ...this.columns.map((column) => [column, column])],
+      preset.label ?? "",
+      { required: true, onchange: () => this.#mark() },
+    );
+    this.missing = el("input", {
+      type: "text",
+      value: train.spellings.join(" "),
+      placeholder: "? NA unknown",
+      autocomplete: "off",
+      spellcheck: "false",
+    });
     this.alpha = el("input", { type: "text", value: "0", inputmode: "decimal", autocomplete: "off" });
     this.bins = el("input", { type: "text", value: "5", inputmode: "numeric", autocomplete: "off" });
     this.binning = choice([["uniform", "equal width"], ["quantile", "equally many rows"]], "uniform");
     this.ignore = new Map(train.columns.map((column) => {
-      const box = el("input", { type: "checkbox", id: unique("column"), checked: preset.ignore ? preset.ignore.includes(column.name) : column.is_key, onchange: () => this.#mark() });
+      const box = el("input", {
+        type: "checkbox",
+        id: unique("column"),
+        checked: preset.ignore ? preset.ignore.includes(column.name) : column.is_key,
+        onchange: () => this.#mark(),
+      });
       return [column.name, box];
     }));
     this.node.hidden = false;
-    fill(this.node,
+    fill(
+      this.node,
       el("h2", {}, "What to predict, and how"),
-      el("div", { className: "fields" },
+      el(
+        "div",
+        { className: "fields" },
         field("Column to predict", this.label),
         field("Spellings of missing", this.missing, "besides empty cells and NA; with spaces between"),
         field("Smoothing α", this.alpha, "0 as in the paper, 1 as in scikit-learn"),
         field("Bins of numbers", this.bins, "a number, or none"),
-        field("Binning", this.binning)),
-      el("details", { open: this.columns.length <= 12 },
+        field("Binning", this.binning),
+      ),
+      el(
+        "details",
+        { open: this.columns.length <= 12 },
         el("summary", {}, `Columns and first rows of ${short(train.name, 40)}`),
-        this.#preview(train)),
+        this.#preview(train),
+      ),
       el("p", { id: "order-problem", className: "problem", hidden: true, role: "alert" }),
-      el("div", { className: "buttons" }, el("button", { type: "submit", className: "main" }, "Find out what is certain")));
+      el(
+        "div",
+        { className: "buttons" },
+        el("button", { type: "submit", className: "main" }, "Find out what is certain"),
+      ),
+    );
     this.#mark();
   }
 
   #preview(train) {
     const shown = train.columns.slice(0, 60);
-    this.heads = new Map(shown.map((column) => [column.name, el("th", { scope: "col" },
-      el("label", {}, this.ignore.get(column.name), " ignore "),
-      name(column.name, 30),
-      el("small", {}, `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} empty` : "no holes"}`))]));
-    const rows = train.preview.map((row) => el("tr", {}, row.slice(0, shown.length).map((cell) =>
-      el("td", cell === null ? { className: "hole" } : {}, cell === null ? "missing" : name(cell, 40)))));
+    this.heads = new Map(
+      shown.map((
+        column,
+      ) => [
+        column.name,
+        el(
+          "th",
+          { scope: "col" },
+          el("label", {}, this.ignore.get(column.name), " ignore "),
+          name(column.name, 30),
+          el(
+            "small",
+            {},
+            `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} empty` : "no holes"}`,
+          ),
+        ),
+      ]),
+    );
+    const rows = train.preview.map((row) =>
+      el(
+        "tr",
+        {},
+        row.slice(0, shown.length).map((cell) =>
+          el("td", cell === null ? { className: "hole" } : {}, cell === null ? "missing" : name(cell, 40))
+        ),
+      )
+    );
     for (const [column, box] of this.ignore) box.setAttribute("aria-label", `ignore ${short(column, 60)}`);
     return [
-      el("div", { className: "scroll preview", tabindex: "0", role: "region", "aria-label": "first rows of the table" },
-        el("table", {}, el("thead", {}, el("tr", {}, [...this.heads.values()])), el("tbody", {}, rows))),
-      train.columns.length > shown.length && el("p", {}, `… and ${many(train.columns.length - shown.length, "more column")}`),
+      el("div", {
+        className: "scroll preview",
+        tabindex: "0",
+        role: "region",
+        "aria-label": "first rows of the table",
+      }, el("table", {}, el("thead", {}, el("tr", {}, [...this.heads.values()])), el("tbody", {}, rows))),
+      train.columns.length > shown.length &&
+      el("p", {}, `… and ${many(train.columns.length - shown.length, "more column")}`),
     ];
   }
 
@@ -127,9 +219,13 @@ export class Options {
       bins: bins === "" || bins === "none" ? null : Number(bins),
       binning: this.binning.value,
       missing: this.missing.value.split(/\s+/).filter(Boolean),
-      ignore: this.columns.filter((column) => this.ignore.get(column).checked && column !== this.label.value),
+      ignore: this.columns.filter((column) =>
+        this.ignore.get(column).checked && column !== this.label.value
+      ),
     };
-    if (order.bins !== null && !Number.isInteger(order.bins)) return this.problem(`Bins came as ${bins}; give a whole number or none.`);
+    if (order.bins !== null && !Number.isInteger(order.bins)) {
+      return this.problem(`Bins came as ${bins}; give a whole number or none.`);
+    }
     this.problem(null);
     return this.onOrder(order);
   }

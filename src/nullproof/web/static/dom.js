@@ -5,11 +5,14 @@ export function el(tag, attributes = {}, ...children) {
   for (const [name, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "css") for (const [key, set] of Object.entries(value)) node.style.setProperty(key, set);
-    else if (name in PROPERTIES) node[name] = value;
+    else if (name === "css") {
+      for (const [key, set] of Object.entries(value)) node.style.setProperty(key, set);
+    } else if (name in PROPERTIES) node[name] = value;
     else node.setAttribute(name, value === true ? "" : String(value));
   }
-  node.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false));
+  node.append(
+    ...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== false),
+  );
   return node;
 }
 
@@ -24,7 +27,11 @@ export function fill(node, ...children) {
 
 // Names from the data keep their own direction and cannot disturb the text around them.
 export const name = (text, limit = 60) =>
-  el("bdi", { className: "name", title: text.length > limit ? text.slice(0, 2000) : null }, short(text, limit));
+  el(
+    "bdi",
+    { className: "name", title: text.length > limit ? text.slice(0, 2000) : null },
+    short(text, limit),
+  );
 
 export const short = (text, limit = 60) => {
   const letters = Array.from(text.slice(0, limit * 2 + 2));
@@ -72,13 +79,22 @@ export function field(label, control, hint = null) {
 }
 
 export function choice(options, chosen, attributes = {}) {
-  return el("select", attributes, options.map(([value, text]) =>
-    el("option", { value, selected: value === chosen }, short(text, 80))));
+  return el(
+    "select",
+    attributes,
+    options.map(([value, text]) => el("option", { value, selected: value === chosen }, short(text, 80))),
+  );
 }
 
 export function table(head, rows, attributes = {}) {
-  return el("div", { className: "scroll", tabindex: "0", role: "region", "aria-label": attributes.label },
-    el("table", { className: attributes.className },
+  return el(
+    "div",
+    { className: "scroll", tabindex: "0", role: "region", "aria-label": attributes.label },
+    el(
+      "table",
+      { className: attributes.className },
       el("thead", {}, el("tr", {}, head.map((cell) => el("th", { scope: "col" }, cell)))),
-      el("tbody", {}, rows)));
+      el("tbody", {}, rows),
+    ),
+  );
 }

@@ -20,7 +20,11 @@ export function scaleOf(...supports) {
   let [left, right] = [Math.min(...logs), Math.max(...logs)];
   const pad = Math.max((right - left) * 0.06, 0.05);
   [left, right] = [left - pad, right + pad];
-  return { left, right, at: (log) => (log === null ? 0 : Math.min(1, Math.max(0, (log - left) / (right - left)))) };
+  return {
+    left,
+    right,
+    at: (log) => (log === null ? 0 : Math.min(1, Math.max(0, (log - left) / (right - left)))),
+  };
 }
 
 // A picture whose bars move when other supports are shown in it.
@@ -59,10 +63,19 @@ export class Intervals {
       ghost: el("i", { className: "iv-ghost", hidden: true }),
       range: el("span", { className: "iv-range" }),
     };
-    row.node = el("div", { className: "iv-row" },
+    row.node = el(
+      "div",
+      { className: "iv-row" },
       el("span", { className: "iv-label" }, name(label, 40)),
-      el("span", { className: "iv-track", "aria-hidden": "true" }, row.ghost, row.bar, el("i", { className: "iv-line" })),
-      row.range);
+      el(
+        "span",
+        { className: "iv-track", "aria-hidden": "true" },
+        row.ghost,
+        row.bar,
+        el("i", { className: "iv-line" }),
+      ),
+      row.range,
+    );
     this.rows.set(label, row);
     this.body.append(row.node);
     return row;
@@ -70,8 +83,12 @@ export class Intervals {
 
   #move(row, one, scale, certain) {
     span(row.bar, scale.at(one.low), scale.at(one.high));
-    row.bar.className = `iv-bar ${one.possible ? (certain ? "winner" : "rival") : "beaten"}${one.low === null ? " from-zero" : ""}`;
-    row.range.textContent = one.low === one.high ? power(one.low) : `${power(one.low)} to ${power(one.high)}`;
+    row.bar.className = `iv-bar ${one.possible ? (certain ? "winner" : "rival") : "beaten"}${
+      one.low === null ? " from-zero" : ""
+    }`;
+    row.range.textContent = one.low === one.high
+      ? power(one.low)
+      : `${power(one.low)} to ${power(one.high)}`;
   }
 
   #ticks(scale) {
@@ -79,15 +96,26 @@ export class Intervals {
     if (last - first < 1) return this.axis.replaceChildren(...this.#ends(scale));
     const step = Math.max(1, Math.ceil((last - first + 1) / 6));
     const ticks = [];
-    for (let at = first; at <= last; at += step)
-      ticks.push(el("span", { css: { left: `${100 * scale.at(at * TEN)}%` } }, "10", el("sup", {}, String(at).replace("-", "−"))));
+    for (let at = first; at <= last; at += step) {
+      ticks.push(
+        el(
+          "span",
+          { css: { left: `${100 * scale.at(at * TEN)}%` } },
+          "10",
+          el("sup", {}, String(at).replace("-", "−")),
+        ),
+      );
+    }
     return this.axis.replaceChildren(...ticks);
   }
 
   // Less than two powers of ten: the ends say more.
   #ends(scale) {
     const shown = (log) => (log > -7 ? Number(Math.exp(log).toPrecision(2)).toString() : power(log));
-    return [el("span", { className: "first" }, shown(scale.left)), el("span", { className: "last" }, shown(scale.right))];
+    return [
+      el("span", { className: "first" }, shown(scale.left)),
+      el("span", { className: "last" }, shown(scale.right)),
+    ];
   }
 }
 
@@ -98,13 +126,29 @@ function span(node, from, to) {
 
 export function legend(answer) {
   const own = Object.values(answer.values).some((cell) => cell === null || Array.isArray(cell));
-  const labels = answer.possible.slice(0, 8).flatMap((label, place) => [place ? ", " : "", name(label, 40)]);
+  const labels = answer.possible.slice(0, 8).flatMap((
+    label,
+    place,
+  ) => [place ? ", " : "", name(label, 40)]);
   if (own) {
     // Of such a point each bar spans all ways to fill its holes, so bars may overlap and it be certain.
-    return el("p", { className: "iv-legend" }, "This point has holes of its own, and its bars span every way to fill them. ",
-      answer.certain ? ["Whatever they hold, ", labels, " wins in every world."] : ["It may be ", labels, "."]);
+    return el(
+      "p",
+      { className: "iv-legend" },
+      "This point has holes of its own, and its bars span every way to fill them. ",
+      answer.certain
+        ? ["Whatever they hold, ", labels, " wins in every world."]
+        : ["It may be ", labels, "."],
+    );
   }
-  return el("p", { className: "iv-legend" }, answer.certain
-    ? ["One bar alone reaches the line: ", labels, " wins in every world."]
-    : [`${count(answer.possible.length)} bars reach the line: some world predicts each of `, labels, answer.possible.length > 8 ? ", …" : "", "."]);
+  return el(
+    "p",
+    { className: "iv-legend" },
+    answer.certain ? ["One bar alone reaches the line: ", labels, " wins in every world."] : [
+      `${count(answer.possible.length)} bars reach the line: some world predicts each of `,
+      labels,
+      answer.possible.length > 8 ? ", …" : "",
+      ".",
+    ],
+  );
 }

@@ -13,13 +13,19 @@ const state = { train: null, points: null, order: null, analysis: null, running:
 const train = new Drop($("drop-train"), {
   title: "Training table",
   hint: "Drop a CSV or Parquet file here: rows with a label, some cells missing.",
-  onTable: (table) => { state.train = table; state.points || points.show(); options.show(table); },
+  onTable: (table) => {
+    state.train = table;
+    state.points || points.show();
+    options.show(table);
+  },
 });
 const points = new Drop($("drop-points"), {
   title: "Points to predict",
   hint: "Optional: a second file with the same columns. Without it the training rows are the points.",
   optional: true,
-  onTable: (table) => { state.points = table; },
+  onTable: (table) => {
+    state.points = table;
+  },
 });
 const options = new Options($("options"), start);
 
@@ -35,8 +41,13 @@ $("example").addEventListener("click", async () => {
   }
 });
 
-ask("limits").then((limits) => { $("version").textContent = limits.version; }).catch(() => null);
-addEventListener("pagehide", () => state.running && fetch(`/api/analyses/${state.running}`, { method: "DELETE", keepalive: true }));
+ask("limits").then((limits) => {
+  $("version").textContent = limits.version;
+}).catch(() => null);
+addEventListener(
+  "pagehide",
+  () => state.running && fetch(`/api/analyses/${state.running}`, { method: "DELETE", keepalive: true }),
+);
 
 async function start(order) {
   if (state.running) await forget(state.running);
@@ -71,7 +82,9 @@ function jobView() {
   const word = el("span", {}, "starting …");
   const cancel = el("button", { type: "button", className: "quiet" }, "Cancel");
   const view = { cancel, cancelled: false };
-  cancel.addEventListener("click", () => { view.cancelled = true; });
+  cancel.addEventListener("click", () => {
+    view.cancelled = true;
+  });
   fill($("job"), el("div", { className: "job" }, bar, word, cancel));
   $("job").hidden = false;
   $("job").scrollIntoView({ block: "nearest" });
@@ -81,7 +94,9 @@ function jobView() {
     bar.value = now.share;
     word.textContent = `${now.doing} …${seconds > 2 ? ` ${seconds} s` : ""}`;
   };
-  view.done = () => { $("job").hidden = true; };
+  view.done = () => {
+    $("job").hidden = true;
+  };
   view.fail = (text) => {
     fill($("job"), el("p", { className: "problem", role: "alert" }, text));
     $("job").scrollIntoView({ block: "nearest" });
@@ -90,21 +105,44 @@ function jobView() {
 }
 
 async function show(id, told) {
-  const [known, parts] = await Promise.all([ask(`analyses/${id}/features`), ask(`analyses/${id}/sections`)]);
+  const [known, parts] = await Promise.all([
+    ask(`analyses/${id}/features`),
+    ask(`analyses/${id}/sections`),
+  ]);
   const drawn = Object.fromEntries(Object.entries(parts).map(([key, html]) => [key, story.drawn(html)]));
   const panel = el("div", { className: "panel", hidden: true, role: "region", "aria-label": "one point" });
-  const open = (point, focus = true) => { list.mark(point); return onePoint.open(point, { focus }); };
-  const what = new WhatIf(id, known, { onPoint: (point) => open(point), onChange: () => onePoint.refresh() });
+  const open = (point, focus = true) => {
+    list.mark(point);
+    return onePoint.open(point, { focus });
+  };
+  const what = new WhatIf(id, known, {
+    onPoint: (point) => open(point),
+    onChange: () => onePoint.refresh(),
+  });
   const onePoint = new PointPanel(panel, id, known.features, () => what.changes);
   const list = new PointList(id, known.labels, open);
   drawn.headline.append(alphaForm());
   const sections = [
-    story.section("explore", "Point by point", intro(told), el("div", { className: "two" }, list.node, panel)),
+    story.section(
+      "explore",
+      "Point by point",
+      intro(told),
+      el("div", { className: "two" }, list.node, panel),
+    ),
     story.holes(told),
     drawn.features,
     story.fragility(told, open),
     drawn.attack,
-    story.section("what-if", "What if …", el("p", {}, "Blank known training cells, as an attacker would, or fill missing ones, as a cleaner would, and see what becomes of certainty."), what.node),
+    story.section(
+      "what-if",
+      "What if …",
+      el(
+        "p",
+        {},
+        "Blank known training cells, as an attacker would, or fill missing ones, as a cleaner would, and see what becomes of certainty.",
+      ),
+      what.node,
+    ),
     drawn.cleaning,
     story.downloads(id),
   ].filter(Boolean);
@@ -126,22 +164,61 @@ async function show(id, told) {
 }
 
 function alphaForm() {
-  const alpha = el("input", { type: "text", value: String(state.order?.alpha ?? "0"), inputmode: "decimal", autocomplete: "off", size: 6 });
-  return el("form", { className: "again", onsubmit: (event) => {
-    event.preventDefault();
-    options.alpha.value = alpha.value.trim();
-    start({ ...state.order, alpha: alpha.value.trim() || "0" });
-  } }, field("Smoothing α", alpha), el("button", { type: "submit", className: "quiet" }, "Judge again"));
+  const alpha = el("input", {
+    type: "text",
+    value: String(state.order?.alpha ?? "0"),
+    inputmode: "decimal",
+    autocomplete: "off",
+    size: 6,
+  });
+  return el(
+    "form",
+    {
+      className: "again",
+      onsubmit: (event) => {
+        event.preventDefault();
+        options.alpha.value = alpha.value.trim();
+        start({ ...state.order, alpha: alpha.value.trim() || "0" });
+      },
+    },
+    field("Smoothing α", alpha),
+    el("button", { type: "submit", className: "quiet" }, "Judge again"),
+  );
 }
 
 function intro(told) {
   const { open: openOnes } = told;
-  if (!openOnes.n_points) return el("p", {}, "Every prediction is certain. Choose a point to see the support of each label over all worlds, from least to greatest: one bar lies clear of all others.");
-  return el("p", {}, `${many(openOnes.n_points, "prediction")} ${openOnes.n_points === 1 ? "depends" : "depend"} on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`);
+  if (!openOnes.n_points) {
+    return el(
+      "p",
+      {},
+      "Every prediction is certain. Choose a point to see the support of each label over all worlds, from least to greatest: one bar lies clear of all others.",
+    );
+  }
+  return el(
+    "p",
+    {},
+    `${many(openOnes.n_points, "prediction")} ${
+      openOnes.n_points === 1 ? "depends" : "depend"
+    } on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`,
+  );
 }
 
-const SHORT = { explore: "Points", holes: "Holes", features: "Features", fragility: "Fragility", attack: "Attack", "what-if": "What if", cleaning: "Cleaning", downloads: "Downloads" };
+const SHORT = {
+  explore: "Points",
+  holes: "Holes",
+  features: "Features",
+  fragility: "Fragility",
+  attack: "Attack",
+  "what-if": "What if",
+  cleaning: "Cleaning",
+  downloads: "Downloads",
+};
 
 function contents(parts) {
-  return el("nav", { className: "contents", "aria-label": "Sections" }, parts.map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])));
+  return el(
+    "nav",
+    { className: "contents", "aria-label": "Sections" },
+    parts.map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])),
+  );
 }

@@ -17,8 +17,12 @@ export class WhatIf {
 
   #frame() {
     const act = () => this.#offer();
-    this.do = choice([["blank", "Blank known cells"], ["fill", "Fill missing cells"]], "blank", { onchange: act });
-    this.feature = choice(this.features.map((feature, place) => [String(place), feature.name]), "0", { onchange: act });
+    this.do = choice([["blank", "Blank known cells"], ["fill", "Fill missing cells"]], "blank", {
+      onchange: act,
+    });
+    this.feature = choice(this.features.map((feature, place) => [String(place), feature.name]), "0", {
+      onchange: act,
+    });
     this.label = choice(this.labels.map((label) => [label, label]), this.labels[0], { onchange: act });
     this.value = choice([], "", { onchange: act });
     this.n_cells = el("input", { type: "number", min: 1, value: 1 });
@@ -30,14 +34,45 @@ export class WhatIf {
     this.answer = el("div", { className: "outcome" });
     const counted = field("How many", this.n_cells);
     counted.append(this.there);
-    fill(this.node,
-      el("form", { onsubmit: (event) => { event.preventDefault(); this.#add(); } },
-        el("div", { className: "fields" },
-          field("What to do", this.do), field("Feature", this.feature), field("In rows labelled", this.label), field("Value", this.value), counted),
-        el("div", { className: "buttons" }, this.add,
-          this.undo = el("button", { type: "button", className: "quiet", onclick: () => this.#set(this.changes.slice(0, -1)) }, "Undo the last"),
-          this.reset = el("button", { type: "button", className: "quiet", onclick: () => this.#set([]) }, "Back to the original table"))),
-      this.problem, this.list, this.answer);
+    fill(
+      this.node,
+      el(
+        "form",
+        {
+          onsubmit: (event) => {
+            event.preventDefault();
+            this.#add();
+          },
+        },
+        el(
+          "div",
+          { className: "fields" },
+          field("What to do", this.do),
+          field("Feature", this.feature),
+          field("In rows labelled", this.label),
+          field("Value", this.value),
+          counted,
+        ),
+        el(
+          "div",
+          { className: "buttons" },
+          this.add,
+          this.undo = el("button", {
+            type: "button",
+            className: "quiet",
+            onclick: () => this.#set(this.changes.slice(0, -1)),
+          }, "Undo the last"),
+          this.reset = el(
+            "button",
+            { type: "button", className: "quiet", onclick: () => this.#set([]) },
+            "Back to the original table",
+          ),
+        ),
+      ),
+      this.problem,
+      this.list,
+      this.answer,
+    );
     this.#offer();
     this.#show();
   }
@@ -47,30 +82,50 @@ export class WhatIf {
     const place = Number(this.feature.value);
     if (!this.counts.has(place)) this.counts.set(place, ask(`analyses/${this.analysis}/features/${place}`));
     let counts;
-    try { counts = await this.counts.get(place); } catch (problem) { return this.#told(problem.message); }
+    try {
+      counts = await this.counts.get(place);
+    } catch (problem) {
+      return this.#told(problem.message);
+    }
     if (place !== Number(this.feature.value)) return undefined;
     const chosen = this.value.value;
     if (this.offered !== place) {
       this.offered = place;
-      fill(this.value, counts.values.map((value) => el("option", { value, selected: value === chosen }, short(value, 60))));
+      fill(
+        this.value,
+        counts.values.map((value) => el("option", { value, selected: value === chosen }, short(value, 60))),
+      );
     }
     const label = this.labels.indexOf(this.label.value);
     const value = counts.values.indexOf(this.value.value);
     const isBlank = this.do.value === "blank";
-    const mine = this.changes.filter((change) => change.feature === counts.name && change.label === this.label.value);
-    const moved = mine.reduce((sum, change) => sum + (change.do === "blank" ? 1 : -1) * change.n_cells * (isBlank && change.value !== this.value.value ? 0 : 1), 0);
+    const mine = this.changes.filter((change) =>
+      change.feature === counts.name && change.label === this.label.value
+    );
+    const moved = mine.reduce(
+      (sum, change) =>
+        sum +
+        (change.do === "blank" ? 1 : -1) * change.n_cells *
+          (isBlank && change.value !== this.value.value ? 0 : 1),
+      0,
+    );
     const room = isBlank ? counts.known[value]?.[label] - moved : counts.n_missing[label] + moved;
     this.n_cells.max = Math.max(room, 1);
     if (Number(this.n_cells.value) > room) this.n_cells.value = Math.max(room, 1);
     this.add.disabled = !(room > 0);
-    this.there.textContent = isBlank ? `${many(room, "cell")} known to hold it` : `${many(room, "cell")} missing`;
+    this.there.textContent = isBlank
+      ? `${many(room, "cell")} known to hold it`
+      : `${many(room, "cell")} missing`;
     return undefined;
   }
 
   #add() {
     this.#set([...this.changes, {
-      do: this.do.value, feature: this.features[Number(this.feature.value)].name,
-      label: this.label.value, value: this.value.value, n_cells: Number(this.n_cells.value),
+      do: this.do.value,
+      feature: this.features[Number(this.feature.value)].name,
+      label: this.label.value,
+      value: this.value.value,
+      n_cells: Number(this.n_cells.value),
     }]);
   }
 
@@ -83,10 +138,28 @@ export class WhatIf {
 
   #show() {
     this.undo.disabled = this.reset.disabled = !this.changes.length;
-    fill(this.list, this.changes.map((change, place) => el("li", {},
-      `${change.do === "blank" ? "blanked" : "filled"} ${many(change.n_cells, "cell")} of `, name(change.feature, 30),
-      change.do === "blank" ? " that held " : " with ", name(change.value, 30), " in rows labelled ", name(change.label, 30), " ",
-      el("button", { type: "button", className: "link", "aria-label": `take back change ${place + 1}`, onclick: () => this.#set(this.changes.filter((_, at) => at !== place)) }, "take back"))));
+    fill(
+      this.list,
+      this.changes.map((change, place) =>
+        el(
+          "li",
+          {},
+          `${change.do === "blank" ? "blanked" : "filled"} ${many(change.n_cells, "cell")} of `,
+          name(change.feature, 30),
+          change.do === "blank" ? " that held " : " with ",
+          name(change.value, 30),
+          " in rows labelled ",
+          name(change.label, 30),
+          " ",
+          el("button", {
+            type: "button",
+            className: "link",
+            "aria-label": `take back change ${place + 1}`,
+            onclick: () => this.#set(this.changes.filter((_, at) => at !== place)),
+          }, "take back"),
+        )
+      ),
+    );
     if (!this.changes.length) fill(this.answer, el("p", { className: "soft" }, "Nothing is changed yet."));
   }
 
@@ -94,9 +167,15 @@ export class WhatIf {
     const order = ++this.order;
     this.onChange();
     this.#told(null);
-    if (!this.changes.length) { say("the original table"); return; }
+    if (!this.changes.length) {
+      say("the original table");
+      return;
+    }
     try {
-      const answer = await ask(`analyses/${this.analysis}/what-if`, { method: "POST", body: { changes: this.changes } });
+      const answer = await ask(`analyses/${this.analysis}/what-if`, {
+        method: "POST",
+        body: { changes: this.changes },
+      });
       if (order === this.order) this.#answer(answer);
     } catch (problem) {
       if (order === this.order) this.#told(problem.message);
@@ -106,17 +185,56 @@ export class WhatIf {
   #answer(told) {
     const share = (part) => (told.n_points ? part / told.n_points : 0);
     const [was, now] = [share(told.n_certain_before), share(told.n_certain)];
-    say(`${count(told.n_certain)} of ${count(told.n_points)} certain, before ${count(told.n_certain_before)}`);
-    fill(this.answer,
-      el("p", { className: "step" }, el("b", {}, `${count(told.n_certain)} of ${many(told.n_points, "prediction")} certain`), ` (${percent(now)}); before ${count(told.n_certain_before)} (${percent(was)}). `,
-        `${count(told.n_gained)} gained, ${count(told.n_lost)} lost; ${many(told.n_missing, "missing cell")}, before ${count(told.n_missing_before)}.`),
-      el("div", { className: "share-bar", role: "img", "aria-label": `certain now ${percent(now)}, before ${percent(was)}` },
-        el("i", { className: "sure", css: { width: `${100 * now}%` } }), el("i", { className: "was", css: { left: `${100 * was}%` } })),
-      told.changed.length > 0 && el("ul", { className: "moved" }, told.changed.slice(0, 12).map((row) => el("li", {}, pointButton(row.point, this.onPoint),
-        row.was_certain && !row.certain ? " is no longer certain: " : !row.was_certain && row.certain ? " is certain now: " : " may now be ",
-        row.possible.slice(0, 5).flatMap((label, place) => [place ? " or " : "", name(label, 30)])))),
-      told.changed.length + told.n_changed_left_off > 12 && el("p", {}, `… and ${many(told.changed.length + told.n_changed_left_off - 12, "more point")}`),
-      told.n_points_left_off > 0 && el("p", { className: "note" }, `Only the first ${count(told.n_points)} points were certified again.`));
+    say(
+      `${count(told.n_certain)} of ${count(told.n_points)} certain, before ${count(told.n_certain_before)}`,
+    );
+    fill(
+      this.answer,
+      el(
+        "p",
+        { className: "step" },
+        el("b", {}, `${count(told.n_certain)} of ${many(told.n_points, "prediction")} certain`),
+        ` (${percent(now)}); before ${count(told.n_certain_before)} (${percent(was)}). `,
+        `${count(told.n_gained)} gained, ${count(told.n_lost)} lost; ${
+          many(told.n_missing, "missing cell")
+        }, before ${count(told.n_missing_before)}.`,
+      ),
+      el(
+        "div",
+        {
+          className: "share-bar",
+          role: "img",
+          "aria-label": `certain now ${percent(now)}, before ${percent(was)}`,
+        },
+        el("i", { className: "sure", css: { width: `${100 * now}%` } }),
+        el("i", { className: "was", css: { left: `${100 * was}%` } }),
+      ),
+      told.changed.length > 0 && el(
+        "ul",
+        { className: "moved" },
+        told.changed.slice(0, 12).map((row) =>
+          el(
+            "li",
+            {},
+            pointButton(row.point, this.onPoint),
+            row.was_certain && !row.certain
+              ? " is no longer certain: "
+              : !row.was_certain && row.certain
+              ? " is certain now: "
+              : " may now be ",
+            row.possible.slice(0, 5).flatMap((label, place) => [place ? " or " : "", name(label, 30)]),
+          )
+        ),
+      ),
+      told.changed.length + told.n_changed_left_off > 12 &&
+        el("p", {}, `… and ${many(told.changed.length + told.n_changed_left_off - 12, "more point")}`),
+      told.n_points_left_off > 0 &&
+        el(
+          "p",
+          { className: "note" },
+          `Only the first ${count(told.n_points)} points were certified again.`,
+        ),
+    );
   }
 
   #told(problem) {
