@@ -4,8 +4,7 @@ from sklearn.datasets import load_wine
 from sklearn.model_selection import train_test_split
 
 from nullproof import CountIndex, cleaning_plan, inject_missing
-from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.simulation import simulate_cleaning
+from nullproof.cleaning import Cleaner, simulate_cleaning
 
 wine = load_wine(as_frame=True).frame
 truth, points = train_test_split(wine, test_size=0.5, random_state=0)

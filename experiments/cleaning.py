@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 
 from experiments.cleaning_bound import least_cells
 from experiments.tables_at_hand import IGNORED, LABELS
-from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.simulation import Curve, Strategy, simulate_cleaning
+from nullproof.cleaning import Cleaner, Curve, simulate_cleaning
+from nullproof.cleaning.simulation import Strategy
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import importlib
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -24,6 +27,45 @@ PUBLIC = [
     "report",
     "witness",
 ]
+
+
+ROOMS = {
+    "attacks": ["Attack", "Blank", "Target", "locate_cells", "poison"],
+    "baselines": [
+        "CodedTable",
+        "Greedy",
+        "Poisoning",
+        "approximate_decision",
+        "greedy_search",
+        "iterate",
+        "iterate_with_index",
+        "random_poisoning",
+        "smarter_random",
+        "union",
+    ],
+    "cleaning": [
+        "Cases",
+        "Cleaner",
+        "CleaningPlan",
+        "Curve",
+        "Step",
+        "cases",
+        "cleaning_plan",
+        "simulate_cleaning",
+    ],
+    "odds": [
+        "Odds",
+        "WorldCounts",
+        "count_worlds",
+        "draw",
+        "label_odds",
+        "sample_worlds",
+        "sampled_odds",
+    ],
+    "plots": ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius"],
+    "radii": ["Radii", "radii", "radius"],
+}
+ROOT = Path(__file__).parents[1]
 
 
 def loaded_after(code: str) -> set[str]:
@@ -48,6 +90,8 @@ with contextlib.suppress(SystemExit):
     [
         "import nullproof",
         "from nullproof import CountIndex, certify, witness",
+        "import nullproof.attacks, nullproof.baselines, nullproof.cleaning, nullproof.odds",
+        "import nullproof.plots, nullproof.radii",
         HELP.format(arguments=["--help"]),
         HELP.format(arguments=["certify", "--help"]),
         HELP.format(arguments=["--version"]),
@@ -73,3 +117,30 @@ def test_unknown_names_are_told() -> None:
     """A name that is not there is an AttributeError, as of any module."""
     with pytest.raises(AttributeError, match="module 'nullproof' has no attribute 'certfy'"):
         nullproof.certfy  # noqa: B018
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_the_names_of_a_room(room: str) -> None:
+    """Each name that a room offers can be had, is listed, and is in the table of its docstring."""
+    module = importlib.import_module(f"nullproof.{room}")
+    assert module.__all__ == ROOMS[room]
+    assert {*ROOMS[room]} <= {*dir(module)}
+    for name in ROOMS[room]:
+        assert getattr(module, name).__name__ == name
+        assert f"`{name}`" in str(module.__doc__)
+    with pytest.raises(AttributeError, match=f"module 'nullproof.{room}' has no attribute"):
+        module.nothing  # noqa: B018
+
+
+def test_docs_and_examples_import_public_names_only() -> None:
+    """What users read imports from nullproof or from a room that offers names, nowhere deeper."""
+    offered = {"nullproof", "nullproof.estimator", *(f"nullproof.{room}" for room in ROOMS)}
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").iterdir()]
+    for path in files:
+        if path.is_file():
+            text = path.read_text("utf-8")
+            imported = re.findall(r"(?:from|import) (nullproof[.\w]*)", text)
+            assert {*imported} <= offered, path.name
+            for module, names in re.findall(r"from (nullproof\.\w+) import ([\w, ]+)", text):
+                known = dir(importlib.import_module(module))
+                assert {name.strip() for name in names.split(",")} <= {*known}, path.name

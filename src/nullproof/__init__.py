@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from nullproof.lazy import public
 
 __version__ = "0.1.0"
 
@@ -21,28 +22,20 @@ if TYPE_CHECKING:
     from nullproof.tables.injection import inject_missing as inject_missing
     from nullproof.worlds import witness as witness
 
-_HOMES = {
-    "CertifiedNB": "estimator",
-    "CountIndex": "counts.index",
-    "NullproofError": "errors",
-    "NullproofWarning": "errors",
-    "certify": "decision",
-    "cleaning_plan": "cleaning.plan",
-    "inject_missing": "tables.injection",
-    "label_odds": "odds.labels",
-    "poison": "attacks.poisoning",
-    "radius": "radii.cells",
-    "report": "reporting.reports",
-    "witness": "worlds",
-}
-__all__ = sorted(_HOMES)  # noqa: PLE0605
-
-
-def __getattr__(name: str) -> Any:
-    if name not in _HOMES:
-        raise AttributeError(f"module 'nullproof' has no attribute {name!r}")
-    return getattr(importlib.import_module(f"nullproof.{_HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return [*globals(), *_HOMES]
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "CertifiedNB": "estimator",
+        "CountIndex": "counts.index",
+        "NullproofError": "errors",
+        "NullproofWarning": "errors",
+        "certify": "decision",
+        "cleaning_plan": "cleaning.plan",
+        "inject_missing": "tables.injection",
+        "label_odds": "odds.labels",
+        "poison": "attacks.poisoning",
+        "radius": "radii.cells",
+        "report": "reporting.reports",
+        "witness": "worlds",
+    },
+)

@@ -1,5 +1,12 @@
 """Charts for notebooks and reports: support intervals, radii, holes, progress of cleaning.
 
+================  =======================================================================================
+`plot_intervals`  per label a bar from its least to its greatest support, of what `certify` found
+`plot_radius`     how many points have which radius
+`plot_missing`    how many cells of each feature and label are missing
+`plot_cleaning`   how many points are done after how many cells, of what `simulate_cleaning` found
+================  =======================================================================================
+
 The charts are Altair's; what they show is worked out here as plain rows first. Backgrounds are
 transparent, text takes the colour of the page, and the other colours are readable on light and dark.
 """
@@ -19,6 +26,8 @@ from nullproof.decision import Certificate, Certificates
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.pictures import CERTAIN, OPEN, OUT, shortened, support
 from nullproof.radii.cells import Radii
+
+__all__ = ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius"]
 
 BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380

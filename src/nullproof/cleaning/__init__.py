@@ -1,1 +1,39 @@
-"""Which missing cells to look up first, and when to stop."""
+"""Which missing cells to look up first, and when to stop.
+
+===================  ====================================================================================
+`cleaning_plan`      which cells to fill first: a `CleaningPlan`, one `Step` after another
+`Cleaner`            a loop with a person: it proposes cells, takes answers, says when to stop
+`simulate_cleaning`  how far each order of work gets where the true values are known: a `Curve`
+`cases`              the fewest and the most cells that each point can need: `Cases`
+===================  ====================================================================================
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from nullproof.lazy import public
+
+if TYPE_CHECKING:
+    from nullproof.cleaning.cleaner import Cleaner as Cleaner
+    from nullproof.cleaning.needs import Cases as Cases
+    from nullproof.cleaning.needs import cases as cases
+    from nullproof.cleaning.plan import CleaningPlan as CleaningPlan
+    from nullproof.cleaning.plan import Step as Step
+    from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
+    from nullproof.cleaning.simulation import Curve as Curve
+    from nullproof.cleaning.simulation import simulate_cleaning as simulate_cleaning
+
+__all__, __getattr__, __dir__ = public(
+    __name__,
+    {
+        "Cases": "needs",
+        "Cleaner": "cleaner",
+        "CleaningPlan": "plan",
+        "Curve": "simulation",
+        "Step": "plan",
+        "cases": "needs",
+        "cleaning_plan": "plan",
+        "simulate_cleaning": "simulation",
+    },
+)

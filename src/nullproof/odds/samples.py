@@ -86,31 +86,6 @@ def sampled_winners(model: Model, counts: NDArray[np.int64]) -> NDArray[np.bool_
     return close
 
 
-def approximate_decision(
-    index: CountIndex,
-    points: Any,
-    *,
-    alpha: Alpha = 0.0,
-    prior: Prior = None,
-    n_worlds: int = 100,
-    seed: int = 0,
-) -> NDArray[np.bool_]:
-    """Guess which points are certain: those that one label wins in every one of a few drawn worlds.
-
-    This is the paper's Approximate Decision, drawing counts instead of tables. It may call a point
-    certain that is not, never the other way round; `certify` is exact and faster.
-    """
-    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
-    filling, rng = Filling(index), np.random.default_rng(seed)
-    counts = np.empty((n_worlds, model.m, model.d), dtype=np.int64)
-    certain = np.empty(len(encoded), dtype=bool)
-    for place, codes in enumerate(encoded.codes.T.tolist()):
-        _draw_counts(filling, codes, rng, counts)
-        wins = sampled_winners(model, counts)
-        certain[place] = wins.any(axis=0).sum() == 1
-    return certain
-
-
 def sampled_odds(
     index: CountIndex,
     points: Any,
