@@ -15,16 +15,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, Blank, Target
+from nullproof.attacks.attack import Attack, Target
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.from_index import Progress, attack_jointly
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import PointCounts, Radii, radii
 from nullproof.radii.frontier import Frontier
 
-Plan = tuple[int, tuple[Blank, ...]]
+Plan = tuple[int, tuple[Cells, ...]]
 
 
 def poison(
@@ -108,14 +109,14 @@ def single_attacks(
     return plans
 
 
-def union(plans: Mapping[tuple[int, ...], Plan]) -> tuple[Blank, ...]:
+def union(plans: Mapping[tuple[int, ...], Plan]) -> tuple[Cells, ...]:
     """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
     needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
     for _, plan in plans.values():
         for blank in plan:
             key = (blank.label, blank.feature, blank.candidates)
             needed[key] = max(needed.get(key, 0), blank.n_cells)
-    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))
+    return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
 
 
 def _can_solve() -> bool:
@@ -174,7 +175,7 @@ def _blanks(
     labels: tuple[int, int],
     frontier: Frontier,
     steps: tuple[int, int],
-) -> tuple[Blank, ...]:
+) -> tuple[Cells, ...]:
     """The cells behind numbers of steps: the winner's that hold the value, the rival's that cannot."""
     winner, rival = labels
     n_raise, n_lower = steps
@@ -184,12 +185,12 @@ def _blanks(
         zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
     ):
         if before_low[j] > lowered:
-            blanks.append(Blank(winner, j, (int(codes[j]),), before_low[j] - lowered))
+            blanks.append(Cells(winner, j, (int(codes[j]),), before_low[j] - lowered))
         blanks += _others(index, j, rival, int(codes[j]), raised - before_high[j])
     return tuple(blanks)
 
 
-def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> Iterator[Blank]:
+def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> Iterator[Cells]:
     """Cells of a label that cannot hold a value: known ones first, the most frequent values first."""
     if n_cells <= 0:
         return
@@ -206,5 +207,5 @@ def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> I
     for candidates, available in sources:
         taken = min(n_cells, available)
         if taken:
-            yield Blank(label, j, candidates, taken)
+            yield Cells(label, j, candidates, taken)
             n_cells -= taken

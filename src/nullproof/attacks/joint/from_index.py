@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from nullproof.attacks.attack import Blank
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.problem import CandidateCells, Counts, Problem, build_problem
 from nullproof.attacks.joint.proof import solve
+from nullproof.counts.revise import Cells
 from nullproof.model import Model
 
 Codes = tuple[int, ...]
@@ -21,7 +21,7 @@ Progress = Callable[[int, int], None]
 class JointAttack:
     """The cells found, the rival (by position) that each point falls to, and a proven bound."""
 
-    blanks: tuple[Blank, ...]
+    blanks: tuple[Cells, ...]
     rivals: dict[Codes, int]
     lower_bound: int
 
@@ -73,7 +73,7 @@ def _counts(model: Model, targets: Sequence[Codes]) -> Counts:
     )
 
 
-def _blanks(problem: Problem, cells: np.ndarray) -> tuple[Blank, ...]:
+def _blanks(problem: Problem, cells: np.ndarray) -> tuple[Cells, ...]:
     """Cells of a group do the same to every point: take them from its parts in order."""
     blanks = []
     for group in np.flatnonzero(cells).tolist():
@@ -82,6 +82,6 @@ def _blanks(problem: Problem, cells: np.ndarray) -> tuple[Blank, ...]:
             taken = min(needed, part.count)
             if taken:
                 label, feature = int(problem.label[group]), int(problem.feature[group])
-                blanks.append(Blank(label, feature, tuple(sorted(part.values)), taken))
+                blanks.append(Cells(label, feature, tuple(sorted(part.values)), taken))
                 needed -= taken
     return tuple(blanks)
