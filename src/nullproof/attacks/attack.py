@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -172,6 +172,17 @@ class Attack:
             else f"{self.n_cells:,} cells break"
         )
         return f"Attack: {cells} {many(n_broken, 'certain point')} ({bound})"
+
+
+def taken(sorts: Iterable[Cells], n_cells: int) -> Iterator[Cells]:
+    """Take a number of cells from some sorts, one sort after the other."""
+    for cells in sorts:
+        own = min(n_cells, cells.n_cells)
+        if own:
+            yield replace(cells, n_cells=own)
+            n_cells -= own
+        if not n_cells:
+            return
 
 
 def _value(index: CountIndex, blank: Cells) -> str:
