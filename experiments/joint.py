@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.joint.from_index import attack_jointly
-from nullproof.attacks.poisoning import single_attacks, union
+from nullproof.attacks.poisoning import attack, different, single_attacks, union
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
@@ -35,6 +35,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.radii.cells import radii
 from nullproof.tables.formats import read_file
+from nullproof.tables.points import Points
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
@@ -85,24 +86,22 @@ def _measure(
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore)
     found = radii(index, table[cut : cut + 2_000])
-    certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist()
-    # Equal points are one point: the first of each.
-    first = {tuple(found.codes[:, place].tolist()): place for place in reversed(certain)}
-    places = sorted(first.values())[:n_points]
+    certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
+    places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:
         return None
-    targets = [tuple(found.codes[:, place].tolist()) for place in places]
     plans = single_attacks(Model.of(index), found, places)
     n_union = sum(blank.n_cells for blank in union(plans))
-    return {"distinct": len(targets), "union": n_union, **_attacked(index, targets, n_union, limit)}
+    attacked = _attacked(index, found.codes[:, places], n_union, limit)
+    return {"distinct": len(places), "union": n_union, **attacked}
 
 
 def _attacked(
-    index: CountIndex, targets: list[tuple[int, ...]], n_union: int, limit: float
+    index: CountIndex, codes: NDArray[np.int32], n_union: int, limit: float
 ) -> dict[str, Any]:
     begin = process_time()
-    effort = Effort(limit, clock=process_time)
-    joint = attack_jointly(Model.of(index), targets, effort=effort)
+    points = Points(codes, index.n_values, ((),) * len(codes))
+    joint = attack(Model.of(index), points, effort=Effort(limit, clock=process_time))
     return {
         "cells": joint.n_cells,
         "bound": joint.lower_bound,
@@ -120,8 +119,8 @@ def as_in_the_paper(folder: Path, seeds: range) -> Iterator[dict[str, Any]]:
         part = split(dataset, run_)
         points = np.unique(part.points(16, predicted=True), axis=0)
         found = union_of_cells(points, partial(greedy_search, part.train))
-        targets = [tuple(point) for point in points.tolist()]
-        attacked = _attacked(index_of(part.train), targets, found.n_cells, SECONDS[16])
+        codes = points.T.astype(np.int32)
+        attacked = _attacked(index_of(part.train), codes, found.n_cells, SECONDS[16])
         yield {"dataset": dataset.name, "run": run_, "union": found.n_cells, **attacked}
 
 

@@ -30,7 +30,7 @@ PUBLIC = [
 
 
 ROOMS = {
-    "attacks": ["Attack", "Blank", "Target", "locate_cells", "poison"],
+    "attacks": ["Attack", "Target", "locate_cells", "poison"],
     "baselines": [
         "CodedTable",
         "Greedy",

@@ -6,6 +6,7 @@ The folder is named by ``NULLPROOF_DATA``, else looked for beside the project.
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -65,7 +66,7 @@ def test_attacks_break_and_none_of_their_cells_can_be_spared(name: str) -> None:
         assert not certify(attack.index_after, point).certain[0]
         for spared in range(len(attack.blanks)):
             blanks = [
-                (b.label, b.feature, b.candidates, b.n_cells - (number == spared))
+                replace(b, n_cells=b.n_cells - (number == spared))
                 for number, b in enumerate(attack.blanks)
             ]
             assert certify(index.blanked(blanks), point).certain[0]

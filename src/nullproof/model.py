@@ -64,6 +64,15 @@ class Model:
             for n in self.index.label_counts
         ]
 
+    @cached_property
+    def log_weights(self) -> Floats:
+        """Per label the logarithm of all in its support that no count changes; -inf for zero."""
+        shares = zip(self.prior, self._denominators, strict=True)
+        weights = [share / below if below else Fraction(0) for share, below in shares]
+        return np.array(
+            [math.log(w.numerator) - math.log(w.denominator) if w else -math.inf for w in weights]
+        )
+
     def exceeds(self, i: int, counts_i: Sequence[int], k: int, counts_k: Sequence[int]) -> bool:
         """Decide ``S_i(counts_i) > S_k(counts_k)`` exactly; a tie is not an excess (T2)."""
         left, right = self._weight(i, counts_i), self._weight(k, counts_k)

@@ -13,6 +13,7 @@ from support.strategies import Case, cases
 
 from nullproof.counts import sparse as eager
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -53,7 +54,7 @@ def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
     assert whole.remove(rows[50:], labels[50:]) == part
     assert part.update(rows[50:], labels[50:]) == whole
     assert part.remove(rows[:50], labels[:50]).update(rows, labels) == whole
-    blanked = whole.blanked([(0, 0, (whole.schema.features[0].codes["id5"],), 1)])
+    blanked = whole.blanked([Cells(0, 0, (whole.schema.features[0].codes["id5"],), 1)])
     holes = [(None,) if row == ("id5",) else row for row in rows]
     assert blanked == CountIndex.from_rows(holes, labels, like=whole)
     assert blanked.fill("x0", "id5", "0") == whole
@@ -67,7 +68,7 @@ def test_what_does_not_change_is_shared() -> None:
     for after in (
         before.update([(None, "x")], ["yes"]),
         before.fill("x1", "x", "yes"),
-        before.blanked([(0, 1, (1,), 1)]),
+        before.blanked([Cells(0, 1, (1,), 1)]),
     ):
         assert after.known[0] is before.known[0]
         assert not np.shares_memory(after.known[1], before.known[1])
@@ -146,15 +147,13 @@ def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
         change(index())
 
 
-WRONG_SORTS: list[Any] = [
+WRONG: list[tuple[Any, Any, Any, Any]] = [
     *[(0, 0, (1,), n) for n in (-1, 0.5, True, "1", None, float("nan"), 2**70)],
     *[(0, 0, codes, 1) for codes in ((), (9,), (-1,), ("b",), (1.0,), (0, 9), 1, None)],
     *[(label, 0, (1,), 1) for label in (-1, 2, "no", None, 0.0)],
     *[(0, feature, (1,), 1) for feature in (-1, 2, "x0", None)],
-    (0, 0, (1,)),
-    "abcd",
-    5,
 ]
+WRONG_SORTS = [*[Cells(*sort) for sort in WRONG], (0, 0, (1,), 1), "abcd", 5]
 
 
 @pytest.mark.parametrize("sort", WRONG_SORTS)
@@ -176,17 +175,17 @@ def test_no_more_is_blanked_than_is_there(monkeypatch: pytest.MonkeyPatch, spars
     for j in range(2):
         for code, counts in enumerate(before.exact(j)[:-1].tolist()):
             for label, count in enumerate(counts):
-                after = before.blanked([(label, j, (code,), count)])
+                after = before.blanked([Cells(label, j, (code,), count)])
                 assert after.exact(j)[code, label] == 0
                 for cells in ([count + 1], [count, 1], [1] * (count + 1)):
                     with pytest.raises(NullproofError, match="blank no more than are counted"):
-                        before.blanked((label, j, (code,), n) for n in cells)
+                        before.blanked(Cells(label, j, (code,), n) for n in cells)
                     n_tried += 1
     assert n_tried == 2 * 3 * (2 + 3)
-    assert before.blanked([(0, 1, (1, 0), 1)]) == before.blanked([(0, 1, (0, 1), 1)])
+    assert before.blanked([Cells(0, 1, (1, 0), 1)]) == before.blanked([Cells(0, 1, (0, 1), 1)])
     for n_cells, candidates in ((2, (0, 1)), (1, (0, 2))):
         with pytest.raises(NullproofError, match="cells of column 'x1' are to be blanked"):
-            before.blanked([(0, 1, candidates, n_cells)])
+            before.blanked([Cells(0, 1, candidates, n_cells)])
 
 
 def test_changes_of_a_large_index_are_quick() -> None:

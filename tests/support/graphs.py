@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import Counts
+from nullproof.counts.index import CountIndex
 
 PRISM = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]
 CUBE = [(a, b) for a, b in combinations(range(8), 2) if (a ^ b).bit_count() == 1]
@@ -33,8 +33,10 @@ def three_colouring(edges: list[tuple[int, int]]) -> tuple[int, ...]:
     return next(c for c in product(range(3), repeat=n) if all(c[u] != c[v] for u, v in edges))
 
 
-def cover_counts(edges: list[tuple[int, int]], colour: tuple[int, ...], heavy: int) -> Counts:
-    """Build the table of the reduction as counts.
+def cover_index(
+    edges: list[tuple[int, int]], colour: tuple[int, ...], heavy: int
+) -> tuple[CountIndex, list[tuple[int, ...]]]:
+    """Count the table of the reduction, and name its points.
 
     An edge is a point with its end vertices in the features of their colours and a value of its
     own in the third. Label 0 has each vertex once and each edge's own value ``heavy`` times, label
@@ -52,20 +54,15 @@ def cover_counts(edges: list[tuple[int, int]], colour: tuple[int, ...], heavy: i
         third = 3 - colour[u] - colour[v]
         codes[row, [colour[u], colour[v], third]] = place[u], place[v], len(held[third])
         held[third].append((heavy, 1))
-    exact = []
+    columns = []
     for counts in held:
         fresh = [n_rows - sum(c[label] for c in counts) for label in (0, 1)]
         once = [(1, 0)] * fresh[0] + [(0, 1)] * fresh[1]
-        exact.append(np.array(counts + once, dtype=np.int64))
-    found = np.stack([exact[j][codes[:, j]] for j in range(3)], axis=-1)
-    return Counts(
-        exact=exact,
-        n_values=np.array([len(e) for e in exact], dtype=np.int64),
-        codes=codes,
-        low=found,
-        high=found,
-        label_counts=np.array([n_rows, n_rows], dtype=np.int64),
-    )
+        exact = np.array(counts + once, dtype=np.int64)
+        values = np.arange(len(exact))
+        columns.append(np.concatenate([np.repeat(values, exact[:, label]) for label in (0, 1)]))
+    index = CountIndex.from_codes(np.stack(columns, axis=1), np.repeat([0, 1], n_rows))
+    return index, [tuple(point) for point in codes.tolist()]
 
 
 def heavy_enough(edges: list[tuple[int, int]]) -> int:

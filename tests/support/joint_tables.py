@@ -1,13 +1,12 @@
-"""Random tiny tables, and their counts as the package wants them."""
+"""Random tiny tables of candidate sets, and their index."""
 
 from __future__ import annotations
 
-from collections import Counter
 from fractions import Fraction
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import CandidateCells, Counts
+from nullproof.counts.index import CountIndex
 from support.joint_oracle import Table
 
 
@@ -35,37 +34,26 @@ def random_table(rng: np.random.Generator, n_points: int, *, dirty: bool) -> Tab
         outside = rng.random() < 0.05
         points.append(tuple(int(rng.integers(s + 1 if outside else s)) for s in sizes))
     alpha = [Fraction(0), Fraction(0), Fraction(1), Fraction(1, 2)][int(rng.integers(4))]
-    return Table(rows, labels, m, domains, points, alpha)
+    return Table(rows, *_renumbered(labels), domains, points, alpha)
 
 
-def table_counts(table: Table) -> Counts:
-    """Count a table of candidate sets."""
-    rows, labels, m, domains, points, alpha = table
-    d = len(domains)
-    sizes = np.array([len(domain) for domain in domains], dtype=np.int64)
-    exact = [np.zeros((len(domain) + 1, m), dtype=np.int64) for domain in domains]
-    sets: Counter[tuple[int, int, frozenset[int]]] = Counter()
-    low = np.zeros((len(points), m, d), dtype=np.int64)
-    high = np.zeros_like(low)
-    for row, label in zip(rows, labels, strict=True):
-        for j, cell in enumerate(row):
-            if len(cell) == 1:
-                exact[j][next(iter(cell)), label] += 1
-            elif cell != domains[j]:
-                sets[label, j, cell] += 1
-            for p, point in enumerate(points):
-                low[p, label, j] += cell == {point[j]}
-                high[p, label, j] += point[j] in cell
-    return Counts(
-        exact=exact,
-        n_values=sizes,
-        codes=np.array(points, dtype=np.int64),
-        low=low,
-        high=high,
-        label_counts=np.bincount(labels, minlength=m).astype(np.int64),
-        alpha=alpha,
-        sets=[CandidateCells(i, j, cell, n) for (i, j, cell), n in sets.items()],
-    )
+def index_of(table: Table) -> CountIndex:
+    """Count a table of candidate sets; a cell with every candidate is a missing one."""
+    rows = [
+        tuple(
+            None if cell == domain else set(cell)
+            for cell, domain in zip(row, table.domains, strict=True)
+        )
+        for row in table.rows
+    ]
+    domains = {f"x{j}": sorted(domain) for j, domain in enumerate(table.domains)}
+    return CountIndex.from_rows(rows, table.labels, domains=domains)
+
+
+def _renumbered(labels: list[int]) -> tuple[list[int], int]:
+    """The labels without gaps, and how many there are."""
+    names, codes = np.unique(labels, return_inverse=True)
+    return codes.tolist(), len(names)
 
 
 def larger_table(rng: np.random.Generator, *, dirty: bool) -> Table:
@@ -85,4 +73,5 @@ def larger_table(rng: np.random.Generator, *, dirty: bool) -> Table:
     n_points = int(rng.integers(2, 6))
     points = [tuple(int(rng.integers(size)) for size in sizes) for _ in range(n_points)]
     alpha = [Fraction(0), Fraction(0), Fraction(1), Fraction(1, 2)][int(rng.integers(4))]
-    return Table(rows, labels, m, [frozenset(range(size)) for size in sizes], points, alpha)
+    domains = [frozenset(range(size)) for size in sizes]
+    return Table(rows, *_renumbered(labels), domains, points, alpha)

@@ -1,7 +1,7 @@
 """Which cells an enemy would blank: the attack on one point, on many, and where its cells lie.
 
 ==============  =========================================================================================
-`poison`        the fewest cells that break some points: an `Attack` on each `Target`, made of `Blank`
+`poison`        the fewest cells that break some points: an `Attack` on each `Target`, made of `Cells`
 `locate_cells`  those cells in a lazy table, where it is: one query gives their keys
 ==============  =========================================================================================
 """
@@ -14,7 +14,6 @@ from nullproof.lazy import public
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack as Attack
-    from nullproof.attacks.attack import Blank as Blank
     from nullproof.attacks.attack import Target as Target
     from nullproof.attacks.locate import locate_cells as locate_cells
     from nullproof.attacks.poisoning import poison as poison
@@ -23,7 +22,6 @@ __all__, __getattr__, __dir__ = public(
     __name__,
     {
         "Attack": "attack",
-        "Blank": "attack",
         "Target": "attack",
         "locate_cells": "locate",
         "poison": "poisoning",

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.locate import locate_cells
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.notebook import ROWS, shown_table
@@ -19,19 +20,6 @@ from nullproof.tables.columns import Encoded
 from nullproof.tables.training import TrainingTable
 from nullproof.words import many
 from nullproof.worlds import World, favouring
-
-
-@dataclass(frozen=True)
-class Blank:
-    """``n_cells`` cells to blank: of one label and feature, with the same candidates (codes).
-
-    One candidate means cells that are known to hold it.
-    """
-
-    label: int
-    feature: int
-    candidates: tuple[int, ...]
-    n_cells: int
 
 
 @dataclass(frozen=True)
@@ -65,7 +53,7 @@ class Attack:
 
     index: CountIndex
     model: Model
-    blanks: tuple[Blank, ...]
+    blanks: tuple[Cells, ...]
     lower_bound: int
     targets: tuple[Target, ...]
 
@@ -82,21 +70,7 @@ class Attack:
     @cached_property
     def index_after(self) -> CountIndex:
         """The index of the poisoned table, without counting again."""
-        return self.index.blanked(
-            (b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks
-        )
-
-    def helping(self, target: Target) -> tuple[Blank, ...]:
-        """The blanked cells that serve against one target: they lower its label or raise its rival."""
-        names = self.index.labels
-
-        def helps(blank: Blank) -> bool:
-            agrees = target.codes[blank.feature] in blank.candidates
-            if names[blank.label] == target.label:
-                return agrees and len(blank.candidates) == 1
-            return names[blank.label] == target.rival and not agrees
-
-        return tuple(blank for blank in self.blanks if helps(blank))
+        return self.index.blanked(self.blanks)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
         """Find real cells for the attack: (row position, column name), exactly ``n_cells`` of them.
@@ -125,8 +99,9 @@ class Attack:
         memory_limit
             For files, as DuckDB writes it.
         """
-        sorts = ((b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks)
-        return locate_cells(self.index.schema, sorts, table, key=key, memory_limit=memory_limit)
+        return locate_cells(
+            self.index.schema, self.blanks, table, key=key, memory_limit=memory_limit
+        )
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""
@@ -199,12 +174,23 @@ class Attack:
         return f"Attack: {cells} {many(n_broken, 'certain point')} ({bound})"
 
 
-def _value(index: CountIndex, blank: Blank) -> str:
+def taken(sorts: Iterable[Cells], n_cells: int) -> Iterator[Cells]:
+    """Take a number of cells from some sorts, one sort after the other."""
+    for cells in sorts:
+        own = min(n_cells, cells.n_cells)
+        if own:
+            yield replace(cells, n_cells=own)
+            n_cells -= own
+        if not n_cells:
+            return
+
+
+def _value(index: CountIndex, blank: Cells) -> str:
     values = index.schema.features[blank.feature].values
     return " or ".join(values[code] for code in blank.candidates)
 
 
-def _fitting(encoded: Encoded, blank: Blank, row_labels: NDArray[np.int32]) -> list[int]:
+def _fitting(encoded: Encoded, blank: Cells, row_labels: NDArray[np.int32]) -> list[int]:
     """The rows whose cell is of the sort that is blanked."""
     fits = encoded.codes == (blank.candidates[0] if len(blank.candidates) == 1 else -2)
     for row, candidates in encoded.sets.items():

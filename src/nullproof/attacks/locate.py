@@ -33,7 +33,7 @@ def locate_cells(
     Parameters
     ----------
     cells
-        Label, feature, candidates and number of each sort, as codes of the schema.
+        How many of which sort, as codes of the schema.
     key
         A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
         rows, except those of polars, where the position of the row is the default.
@@ -42,19 +42,19 @@ def locate_cells(
         if lazy is None:
             raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
         lazy, key = _numbered(lazy, key)
-        sorts = [sort for sort in cells if sort[3]]
+        sorts = [sort for sort in cells if sort.n_cells]
         found = _found(schema, sorts, lazy, key)
-    for number, (label, j, candidates, n_cells) in enumerate(sorts):
+    for number, sort in enumerate(sorts):
         rows = [row for row, place in found if place == number]
-        if len({*rows}) < n_cells:
-            feature = schema.features[j]
+        if len({*rows}) < sort.n_cells:
+            feature = schema.features[sort.feature]
             raise NullproofError(
-                f"the table has {len({*rows})} rows with {feature.values[candidates[0]]!r} in "
-                f"column {feature.name!r} and label {schema.labels[label]!r}, told apart by "
-                f"{key!r}, but the attack blanks {n_cells}; give the table that was counted and a "
+                f"the table has {len({*rows})} rows with {feature.values[sort.candidates[0]]!r} in "
+                f"column {feature.name!r} and label {schema.labels[sort.label]!r}, told apart by "
+                f"{key!r}, but the attack blanks {sort.n_cells}; give the table that was counted and a "
                 "key without repetition"
             )
-    return sorted((row, schema.features[sorts[number][1]].name) for row, number in found)
+    return sorted((row, schema.features[sorts[number].feature].name) for row, number in found)
 
 
 def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
@@ -74,20 +74,21 @@ def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> li
     labels = _values_of_labels(schema, table)
     values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
     parts = []
-    for number, (label, j, candidates, n_cells) in enumerate(sorts):
-        if len(candidates) != 1:
+    for number, sort in enumerate(sorts):
+        if len(sort.candidates) != 1:
             raise NullproofError("a lazy table has no cells with several candidates")
-        feature = schema.features[j]
-        if j not in values:
-            values[j] = _values_of_codes(feature, table)
-        group, by_code = values[j]
+        if sort.feature not in values:
+            values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
+        group, by_code = values[sort.feature]
         fits = (
             group.column.known
-            & group.value.is_in(by_code.get(candidates[0], []))
-            & nw.col(table.label).is_in(labels.get(label, []))
+            & group.value.is_in(by_code.get(sort.candidates[0], []))
+            & nw.col(table.label).is_in(labels.get(sort.label, []))
         )
-        rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row").head(n_cells)
-        parts.append(rows.with_columns(nw.lit(number).cast(nw.Int32).alias("sort")))
+        rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row")
+        parts.append(
+            rows.head(sort.n_cells).with_columns(nw.lit(number).cast(nw.Int32).alias("sort"))
+        )
     if not parts:
         return []
     frame = collected(nw.concat(parts))

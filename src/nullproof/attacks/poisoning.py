@@ -15,16 +15,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, Blank, Target
+from nullproof.attacks.attack import Attack, Target, taken
 from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.joint.from_index import Progress, attack_jointly
+from nullproof.attacks.joint.problem import Problem
+from nullproof.attacks.joint.proof import Progress, solve
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import PointCounts, Radii, radii
 from nullproof.radii.frontier import Frontier
+from nullproof.tables.points import Points
 
-Plan = tuple[int, tuple[Blank, ...]]
+Codes = tuple[int, ...]
+Plan = tuple[int, tuple[Cells, ...]]
 
 
 def poison(
@@ -72,50 +76,71 @@ def poison(
         raise NullproofError(
             f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
         )
-    model = Model.of(index, alpha, prior)
-    encoded = index.encode(points)
-    found = radii(index, encoded, alpha=alpha, prior=prior)
+    return attack(
+        Model.of(index, alpha, prior),
+        index.encode(points),
+        effort=Effort(seconds=time_limit, rounds=steps),
+        seed=seed,
+        skip_unbreakable=skip_unbreakable,
+        on_progress=on_progress,
+    )
+
+
+def attack(
+    model: Model,
+    points: Points,
+    *,
+    effort: Effort,
+    seed: int = 0,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+) -> Attack:
+    """Choose cells to blank so that no given point is certain any more, as `poison` does."""
+    index = model.index
+    found = radii(index, points, alpha=model.alpha, prior=model.prior)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())
-    places = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
-    plans = single_attacks(model, found, places.tolist())
+    places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
+    plans = single_attacks(model, found, list(places.values()))
     rivals = {codes: rival for codes, (rival, _) in plans.items()}
     blanks = union(plans)
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
-        effort = Effort(seconds=time_limit, rounds=steps)
-        joint = attack_jointly(
-            model, list(plans), effort=effort, seed=seed, on_progress=on_progress
-        )
-        if joint.n_cells < sum(blank.n_cells for blank in blanks):
-            blanks, rivals = joint.blanks, joint.rivals
-        if encoded.complete[found.radius > 0].all():
+        problem = Problem.of(model, found, list(places.values()))
+        cells, needed = solve(problem, effort=effort, seed=seed, on_progress=on_progress)
+        if cells.sum() < sum(blank.n_cells for blank in blanks):
+            blanks = problem.blanks(cells)
+            rivals = dict(zip(places, problem.fallen_to(cells), strict=True))
+        if points.complete[found.radius > 0].all():
             # An incomplete point could fall at another completion than its weakest, for less.
-            bound = max(bound, joint.lower_bound)
+            bound = max(bound, needed)
     return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
 
 
-def single_attacks(
-    model: Model, found: Radii, places: Sequence[int]
-) -> dict[tuple[int, ...], Plan]:
-    """A cheapest attack on each of some breakable points by itself; equal points share one."""
-    plans: dict[tuple[int, ...], Plan] = {}
-    for place in places:
-        codes = tuple(found.codes[:, place].tolist())
-        if codes not in plans:
-            plans[codes] = _cheapest(model, found, place)
-    return plans
+def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
+    """The first place of each different point among some."""
+    first: dict[Codes, int] = {}
+    for place in places.tolist():
+        first.setdefault(tuple(found.codes[:, place].tolist()), place)
+    return first
 
 
-def union(plans: Mapping[tuple[int, ...], Plan]) -> tuple[Blank, ...]:
+def single_attacks(model: Model, found: Radii, places: Sequence[int]) -> dict[Codes, Plan]:
+    """A cheapest attack on each of some breakable points by itself."""
+    return {
+        tuple(found.codes[:, place].tolist()): _cheapest(model, found, place) for place in places
+    }
+
+
+def union(plans: Mapping[Codes, Plan]) -> tuple[Cells, ...]:
     """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
     needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
     for _, plan in plans.values():
         for blank in plan:
             key = (blank.label, blank.feature, blank.candidates)
             needed[key] = max(needed.get(key, 0), blank.n_cells)
-    return tuple(Blank(*key, n_cells) for key, n_cells in sorted(needed.items()))
+    return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
 
 
 def _can_solve() -> bool:
@@ -125,7 +150,7 @@ def _can_solve() -> bool:
         "without scipy the attack is the union of the attacks on each point; for a joint attack "
         'and its bound install it with: pip install "nullproof[attack]"',
         NullproofWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return False
 
@@ -138,9 +163,7 @@ def _no_attack(points: list[int]) -> NullproofError:
     )
 
 
-def _targets(
-    index: CountIndex, found: Radii, rivals: dict[tuple[int, ...], int]
-) -> Iterator[Target]:
+def _targets(index: CountIndex, found: Radii, rivals: dict[Codes, int]) -> Iterator[Target]:
     labels = found.label
     for place in range(len(found)):
         codes = tuple(found.codes[:, place].tolist())
@@ -174,7 +197,7 @@ def _blanks(
     labels: tuple[int, int],
     frontier: Frontier,
     steps: tuple[int, int],
-) -> tuple[Blank, ...]:
+) -> tuple[Cells, ...]:
     """The cells behind numbers of steps: the winner's that hold the value, the rival's that cannot."""
     winner, rival = labels
     n_raise, n_lower = steps
@@ -184,27 +207,18 @@ def _blanks(
         zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
     ):
         if before_low[j] > lowered:
-            blanks.append(Blank(winner, j, (int(codes[j]),), before_low[j] - lowered))
-        blanks += _others(index, j, rival, int(codes[j]), raised - before_high[j])
+            blanks.append(Cells(winner, j, (int(codes[j]),), before_low[j] - lowered))
+        if raised > before_high[j]:
+            blanks += taken(_others(index, j, rival, int(codes[j])), raised - before_high[j])
     return tuple(blanks)
 
 
-def _others(index: CountIndex, j: int, label: int, code: int, n_cells: int) -> Iterator[Blank]:
+def _others(index: CountIndex, j: int, label: int, code: int) -> Iterator[Cells]:
     """Cells of a label that cannot hold a value: known ones first, the most frequent values first."""
-    if n_cells <= 0:
-        return
     known = index.exact(j)[:, label]
     known[code] = 0
-    sources: list[tuple[tuple[int, ...], int]] = [
-        ((value,), int(known[value])) for value in np.argsort(-known, kind="stable").tolist()
-    ]
-    sources += [
-        (candidates, int(counts[label]))
-        for candidates, counts in index.sets[j].items()
-        if code not in candidates
-    ]
-    for candidates, available in sources:
-        taken = min(n_cells, available)
-        if taken:
-            yield Blank(label, j, candidates, taken)
-            n_cells -= taken
+    for value in np.argsort(-known, kind="stable").tolist():
+        yield Cells(label, j, (value,), int(known[value]))
+    for candidates, counts in index.sets[j].items():
+        if code not in candidates:
+            yield Cells(label, j, candidates, int(counts[label]))

@@ -285,11 +285,7 @@ class CountIndex:
         return CountIndex(*fill_cells(self.tally, feature, value, label, candidates, n_cells))
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
-        """The index after cells were blanked: label, feature, candidates and number of each sort.
-
-        Labels, features and values are named by their positions; one candidate means cells that are
-        known to hold it. No more can be blanked than are counted.
-        """
+        """The index after cells were blanked; no more can be blanked than are counted."""
         return CountIndex(*blank(self.tally, cells))
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +20,20 @@ from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import many
 
-Cells = tuple[int, int, tuple[int, ...], int]
 _MOST_CELLS = 2**40
+
+
+@dataclass(frozen=True)
+class Cells:
+    """``n_cells`` cells of one label and feature, with the same candidates (positions of values).
+
+    One candidate means cells that are known to hold it.
+    """
+
+    label: int
+    feature: int
+    candidates: tuple[int, ...]
+    n_cells: int
 
 
 def add_rows(tally: Tally, rows: Any, labels: Sequence[Any]) -> Tally:
@@ -223,14 +236,13 @@ def _is_negative(*counts: Counts) -> bool:
 
 
 def blank(tally: Tally, cells: Iterable[Cells]) -> Tally:
-    """Make cells missing: label, feature, candidates and number of each sort.
-
-    One candidate means cells that are known to hold it.
-    """
+    """Make cells missing."""
     known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
     places: dict[int, list[tuple[int, int, int]]] = {}
     for sort in cells:
-        label, j, candidates, n_cells = _checked_sort(tally.schema, sort)
+        checked = _checked_sort(tally.schema, sort)
+        label, j, candidates = checked.label, checked.feature, checked.candidates
+        n_cells = checked.n_cells
         n_null[j, label] += n_cells
         if len(candidates) > 1:
             one = np.zeros(len(tally.schema.labels), dtype=np.int64)
@@ -256,9 +268,9 @@ def is_whole(number: Any) -> bool:
 def _checked_sort(schema: Schema, sort: Any) -> Cells:
     """A sort of cells whose label, feature and values the index has, with ascending candidates."""
     try:
-        label, j, candidates, n_cells = sort
-        codes = tuple(sorted({*candidates}))
-    except (TypeError, ValueError):
+        label, j, n_cells = sort.label, sort.feature, sort.n_cells
+        codes = tuple(sorted({*sort.candidates}))
+    except (AttributeError, TypeError):
         label, j, codes, n_cells = None, None, (), None
     if (
         not all(map(is_whole, (label, j, n_cells, *codes)))
@@ -268,10 +280,10 @@ def _checked_sort(schema: Schema, sort: Any) -> Cells:
         or not 0 <= n_cells <= _MOST_CELLS
     ):
         raise NullproofError(
-            f"the cells to blank are given as {sort!r}; give the positions of their label, of their "
-            "feature and of its values as a tuple, and how many they are"
+            f"the cells to blank are given as {sort!r}; give Cells with the positions of their label, "
+            "of their feature and of its values as a tuple, and how many they are"
         )
-    return label, j, codes, n_cells
+    return Cells(label, j, codes, n_cells)
 
 
 def _not_there(schema: Schema, j: int) -> NullproofError:

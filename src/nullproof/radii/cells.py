@@ -239,7 +239,7 @@ class PointCounts:
         self._model = model
         self.low = np.stack([index.low(j, own) for j, own in enumerate(codes)])
         self.high = np.stack([index.high(j, own) for j, own in enumerate(codes)])
-        self._is_movable = (sizes >= 2) & (codes < sizes)
+        self.is_movable = (sizes >= 2) & (codes < sizes)
 
     def frontier(self, place: int, winner: int, rival: int, *, strict: bool = False) -> Frontier:
         """All attacks on a point that let ``rival`` catch up with ``winner``, or, strictly, win."""
@@ -253,6 +253,6 @@ class PointCounts:
             self.low[:, place, winner].tolist(),
             self.high[:, place, rival].tolist(),
             int(self._model.index.label_counts[rival]),
-            movable=np.flatnonzero(self._is_movable[:, place]).tolist(),
+            movable=np.flatnonzero(self.is_movable[:, place]).tolist(),
             overtaken=overtaken,
         )

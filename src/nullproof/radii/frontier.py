@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import accumulate
 
 Counts = list[int]
@@ -71,6 +72,10 @@ class Frontier:
                 counts[j] = level + (place < rest)
         return counts
 
+    def falls(self, n_raise: int, n_lower: int) -> bool:
+        """Tell whether the rival catches up after these numbers of A1 and A2 steps."""
+        return self._overtaken(self.lowered(n_lower), self.raised(n_raise))
+
     def within(self, n_cells: int) -> tuple[int, int] | None:
         """Find numbers of A1 and A2 steps that succeed with ``n_cells`` in all, or None.
 
@@ -82,7 +87,7 @@ class Frontier:
         ends = (first, last, *(end for end in self._ends if first < end < last))
         for n_lower in dict.fromkeys(ends):
             n_raise = n_cells - n_lower
-            if self._overtaken(self.lowered(n_lower), self.raised(n_raise)):
+            if self.falls(n_raise, n_lower):
                 return n_raise, n_lower
         return None
 
@@ -106,3 +111,56 @@ class Frontier:
             else:
                 found = better
         return found
+
+    def corners(
+        self, guess: Callable[[int], int], limit: int | None = None
+    ) -> list[tuple[int, int]]:
+        """Return A1 and A2 steps at the ends of the concave pieces of all cheapest pairs (T8).
+
+        Between two places where A2 exhausts a feature the fewest A2 steps are the ceiling of a
+        concave function of the A1 steps, so the least sum of all is at one of these ends. Pairs with
+        more than ``limit`` steps of a kind are left out. ``guess`` says about how many A2 steps are
+        needed beside A1 steps; a wrong guess costs only time.
+        """
+        n_raise = self.max_raise if limit is None else min(self.max_raise, limit)
+        n_lower = self.max_lower if limit is None else min(self.max_lower, limit)
+        if not self.falls(n_raise, n_lower):
+            return []
+        return [
+            (n, first_near(guess(n), n_lower, partial(self.falls, n)))
+            for n in self._piece_ends(n_raise, n_lower)
+        ]
+
+    def _piece_ends(self, n_raise: int, n_lower: int) -> list[int]:
+        """Return the A1 steps where a piece begins or ends, if at most so many steps are taken."""
+        least = first(0, n_raise, partial(self.falls, n_lower=n_lower))
+        found, start = {least, n_raise}, n_raise
+        for exhausting in (*(end for end in self._ends if end < n_lower), n_lower):
+            if start == least:
+                break
+            if self.falls(start, exhausting):
+                start = first(0, start, partial(self.falls, n_lower=exhausting))
+                found |= {start, max(least, start - 1)}
+        return sorted(found)
+
+
+def first_near(guess: int, top: int, holds: Callable[[int], bool]) -> int:
+    """Return the first number from 0 where ``holds``, true at ``top``, is true; fast near it."""
+    low = high = min(guess, top)
+    stride = 1
+    while high < top and not holds(high):
+        low, high, stride = high + 1, min(top, high + stride), 2 * stride
+    while low and holds(low - 1):
+        low, high, stride = max(0, low - 1 - stride), low - 1, 2 * stride
+    return first(low, high, holds)
+
+
+def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
+    """Return the first number where ``holds`` turns true, at most ``high``."""
+    while low < high:
+        middle = (low + high) // 2
+        if holds(middle):
+            high = middle
+        else:
+            low = middle + 1
+    return low

@@ -83,7 +83,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     place, index = int(places[0]), model.index
     ((rival, blanks),) = single_attacks(model, fragile, [place]).values()
     own = int(fragile.winner[place])
-    after = index.blanked((b.label, b.feature, b.candidates, b.n_cells) for b in blanks)
+    after = index.blanked(blanks)
     codes = fragile.codes[:, place : place + 1]
     point = Points(codes, index.n_values, ((),) * model.d)
     attacked = Model(after, model.alpha, model.prior)

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.decision import Certificates, certify
 from nullproof.model import Model
 from nullproof.tables.schema import Feature
@@ -101,7 +102,7 @@ def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
             "most that many",
         )
     if change.do == "blank":
-        return index.blanked([(i, j, (code,), change.n_cells)])
+        return index.blanked([Cells(i, j, (code,), change.n_cells)])
     value = _raw(feature, code)
     return index.fill(feature.name, value, index.labels[i], n_cells=change.n_cells)
 

@@ -26,6 +26,7 @@ from support.odd_tables import odd_table
 from nullproof.attacks.locate import locate_cells
 from nullproof.counts.engines.guards import PROBES
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 
 pytestmark = [
@@ -97,12 +98,12 @@ def test_spark_is_kept_from_skipping_pages_with_nan() -> None:
             expected = CountIndex.from_table(table, "label", **options)
             assert CountIndex.from_table(lazy, "label", **options) == expected
         wanted = [
-            (i, j, (code,), int(expected.exact(j)[code, i]))
+            Cells(i, j, (code,), int(expected.exact(j)[code, i]))
             for i, j in product((0, 1), (0, 1))
             for code in range(expected.n_values[j])
         ]
         found = locate_cells(expected.schema, wanted, lazy, key="id")
-    assert len({*found}) == sum(cells[3] for cells in wanted)
+    assert len({*found}) == sum(cells.n_cells for cells in wanted)
 
 
 def test_few_dates_stay_categories(put: Put) -> None:
@@ -203,11 +204,11 @@ def test_cells_of_an_attack_are_located(put: Put) -> None:
     table = table.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
     index = CountIndex.from_table(table, "label", ignore=["id"])
     wanted = [
-        (i, j, (code,), int(min(3, index.exact(j)[code, i])))
+        Cells(i, j, (code,), int(min(3, index.exact(j)[code, i])))
         for i, j, code in [(0, 0, 1), (1, 1, 4), (2, 2, 0), (0, 3, 1), (1, 4, 2), (1, 0, 0)]
     ]
     found = locate_cells(index.schema, wanted, put(table), key="id")
-    assert len(found) == len({*found}) == sum(cells[3] for cells in wanted)
+    assert len(found) == len({*found}) == sum(cells.n_cells for cells in wanted)
     blanked = table.with_columns(
         pl.when(pl.col("id").is_in([row for row, name in found if name == column]))
         .then(None)
@@ -222,11 +223,11 @@ def test_cells_that_are_not_there_are_told(put: Put) -> None:
     """A table with too few cells, and a key that repeats, are refused."""
     table = pl.DataFrame({"a": ["x", "y", "x"], "id": [1, 2, 1], "label": ["yes", "yes", "yes"]})
     schema = CountIndex.from_table(table, "label", ignore=["id"]).schema
-    for cells, key in (([(0, 0, (1,), 2)], "id"), ([(0, 0, (0,), 2)], "id")):
+    for cells, key in (([Cells(0, 0, (1,), 2)], "id"), ([Cells(0, 0, (0,), 2)], "id")):
         with pytest.raises(NullproofError, match=r"has 1 rows with '[xy]' in column 'a'"):
             locate_cells(schema, cells, put(table), key=key)
     with pytest.raises(NullproofError, match="no column 'ID'"):
-        locate_cells(schema, [(0, 0, (0,), 1)], put(table), key="ID")
+        locate_cells(schema, [Cells(0, 0, (0,), 1)], put(table), key="ID")
 
 
 def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
@@ -247,9 +248,9 @@ def test_rows_of_polars_have_positions() -> None:
     """A lazy frame of polars needs no key; others do; ordinary tables are told where to go."""
     table = pl.DataFrame({"a": ["x", "y", "x"], "label": ["yes", "yes", "yes"]})
     schema = CountIndex.from_table(table, "label").schema
-    assert locate_cells(schema, [(0, 0, (0,), 2)], table.lazy()) == [(0, "a"), (2, "a")]
+    assert locate_cells(schema, [Cells(0, 0, (0,), 2)], table.lazy()) == [(0, "a"), (2, "a")]
     assert locate_cells(schema, [], table.lazy()) == []
     with pytest.raises(NullproofError, match="name a column that tells them apart: key="):
-        locate_cells(schema, [(0, 0, (0,), 2)], duckdb.from_arrow(table.to_arrow()))
+        locate_cells(schema, [Cells(0, 0, (0,), 2)], duckdb.from_arrow(table.to_arrow()))
     with pytest.raises(NullproofError, match=r"use attack\.cells"):
         locate_cells(schema, [], table)

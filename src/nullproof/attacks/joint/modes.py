@@ -3,7 +3,7 @@
 A *mode* of a point is a way to fall: to one rival while the winner keeps positive support (a
 *pair*), or, with ``alpha = 0``, to anyone because one of the winner's counts is blanked away (a
 *kill*). Modes that cost ``limit`` cells or more on their own are left out; no better attack has
-them.
+them. `single_optima` finds what each mode costs alone (theory 4).
 """
 
 from __future__ import annotations
@@ -13,8 +13,29 @@ from itertools import pairwise
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import Bools, Floats, Ints, Problem, log_fraction
-from nullproof.attacks.joint.single import ANYONE, Single
+from nullproof.attacks.joint.problem import UNSURE, Bools, Ints, Problem
+from nullproof.model import Floats
+from nullproof.radii.frontier import Frontier
+
+# The rival of a point that falls because one of its winner's counts is blanked away.
+ANYONE = -1
+
+
+@dataclass(frozen=True)
+class Single:
+    """Fewest cells with which ``rival`` overtakes the winner of ``point``, per feature."""
+
+    point: int
+    rival: int
+    raised: Ints
+    lowered: Ints
+    # The corners of the frontier: numbers of raising and of lowering steps.
+    ends: Ints
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells blanked."""
+        return int(self.raised.sum() + self.lowered.sum())
 
 
 @dataclass(frozen=True)
@@ -40,7 +61,7 @@ class Modes:
 
     def __init__(self, problem: Problem, singles: list[list[Single]], limit: int) -> None:
         self.problem, self.limit = problem, limit
-        self.alpha = float(problem.alpha)
+        self.alpha = problem.alpha
         pairs = [s for found in singles for s in found if s.n_cells < limit and s.rival != ANYONE]
         self.pair_point = np.array([s.point for s in pairs], dtype=np.int64)
         self.pair_rival = np.array([s.rival for s in pairs], dtype=np.int64)
@@ -101,7 +122,7 @@ class Modes:
     def _gaps(self) -> Floats:
         """Return how far the log support of each pair's rival lies below the winner's."""
         low, point = self.problem.low, self.pair_point
-        weight = np.array([log_fraction(value) for value in self.problem.weight])
+        weight = self.problem.model.log_weights
         winner = np.log(low[point] + self.alpha).sum(axis=1) + weight[self.problem.winner[point]]
         rival = np.log(self.base).sum(axis=1) + weight[self.pair_rival]
         return np.asarray(winner - rival, dtype=np.float64)
@@ -167,3 +188,111 @@ def lower_hull(ends: Ints) -> list[tuple[float, float]]:
 def _turns_down(one: tuple[int, int], two: tuple[int, int], three: tuple[int, int]) -> bool:
     (a, b), (c, d), (e, f) = one, two, three
     return (d - b) * (e - a) >= (f - b) * (c - a)
+
+
+def single_optima(problem: Problem) -> list[list[Single]]:
+    """Return for each point the optimum against every rival that can overtake, cheapest first.
+
+    With ``alpha = 0`` the cheapest count to blank away is one of them, against ``ANYONE``. Blanking
+    one away for every point is an attack, so no optimal one has more cells; what needs more is
+    left out.
+    """
+    kills = [_cheapest_kill(problem, point) for point in range(problem.n_points)]
+    known = [kill for kill in kills if kill is not None]
+    limit = int(union_attack(problem, known).sum()) if len(known) == len(kills) else None
+    found = []
+    for point, kill in enumerate(kills):
+        rivals = (k for k in range(problem.n_labels) if k != problem.winner[point])
+        ways = (Pair(problem, point, rival).optimum(limit) for rival in rivals)
+        known = [way for way in (kill, *ways) if way is not None]
+        found.append(sorted(known, key=lambda way: (way.n_cells, way.rival)))
+    return found
+
+
+def _cheapest_kill(problem: Problem, point: int) -> Single | None:
+    """Return the smallest count of the winner to blank away; None if that is not enough."""
+    low, movable = problem.low[point], problem.movable[point]
+    if problem.alpha or not movable.any():
+        return None
+    lowered = np.zeros_like(low)
+    feature = int(np.argmin(np.where(movable, low, low.max() + 1)))
+    lowered[feature] = low[feature]
+    return Single(point, ANYONE, np.zeros_like(low), lowered, np.array([[0, low[feature]]]))
+
+
+def union_attack(problem: Problem, singles: list[Single]) -> Ints:
+    """Blank the cells of all ``singles``; they share cells because each takes them in one order."""
+    cells = np.zeros((len(singles), problem.n_groups), dtype=np.int64)
+    for own, single in zip(cells, singles, strict=True):
+        lowers = problem.lowers[:, single.point]
+        raises = problem.raises[:, single.point] & (problem.label == single.rival)
+        for wanted, able in ((single.lowered, lowers), (single.raised, raises)):
+            left = wanted.copy()
+            for group in np.flatnonzero(able):
+                feature = problem.feature[group]
+                own[group] = min(left[feature], problem.capacity[group])
+                left[feature] -= own[group]
+    return np.asarray(cells.max(axis=0, initial=0))
+
+
+class Pair:
+    """One point and one rival: its frontier, with floats to sort out the clear cases.
+
+    The winner keeps positive support; blanking a count away altogether is a kill.
+    """
+
+    def __init__(self, problem: Problem, point: int, rival: int) -> None:
+        self.problem, self.point, self.rival = problem, point, rival
+        self.low, self.high = problem.low[point], problem.high[point, rival]
+        self.alpha, weight = problem.alpha, problem.model.log_weights
+        self.shift = float(weight[problem.winner[point]]) - float(weight[rival])
+        movable = np.flatnonzero(problem.movable[point])
+        # With one cell left the counts are as if smoothed by 1: T5 to T8 hold all the same.
+        self.kept = (problem.movable[point] & (self.alpha == 0)).astype(np.int64)
+        self.frontier = Frontier(
+            (self.low - self.kept).tolist(),
+            self.high.tolist(),
+            int(problem.model.index.label_counts[rival]),
+            movable=movable.tolist(),
+            overtaken=self._overtaken,
+        )
+        self.counts = np.sort((self.low - self.kept)[movable])
+        self.used_up = np.concatenate([[0], np.cumsum(self.counts)])
+
+    def optimum(self, limit: int | None = None) -> Single | None:
+        """Return the cheapest way for the rival to overtake; None if there is none.
+
+        Ways that raise or lower by more than ``limit`` are left out.
+        """
+        corners = self.frontier.corners(self._guess_lowered, limit)
+        if not corners:
+            return None
+        ends = np.array(corners, dtype=np.int64)
+        n_raised, n_lowered = ends[np.argmin(ends.sum(axis=1))].tolist()
+        raised = np.array(self.frontier.raised(n_raised)) - self.high
+        lowered = self.low - (np.array(self.frontier.lowered(n_lowered)) + self.kept)
+        return Single(self.point, self.rival, raised, lowered, ends)
+
+    def _guess_lowered(self, n_raised: int) -> int:
+        """Return, up to rounding, how many lowering steps are needed beside these raising steps."""
+        left = self.alpha or 1.0
+        with np.errstate(divide="ignore", invalid="ignore"):
+            high = np.log(np.array(self.frontier.raised(n_raised)) + self.alpha).sum()
+            need = np.log(self.low + self.alpha).sum() - high + self.shift
+        losses = np.log((self.counts + left) / left)
+        lost = np.concatenate([[0.0], np.cumsum(losses)])
+        if not 0 < need < lost[-1]:
+            return 0 if need <= 0 else int(self.used_up[-1])
+        place = int(np.searchsorted(lost, need, side="right")) - 1
+        part = -np.expm1(lost[place] - need) * (self.counts[place] + left)
+        return int(self.used_up[place] + np.ceil(part))
+
+    def _overtaken(self, low: list[int], high: list[int]) -> bool:
+        left, right = low + self.kept, np.array(high)
+        with np.errstate(divide="ignore"):
+            gap = np.log(left + self.alpha).sum() - np.log(right + self.alpha).sum() + self.shift
+        # Floats decide only what they surely can; a NaN, from two zero supports or from an alpha
+        # that no float holds, falls through.
+        if gap > UNSURE or gap < -UNSURE:
+            return bool(gap < 0)
+        return self.problem.falls(self.point, self.rival, left, right)

@@ -7,18 +7,22 @@ same to every point are interchangeable, so the unknowns are one integer per suc
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from math import inf, log, nan, prod
-from typing import Any
+from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.attack import taken
+from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
+from nullproof.model import Model
+from nullproof.radii.cells import PointCounts, Radii
+
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
-Floats = NDArray[np.float64]
 
 # Sums of a few hundred logs below 1e4 err by less than 1e-10; the rest is safety.
 UNSURE = 1e-8
@@ -27,69 +31,66 @@ _TINY = Fraction(1, 10**250)
 
 
 @dataclass(frozen=True)
-class Counts:
-    """What the attacker knows of the table and of the points.
-
-    ``exact[j]`` counts per value and label the cells known to hold the value; ``codes`` holds one
-    row per point, a code outside ``0 .. n_values[j] - 1`` being an unseen value; ``low`` and
-    ``high`` are points x labels x features. ``sets`` lists the cells with several candidates that
-    are not all of the domain.
-    """
-
-    exact: Sequence[Ints]
-    n_values: Ints
-    codes: Ints
-    low: Ints
-    high: Ints
-    label_counts: Ints
-    alpha: Fraction = Fraction(0)
-    prior: Sequence[Fraction] | None = None
-    sets: Sequence[CandidateCells] = ()
-
-
-@dataclass(frozen=True)
-class CandidateCells:
-    """``count`` cells of one label and feature that share one set of candidate values."""
-
-    label: int
-    feature: int
-    values: frozenset[int]
-    count: int
-
-
-@dataclass(frozen=True)
-class Part:
-    """Cells that one group draws from: those known to hold ``values``, or that candidate set."""
-
-    values: frozenset[int]
-    count: int
-
-
-@dataclass(frozen=True)
 class Problem:
     """Groups of interchangeable cells and what they do to each point.
 
-    ``position`` maps every given point to a row here, -1 for points that are open already;
-    equal points share a row. Groups are sorted by label, then feature.
+    ``low`` holds the winner's counts, points x features; ``high`` those of all labels, points x
+    labels x features; blanking changes them where the point's feature is ``movable``. Groups are
+    sorted by label, then feature; ``sorts`` are the cells of each.
     """
 
-    position: Ints
+    model: Model
     winner: Ints
     low: Ints
     high: Ints
-    weight: tuple[Fraction, ...]
-    alpha: Fraction
+    movable: Bools
     label: Ints
     feature: Ints
-    capacity: Ints
     lowers: Bools
     raises: Bools
-    parts: tuple[tuple[Part, ...], ...]
+    sorts: tuple[tuple[Cells, ...], ...]
+    capacity: Ints
+
+    @classmethod
+    def of(cls, model: Model, found: Radii, places: Sequence[int]) -> Problem:
+        """Group the cells by what they do to some different points, all of them breakable."""
+        codes, winner = found.codes[:, places], found.winner[places].astype(np.int64)
+        counts = PointCounts(model, codes)
+        groups: dict[tuple[int, int, bytes, bytes], list[Cells]] = {}
+        for cells in _all_cells(model.index):
+            own, movable = codes[cells.feature], counts.is_movable[cells.feature]
+            inside, mine = np.isin(own, cells.candidates), winner == cells.label
+            lowers = mine & inside & movable & (len(cells.candidates) == 1)
+            raises = ~mine & ~inside & movable
+            if lowers.any() or raises.any():
+                key = (cells.label, cells.feature, lowers.tobytes(), raises.tobytes())
+                groups.setdefault(key, []).append(cells)
+        keys = sorted(groups)
+        sorts = tuple(tuple(groups[key]) for key in keys)
+        shape = (len(keys), len(winner))
+        return cls(
+            model,
+            winner,
+            counts.low.transpose(1, 2, 0)[np.arange(len(winner)), winner],
+            counts.high.transpose(1, 2, 0)[np.arange(len(winner))],
+            counts.is_movable.T,
+            label=np.array([key[0] for key in keys], dtype=np.int64),
+            feature=np.array([key[1] for key in keys], dtype=np.int64),
+            lowers=np.array([np.frombuffer(key[2], bool) for key in keys], bool).reshape(shape),
+            raises=np.array([np.frombuffer(key[3], bool) for key in keys], bool).reshape(shape),
+            sorts=sorts,
+            capacity=np.array([sum(c.n_cells for c in own) for own in sorts], dtype=np.int64),
+        )
 
     @property
     def n_points(self) -> int:
-        """Number of distinct points that are certain before the attack."""
+        """Number of points to break."""
         return len(self.winner)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels of the model."""
+        return self.model.m
 
     @property
     def n_groups(self) -> int:
@@ -99,12 +100,12 @@ class Problem:
     @property
     def floats_hold(self) -> bool:
         """Whether doubles can tell counts apart with this smoothing added, and take their logs."""
-        return self.alpha == 0 or _TINY <= self.alpha <= 1 / _TINY
+        return self.model.alpha == 0 or _TINY <= self.model.alpha <= 1 / _TINY
 
     @property
-    def float_alpha(self) -> float:
+    def alpha(self) -> float:
         """The smoothing as a double; NaN where none will do, so that no comparison with it holds."""
-        return float(self.alpha) if self.floats_hold else nan
+        return float(self.model.alpha) if self.floats_hold else nan
 
     def lowered(self, cells: Ints) -> Ints:
         """Return how far ``cells`` lower the winner's counts, points x features."""
@@ -121,23 +122,17 @@ class Problem:
             done[self.raises[group], self.label[group], self.feature[group]] += cells[group]
         return done
 
-    def falls(self, point: int, rival: int, lowered: Ints, raised: Ints) -> bool:
-        """Tell exactly whether ``rival`` ties or beats the winner after these changes (T2)."""
-        winner = int(self.winner[point])
-        left = self.support(winner, self.low[point] - lowered)
-        return left <= self.support(rival, self.high[point, rival] + raised)
-
-    def support(self, label: int, counts: Ints) -> Fraction:
-        """Return the exact support of ``label`` (theory 2)."""
-        return self.weight[label] * _product(counts, self.alpha)
+    def falls(self, point: int, rival: int, low: Ints, high: Ints) -> bool:
+        """Tell exactly whether ``rival`` ties or beats the winner of ``point`` with these counts."""
+        return not self.model.exceeds(int(self.winner[point]), low.tolist(), rival, high.tolist())
 
     def fallen_to(self, cells: Ints) -> list[int]:
         """Return for each point a label that ties or beats its winner, -1 where none does."""
-        lowered, raised = self.lowered(cells), self.raised(cells)
+        low, high = self.low - self.lowered(cells), self.high + self.raised(cells)
         found = []
         for point in range(self.n_points):
-            rivals = (k for k in range(len(self.weight)) if k != self.winner[point])
-            falls = (k for k in rivals if self.falls(point, k, lowered[point], raised[point, k]))
+            rivals = (k for k in range(self.n_labels) if k != self.winner[point])
+            falls = (k for k in rivals if self.falls(point, k, low[point], high[point, k]))
             found.append(next(falls, -1))
         return found
 
@@ -146,108 +141,24 @@ class Problem:
         inside = bool(np.all(cells >= 0) and np.all(cells <= self.capacity))
         return inside and min(self.fallen_to(cells), default=0) >= 0
 
-
-def build_problem(counts: Counts) -> Problem:
-    """Group the cells of ``counts`` by what they do to the points that are certain now."""
-    weight = _weights(counts)
-    winners = [_winner(counts, weight, point) for point in range(len(counts.codes))]
-    position, kept = _distinct(counts.codes, winners)
-    winner = np.array([winners[point] for point in kept], dtype=np.int64)
-    groups = _Groups(counts, winner, counts.codes[kept])
-    return Problem(
-        position=position,
-        winner=winner,
-        low=counts.low[kept, winner],
-        high=counts.high[kept],
-        weight=weight,
-        alpha=counts.alpha,
-        **groups.arrays(),
-    )
+    def blanks(self, cells: Ints) -> tuple[Cells, ...]:
+        """Return which cells of the table to blank: those of a group are taken sort by sort."""
+        return tuple(
+            blank
+            for group in np.flatnonzero(cells).tolist()
+            for blank in taken(self.sorts[group], int(cells[group]))
+        )
 
 
-def _distinct(codes: Ints, winners: list[int]) -> tuple[Ints, list[int]]:
-    """Return the row of each point among the distinct certain ones, and which points those are."""
-    position = np.full(len(winners), -1, dtype=np.int64)
-    rows: dict[bytes, int] = {}
-    kept: list[int] = []
-    for point, winner in enumerate(winners):
-        if winner >= 0:
-            row = rows.setdefault(codes[point].tobytes(), len(kept))
-            if row == len(kept):
-                kept.append(point)
-            position[point] = row
-    return position, kept
-
-
-def log_fraction(value: Fraction) -> float:
-    """Return the log of a fraction too small for a float; minus infinity for zero."""
-    return log(value.numerator) - log(value.denominator) if value > 0 else -inf
-
-
-def _product(counts: Ints, alpha: Fraction) -> int:
-    """Return the product of ``count + alpha``, times a power of alpha's denominator."""
-    return prod(alpha.denominator * int(count) + alpha.numerator for count in counts.tolist())
-
-
-def _weights(counts: Counts) -> tuple[Fraction, ...]:
-    """Return per label everything in its support that no blanked cell changes."""
-    totals = counts.label_counts.tolist()
-    prior = counts.prior or [Fraction(total, max(1, sum(totals))) for total in totals]
-    bottom, top = counts.alpha.denominator, counts.alpha.numerator
-    found = []
-    for share, total in zip(prior, totals, strict=True):
-        below = prod(bottom * total + top * size for size in counts.n_values.tolist())
-        found.append(share / below if below else Fraction(0))
-    return tuple(found)
-
-
-def _winner(counts: Counts, weight: tuple[Fraction, ...], point: int) -> int:
-    """Return the label that is certain for a point before the attack, -1 if none is (T2)."""
-
-    def support(label: int, bounds: Ints) -> Fraction:
-        return weight[label] * _product(bounds[point, label], counts.alpha)
-
-    labels = range(len(weight))
-    lows = [support(label, counts.low) for label in labels]
-    winner = max(labels, key=lows.__getitem__)
-    beaten = all(lows[winner] > support(k, counts.high) for k in labels if k != winner)
-    return winner if beaten else -1
-
-
-class _Groups:
-    """Collects cells by label, feature and effect."""
-
-    def __init__(self, counts: Counts, winner: Ints, codes: Ints) -> None:
-        self.winner, self.codes, self.n_values = winner, codes, counts.n_values
-        self.found: dict[tuple[int, int, bytes, bytes], list[Part]] = {}
-        for feature, size in enumerate(counts.n_values.tolist()):
-            # A one-value domain forces even its blank cells, so blanking changes nothing.
-            if size >= 2:
-                for value, label in np.argwhere(counts.exact[feature][:size] > 0).tolist():
-                    count = int(counts.exact[feature][value, label])
-                    self._add(label, feature, Part(frozenset([value]), count))
-        for cells in counts.sets:
-            self._add(cells.label, cells.feature, Part(cells.values, cells.count))
-
-    def _add(self, label: int, feature: int, part: Part) -> None:
-        code = self.codes[:, feature]
-        inside = np.isin(code, list(part.values))
-        mine = self.winner == label
-        lowers = mine & inside & (len(part.values) == 1)
-        raises = ~mine & ~inside & (code >= 0) & (code < self.n_values[feature])
-        if lowers.any() or raises.any():
-            key = (label, feature, lowers.tobytes(), raises.tobytes())
-            self.found.setdefault(key, []).append(part)
-
-    def arrays(self) -> dict[str, Any]:
-        """Return the fields of ``Problem`` that describe groups."""
-        keys = sorted(self.found)
-        shape = (len(keys), len(self.winner))
-        return {
-            "label": np.array([key[0] for key in keys], dtype=np.int64),
-            "feature": np.array([key[1] for key in keys], dtype=np.int64),
-            "capacity": np.array([sum(p.count for p in self.found[key]) for key in keys], np.int64),
-            "lowers": np.array([np.frombuffer(k[2], bool) for k in keys], bool).reshape(shape),
-            "raises": np.array([np.frombuffer(k[3], bool) for k in keys], bool).reshape(shape),
-            "parts": tuple(tuple(self.found[key]) for key in keys),
-        }
+def _all_cells(index: CountIndex) -> Iterator[Cells]:
+    """All cells that blanking changes, known ones first."""
+    for feature, size in enumerate(index.n_values.tolist()):
+        # A one-value domain forces even its blank cells, so blanking changes nothing.
+        if size >= 2:
+            known = index.exact(feature)[:size]
+            for value, label in np.argwhere(known > 0).tolist():
+                yield Cells(label, feature, (value,), int(known[value, label]))
+    for feature, sets in enumerate(index.sets):
+        for candidates, counts in sets.items():
+            for label in np.flatnonzero(counts).tolist():
+                yield Cells(label, feature, candidates, int(counts[label]))

@@ -2,18 +2,21 @@
 
 Blanking is monotone: more cells never rescue a point. So any part of an attack may be given back,
 the points that stand again be felled anew, and what became superfluous be trimmed. That chooses
-how each point falls; given these choices, a linear program finds the cells (polish.py).
+how each point falls; given these choices, a linear program finds the cells (`Polish`).
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any
+
 import numpy as np
 
-from nullproof.attacks.joint.moves import Moves
-from nullproof.attacks.joint.polish import Polish
-from nullproof.attacks.joint.problem import Floats, Ints, Problem
-from nullproof.attacks.joint.single import ANYONE, Single
-from nullproof.attacks.joint.state import State
+from nullproof.attacks.joint.modes import ANYONE, Single
+from nullproof.attacks.joint.problem import Bools, Ints, Problem
+from nullproof.attacks.joint.relaxation import sparse
+from nullproof.attacks.joint.state import Moves, State
+from nullproof.model import Floats
 
 # Steps without progress before the search starts anew.
 PATIENCE = 25
@@ -23,6 +26,11 @@ MAX_MOVES = 300
 WORTH = (1.2, 1.05, 1.01, 1.004)
 # Attacks made from nothing at the beginning of an era; it goes on from the best of them.
 STARTS = 12
+# Where the chords end, as multiples of the rival's present count.
+ENDS = np.array([0.25, 0.5, 0.7, 0.85, 0.95, 1.0, 1.05, 1.2, 1.5, 2.2, 4.0, 10.0, 40.0])
+
+# Rows, columns and values of a matrix.
+Entries = tuple[Ints, Ints, Floats]
 
 
 class Search:
@@ -177,10 +185,152 @@ def _rival_weights(problem: Problem, singles: list[list[Single]]) -> Floats:
 
     Where a count can be blanked away, no rival costs more than that.
     """
-    weight = np.zeros((problem.n_points, len(problem.weight)))
+    weight = np.zeros((problem.n_points, problem.n_labels))
     for point, found in enumerate(singles):
         for single in reversed(found):
             share = max(1, found[0].n_cells) / max(1, single.n_cells)
             rivals = slice(None) if single.rival == ANYONE else single.rival
             weight[point, rivals] = np.maximum(weight[point, rivals], share)
     return weight
+
+
+@dataclass(frozen=True)
+class Chords:
+    """Chords below the gains of counters: counters x chords, those that are not ``wide`` unused."""
+
+    least: Floats
+    first: Floats
+    wide: Bools
+    width: Floats
+    slope: Floats
+    column: Ints
+
+
+class Polish:
+    """The best attack near a given one: a linear program in which every point keeps its way to fall.
+
+    Fix the rival that each point falls to, or the count that is blanked away. Then the winner's loss
+    is convex in the cells and lies above its tangent, and the rival's gain is concave and lies above
+    its chords. With tangents and chords through the present attack the program is feasible, and each
+    of its solutions is an attack in all but the rounding: no worse than the present one, up to that.
+
+    Points with one rival and value share a *counter*.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.room = problem.raised(problem.capacity)
+        group, point = np.nonzero(problem.lowers)
+        self.group_at = np.full(problem.low.shape, -1, dtype=np.int64)
+        self.group_at[point, problem.feature[group]] = group
+        self._find_counters()
+
+    def _find_counters(self) -> None:
+        problem = self.problem
+        self.counter = np.full(problem.high.shape, -1, dtype=np.int64)
+        known: dict[tuple[int, int, bytes], int] = {}
+        members, home = [], []
+        place = problem.label * problem.low.shape[1] + problem.feature
+        for here in np.unique(place).tolist():
+            label, feature = divmod(here, problem.low.shape[1])
+            groups = np.flatnonzero(place == here)
+            able = problem.raises[groups]
+            for point in np.flatnonzero(able.any(axis=0)).tolist():
+                key = (label, feature, able[:, point].tobytes())
+                if key not in known:
+                    known[key] = len(known)
+                    home.append((point, label, feature))
+                    members.append(groups[able[:, point]])
+                self.counter[point, label, feature] = known[key]
+        self.member_counter = np.repeat(np.arange(len(members)), [len(own) for own in members])
+        self.member_group = np.concatenate([np.zeros(0, dtype=np.int64), *members])
+        # A point, label and feature where the counter is found.
+        self.home = np.array(home, dtype=np.int64).reshape(-1, 3)
+
+    def __call__(self, state: State) -> Floats | None:
+        """Return fractional cells per group; None if the program fails."""
+        from scipy.optimize import Bounds, LinearConstraint, milp
+
+        dead = np.isneginf(state.log_low).any(axis=1)
+        live = np.flatnonzero(~dead)
+        least = self._blanked_away(state, np.flatnonzero(dead))
+        if not len(live):
+            return least
+        gap = state.gaps(live)
+        if not np.isfinite(gap.min(axis=1)).all():
+            return None
+        matrix, right, widths = self._program(state, live, gap.argmin(axis=1))
+        n_groups = self.problem.n_groups
+        bounds = Bounds(
+            np.concatenate([least, np.zeros(len(widths))]),
+            np.concatenate([self.problem.capacity, widths]),
+        )
+        cost = np.repeat([1.0, 0.0], [n_groups, len(widths)])
+        found = milp(cost, constraints=LinearConstraint(matrix, right, np.inf), bounds=bounds)
+        return None if found.x is None else np.asarray(found.x[:n_groups])
+
+    def _blanked_away(self, state: State, points: Ints) -> Floats:
+        """Hold one count of each dead winner at zero: the one that most points share."""
+        problem = self.problem
+        least = np.zeros(problem.n_groups)
+        shared = problem.lowers.sum(axis=1)
+        for point in points.tolist():
+            zero = np.flatnonzero(np.isneginf(state.log_low[point]))
+            group = max(self.group_at[point, zero].tolist(), key=shared.__getitem__)
+            least[group] = problem.low[point, problem.feature[group]]
+        return least
+
+    def _program(self, state: State, live: Ints, rival: Ints) -> tuple[Any, Floats, Floats]:
+        """Return matrix, right-hand sides and the widths of the chords.
+
+        Columns are the groups, then the chords; rows are the counters in use, then the points.
+        """
+        own = self.counter[live, rival]
+        used, place = np.unique(own[own >= 0], return_inverse=True)
+        chords = self._chords(state, used)
+        losses, need = self._losses(state, live)
+        fixed = np.where(own < 0, state.log_high[live, rival], 0.0)
+        fixed[own >= 0] = chords.first[place]
+        need += state.weight[self.problem.winner[live]] - state.weight[rival] - fixed.sum(axis=1)
+        term, chord = np.nonzero(chords.wide[place])
+        which = place[term], chord
+        gains = np.nonzero(own >= 0)[0][term], chords.column[which], chords.slope[which]
+        right = np.concatenate([chords.least, need])
+        matrix = self._matrix(used, chords, [gains, losses], len(right))
+        return matrix, right, chords.width[chords.wide]
+
+    def _chords(self, state: State, used: Ints) -> Chords:
+        """Return the chords of some counters; a count of zero must be raised first."""
+        at = tuple(self.home[used].T)
+        base = (self.problem.high[at] + state.alpha)[:, None]
+        now, room = state.raised[at][:, None], self.room[at][:, None]
+        least = (base == 0).astype(np.float64)
+        ends = np.hstack([least, np.round((base + now) * ENDS - base), room])
+        ends = np.clip(ends, least, room)
+        value, width = np.log(base + ends), np.diff(ends)
+        wide = width > 0
+        slope = np.diff(value) / np.where(wide, width, 1.0)
+        column = self.problem.n_groups - 1 + np.cumsum(wide).reshape(wide.shape)
+        return Chords(least[:, 0], value[:, 0], wide, width, slope, column)
+
+    def _losses(self, state: State, live: Ints) -> tuple[Entries, Floats]:
+        """Return the slopes of the winners' losses, and what they leave to be gained."""
+        group = self.group_at[live]
+        now = self.problem.low[live] - state.lowered[live] + state.alpha
+        row, feature = np.nonzero(group >= 0)
+        slopes = row, group[row, feature], 1 / now[row, feature]
+        done = np.where(group >= 0, state.cells[group] / now, 0.0)
+        return slopes, (np.log(now) + done).sum(axis=1)
+
+    def _matrix(self, used: Ints, chords: Chords, points: list[Entries], n_rows: int) -> Any:
+        """The chords of a counter use up what its groups give; then come the rows of points."""
+        row_of = np.full(len(self.home), -1, dtype=np.int64)
+        row_of[used] = np.arange(len(used))
+        row = row_of[self.member_counter]
+        given = row[row >= 0], self.member_group[row >= 0], np.ones(int((row >= 0).sum()))
+        column = chords.column[chords.wide]
+        taken = np.nonzero(chords.wide)[0], column, -np.ones(len(column))
+        below = [(len(used) + own, *rest) for own, *rest in points]
+        rows, columns, values = map(np.concatenate, zip(taken, given, *below, strict=True))
+        shape = (n_rows, self.problem.n_groups + len(column))
+        return sparse(rows, columns, values, shape)
