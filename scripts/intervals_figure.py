@@ -6,7 +6,7 @@ from pathlib import Path
 
 from nullproof import CountIndex, certify
 from nullproof.decision import Certificate
-from nullproof.pictures import WIDTH, intervals
+from nullproof.show import WIDTH, intervals
 from nullproof.terminal.demo import load
 
 GAP, TOP, MARGIN = 60, 64, 16

@@ -14,8 +14,7 @@ import polars as pl
 import pytest
 from commands import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
-from nullproof import CountIndex, __version__, certify
-from nullproof import result_files as files
+from nullproof import CountIndex, __version__, certify, files
 from nullproof.cli import options as arguments
 from nullproof.cli import run as cli
 from nullproof.terminal import SHOWN, demo
@@ -257,7 +256,7 @@ def test_a_reader_that_has_gone_ends_the_run(folder: Path, monkeypatch: pytest.M
 
 
 def process(folder: Path, *arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
-    source = str(Path(cli.__file__).parents[1])
+    source = str(Path(cli.__file__).parents[2])
     environment = {**os.environ, "PYTHONPATH": source, **options.pop("env", {})}
     return subprocess.run(
         [sys.executable, "-m", "nullproof", *arguments],

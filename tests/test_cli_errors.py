@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from commands import CERTIFY, TRAIN, Runner, one_line
 
-from nullproof import result_files as files
+from nullproof import files
 from nullproof.cli import run as cli
 
 FILES: dict[str, tuple[bytes, str]] = {

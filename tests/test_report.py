@@ -311,4 +311,4 @@ def test_command_mistakes(run: Runner, arguments: tuple[str, ...], reason: str) 
 )
 def test_odds_are_written(lower: float, upper: float, written: str) -> None:
     """Never more certain than they are: 0 and 100 only where both bounds are exactly that."""
-    assert words.odds(lower, upper).replace("\u00a0", " ") == written
+    assert words.odds(lower, upper, words.PLAIN) == written

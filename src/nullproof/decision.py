@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_figure, shown_table
-from nullproof.pictures import intervals
+from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.verdicts import verdicts
 

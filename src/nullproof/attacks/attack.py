@@ -14,7 +14,7 @@ from nullproof.attacks.locate import locate_cells
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.notebook import ROWS, shown_table
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
 from nullproof.tables.training import TrainingTable
 from nullproof.words import many

@@ -21,12 +21,12 @@ from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_table
 from nullproof.odds.filling import Cells, Filling
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
-from nullproof.words import many
+from nullproof.words import many, some
 
 
 @dataclass(frozen=True)
@@ -227,8 +227,7 @@ def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats
     unknown = [name for name in costs if name not in index.schema.position]
     if unknown:
         raise NullproofError(
-            f"costs names {unknown[0]!r}, which is no feature; "
-            f"they are {', '.join(index.features[:8])}{', …' if len(index.features) > 8 else ''}"
+            f"costs names {unknown[0]!r}, which is no feature; they are {some(index.features, 8)}"
         )
     for name, cost in costs.items():
         if not (is_number(cost) and 0 < cost < math.inf):

@@ -121,7 +121,7 @@ def poison(
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
     from nullproof.attacks.poisoning import poison as attack_on
-    from nullproof.result_files import to_json
+    from nullproof.files import to_json
     from nullproof.terminal import attacks
 
     if request.test is None:
@@ -255,7 +255,7 @@ def clean(
 
     [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
     """
-    from nullproof.result_files import to_json, write_result
+    from nullproof.files import to_json, write_result
     from nullproof.terminal import plans
 
     if repaired is not None and (not answers or repaired.suffix not in _TABLES):

@@ -16,6 +16,7 @@ import typer
 
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
+from nullproof.words import some
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -173,7 +174,7 @@ class Request:
             return self.label
         if self._like is not None:
             return self._like.schema.label_name
-        named = ", ".join(self._table.names[:20])
+        named = some(self._table.names, 20)
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
     def model(self, index: CountIndex) -> dict[str, Any]:
@@ -187,7 +188,7 @@ class Request:
         show: Callable[[Console], None],
     ) -> None:
         """Give the result as asked: into a file, as JSON, or to be looked at."""
-        from nullproof.result_files import to_json, write_result
+        from nullproof.files import to_json, write_result
 
         if self.output is not None:
             write_result(self.output, columns(), document())
@@ -208,7 +209,7 @@ class Request:
         }
 
     def _refuse_output(self, endings: Collection[str] | None) -> None:
-        from nullproof.result_files import FORMATS
+        from nullproof.files import FORMATS
 
         written_number(self.alpha)
         if self.output is None:

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_table
 from nullproof.radii.bounds import Bounds, bound_radii
 from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts

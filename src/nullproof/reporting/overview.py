@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.plots import histogram
+from nullproof.plots import BARS
 from nullproof.radii.cells import Radii
 from nullproof.reporting.cleaning import LIKELY
 from nullproof.reporting.sample import weakest
+from nullproof.show import histogram
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, text
@@ -127,7 +128,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
         "least": int(finite.min()) if len(finite) else None,
         "median": float(np.median(finite)) if len(finite) else None,
         "greatest": int(finite.max()) if len(finite) else None,
-        "histogram": histogram(finite),
+        "histogram": histogram(finite, BARS),
         "weakest": [
             {
                 "point": place,

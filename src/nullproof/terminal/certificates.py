@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates
+from nullproof.show import interval_rows
 from nullproof.terminal import SHOWN, tell_of_more
+from nullproof.words import PLAIN, per_cent
 
 
 def document(index: CountIndex, result: Certificates) -> dict[str, Any]:
@@ -57,7 +59,7 @@ def headline(result: Certificates) -> Text:
     filled = int(share * 20)
     line = Text("\n")
     line.append(f"{n_certain:,} of {n:,} predictions are certain", style="bold")
-    line.append(f" ({share:.1%}) ".replace("%", " %"))
+    line.append(f" ({per_cent(share, PLAIN)}) ")
     line.append("█" * filled, style="green")
     line.append("░" * (20 - filled), style="yellow")
     return line.append("\n")
@@ -88,13 +90,15 @@ def intervals(result: Certificates, position: int, width: int = 48) -> Table:
     The point is certain if one bar lies clear of all others.
     """
     low, high = result.min_log_support[position], result.max_log_support[position]
-    finite = np.concatenate([low[np.isfinite(low)], high[np.isfinite(high)]])
-    left, right = (finite.min(), finite.max()) if len(finite) else (0.0, 0.0)
+    rows = interval_rows(result.labels, low.tolist(), high.tolist())
+    finite = [end for row in rows for end in (row.low, row.high) if math.isfinite(end)]
+    left, right = (min(finite), max(finite)) if finite else (0.0, 0.0)
     scale = (width - 1) / (right - left) if right > left else 0.0
     grid = Table(box=None, pad_edge=False, show_header=False)
-    for label, a, b in zip(result.labels, low, high, strict=True):
-        start = 0 if not np.isfinite(a) else round((a - left) * scale)
-        stop = 0 if not np.isfinite(b) else round((b - left) * scale)
+    for row in rows:
+        start, stop = (
+            round((end - left) * scale) if math.isfinite(end) else 0 for end in (row.low, row.high)
+        )
         bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
-        grid.add_row(Text(str(label), style="bold"), bar, f"{np.exp(a):.2e} to {np.exp(b):.2e}")
+        grid.add_row(Text(row.label, style="bold"), bar, row.text)
     return grid

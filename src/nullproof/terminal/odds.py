@@ -12,6 +12,7 @@ from rich.text import Text
 from nullproof.counts.index import CountIndex
 from nullproof.odds.labels import Odds
 from nullproof.terminal import SHOWN, tell_of_more
+from nullproof.words import PLAIN, odds
 
 _LABELS = 6
 _SURE = 0.99
@@ -76,7 +77,7 @@ def table(result: Odds, limit: int) -> Table:
                 str(position) if rank == 0 else "",
                 Text(str(result.labels[i])),
                 bar(float(result.lower[position, i]), float(upper[i])),
-                between(float(result.lower[position, i]), float(upper[i])),
+                odds(float(result.lower[position, i]), float(upper[i]), PLAIN),
             )
         if len(order) > _LABELS:
             grid.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
@@ -90,15 +91,3 @@ def bar(lower: float, upper: float, width: int = 24) -> Text:
     line = Text("█" * full, style="green" if lower >= _SURE else "cyan")
     line.append("▒" * shaded, style="cyan")
     return line.append("·" * (width - full - shaded), style="dim")
-
-
-def between(lower: float, upper: float) -> str:
-    """Bounds in per cent: one number where both show the same, 0 and 100 only where they are exact."""
-    if lower == upper == 1:
-        return "100 %"
-    low, high = f"{100 * lower:.1f}", f"{100 * upper:.1f}"
-    if high == "0.0":
-        return "under 0.1 %"
-    if low == "100.0":
-        return "over 99.9 %"
-    return f"{low} %" if low == high else f"{low} to {high} %"

@@ -16,6 +16,7 @@ from nullproof.cleaning.worksheet import read_worksheet, write_worksheet
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.terminal import SHOWN
+from nullproof.words import many, some
 
 
 class Work:
@@ -132,15 +133,14 @@ def show(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -
             f"… and {len(plan.steps) - SHOWN:,} more steps: --json lists all", style="dim"
         )
     if plan.stuck:
-        named = ", ".join(map(str, plan.stuck[:10])) + (", …" if len(plan.stuck) > 10 else "")
-        console.print(f"\nLabels tie whatever these cells hold for point {named}.")
+        console.print(f"\nLabels tie whatever these cells hold for point {some(plan.stuck, 10)}.")
     if plan.steps and plan.confidence == 1:
         console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
 
 
 def _show_progress(console: Console, brought: dict[str, Any]) -> None:
     gained = brought["became_done"]
-    console.print(f"\n{brought['n_answers']:,} answers done {len(gained):,} more points")
+    console.print(f"\n{many(brought['n_answers'], 'answer')} done {len(gained):,} more points")
     for entry in gained[:SHOWN]:
         said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
         console.print(f"  point {entry['point']}: {said}", highlight=False, markup=False)

@@ -6,13 +6,16 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nullproof.counts.index import CountIndex
 from nullproof.radii.cells import Radii
+from nullproof.show import histogram
 from nullproof.terminal import SHOWN, tell_of_more
+from nullproof.words import span
 
 _BARS = 8
 
@@ -42,23 +45,21 @@ def show(console: Console, index: CountIndex, result: Radii) -> None:
     finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
     if len(finite):
         console.print("cells to blank before a prediction is no longer certain:\n")
-        console.print(histogram(finite))
+        console.print(bars(finite))
     console.print()
     console.print(_weakest(result))
     tell_of_more(console, len(result))
 
 
-def histogram(radii: Any, width: int = 40) -> Table:
+def bars(radii: NDArray[np.float64], width: int = 40) -> Table:
     """How many points have which radius, in bars of equal ratio."""
-    low, high = float(radii.min()), float(radii.max())
-    edges = np.unique(np.round(np.geomspace(low, high + 1, _BARS + 1)))
-    counts, edges = np.histogram(radii, bins=edges if len(edges) > 1 else [low, low + 1])
+    rows = histogram(radii, _BARS)
+    most = max(row["n_points"] for row in rows)
     grid = Table(box=None, pad_edge=False, show_header=False)
-    for count, start, stop in zip(counts, edges[:-1], edges[1:], strict=True):
-        last = int(stop) - 1
-        name = f"{int(start):,}" if last <= start else f"{int(start):,} to {last:,}"
-        bar = Text("█" * math.ceil(width * count / counts.max()), style="cyan")
-        grid.add_row(Text(name, justify="right"), bar, f"{count:,}")
+    for row in rows:
+        bar = Text("█" * math.ceil(width * row["n_points"] / most), style="cyan")
+        name = Text(span(row["start"], row["stop"]), justify="right")
+        grid.add_row(name, bar, f"{row['n_points']:,}")
     return grid
 
 

@@ -21,8 +21,9 @@ from nullproof.errors import NullproofError
 from nullproof.web import api, pages
 from nullproof.web.desk import Desk
 from nullproof.web.guard import Guard
-from nullproof.web.problems import RequestError, body, shortened
+from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
+from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
 
@@ -88,9 +89,7 @@ async def _wrong_form(_: Request, problem: Exception) -> Response:
     needed = first["msg"].lower()
     if first["type"] == "json_invalid" or isinstance(first.get("input"), bytes):
         where, needed = "the body", "it is not JSON; send JSON as content-type application/json"
-    return _error(
-        422, f"{shortened(where)} came as {came}: {needed}; see /openapi.json for the form"
-    )
+    return _error(422, f"{cut(where)} came as {came}: {needed}; see /openapi.json for the form")
 
 
 async def _our_fault(_: Request, problem: Exception) -> Response:
@@ -105,7 +104,7 @@ def _error(status: int, message: str, headers: Mapping[str, str] | None = None) 
 def _shown(came: Any) -> str:
     """What came, as a message shows it."""
     try:
-        return shortened(repr(came), 60)
+        return cut(repr(came), 60)
     except (RecursionError, ValueError):
         # Nested too deeply, or a number with too many digits.
         return f"a {type(came).__name__} that is too large to show"

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from fastapi import APIRouter, Request
 from fastapi.responses import FileResponse, Response
 
+from nullproof.files import to_json
 from nullproof.reporting import html
-from nullproof.result_files import to_json
 from nullproof.terminal import certificates
 from nullproof.web.desk import desk_of
 from nullproof.web.forms import ErrorForm

@@ -8,7 +8,8 @@ import time
 from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
-from nullproof.web.problems import RequestError, shortened
+from nullproof.web.problems import RequestError
+from nullproof.words import cut
 
 
 class Thing(Protocol):
@@ -68,7 +69,7 @@ class Shelf(Generic[T]):
             if kept is None:
                 raise RequestError(
                     404,
-                    f"there is no {self._what} {shortened(name, 30)!r}; it may have been dropped to "
+                    f"there is no {self._what} {cut(name, 30)!r}; it may have been dropped to "
                     "make room, so make it again",
                 )
             kept.used = time.monotonic()
