@@ -15,9 +15,10 @@ import pytest
 from commands import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, certify, files
+from nullproof.cli import demo
 from nullproof.cli import options as arguments
 from nullproof.cli import run as cli
-from nullproof.terminal import SHOWN, demo
+from nullproof.cli.terminal import SHOWN
 
 
 def expected_document(train: Path, points: Any) -> dict[str, Any]:
@@ -297,7 +298,7 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str])
     (folder / "test.csv").write_text("town,age\n" + "Ulm,31\n" * 30_000)
     read, write = os.pipe()
     os.close(read)
-    source = str(Path(cli.__file__).parents[1])
+    source = str(Path(cli.__file__).parents[2])
     with subprocess.Popen(
         [sys.executable, "-m", "nullproof", *CERTIFY, *arguments],
         cwd=folder,

@@ -84,7 +84,7 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         ([*CERTIFY, "--prior", "yes=1"], "--prior names yes but the labels are no, yes"),
         ([*CERTIFY, "--bins", "few"], "--bins is 'few'; give a whole number or none"),
         ([*CERTIFY, "--bins", "²"], "--bins is '²'"),
-        ([*CERTIFY, "--bins", "0"], "bins is 0; give at least 1"),
+        ([*CERTIFY, "--bins", "0"], "bins is 0; give a whole number from 1 on"),
         ([*CERTIFY, "--binning", "x"], "binning is 'x'; give 'uniform' or 'quantile'"),
         ([*CERTIFY, "--ignore", "x"], "ignore names the column 'x'"),
         ([*CERTIFY, "-o", "out.txt"], "-o out.txt names no format by its ending"),
@@ -163,7 +163,7 @@ def test_what_should_not_happen(
         "start": "nullproof.cli.run.app",
         "reading": "nullproof.counts.index.open_table",
         "deciding": "nullproof.decision.certify",
-        "showing": "nullproof.terminal.certificates.show",
+        "showing": "nullproof.cli.terminal.show_certificates",
     }[where]
     monkeypatch.setattr(place, fail)
     done = run(*CERTIFY, "--check")
@@ -196,7 +196,7 @@ def test_a_full_disk_behind_the_output(folder: Path, closed: str) -> None:
         shell=True,
         capture_output=True,
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[1])},
+        env={**os.environ, "PYTHONPATH": str(Path(cli.__file__).parents[2])},
         check=False,
     )
     assert done.returncode == 2

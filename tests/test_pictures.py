@@ -11,8 +11,8 @@ import pytest
 from hostile import LABELS, LONG
 
 from nullproof import CountIndex, certify
+from nullproof.cli.demo import load
 from nullproof.show import WIDTH, describe, interval_rows, intervals, support
-from nullproof.terminal.demo import load
 
 ZERO = -math.inf
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"

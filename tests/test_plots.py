@@ -15,6 +15,7 @@ from hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
 from nullproof.cleaning.simulation import Curve
+from nullproof.cli.demo import load
 from nullproof.errors import MissingExtraError, NullproofError
 from nullproof.plots import (
     chart_rows,
@@ -28,7 +29,6 @@ from nullproof.plots import (
 )
 from nullproof.radii.cells import radii
 from nullproof.show import histogram
-from nullproof.terminal.demo import load
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),

@@ -18,9 +18,9 @@ from hostile import FEATURES, LABELS, LONG, SCRIPT, VALUES, hostile_index, hosti
 
 import nullproof
 from nullproof import CountIndex, NullproofError, report, words
+from nullproof.cli.demo import load
 from nullproof.reporting import html, markdown
 from nullproof.reporting.reports import Report
-from nullproof.terminal.demo import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 REPORT = ("report", "train.csv", "test.csv", "--label", "churn")

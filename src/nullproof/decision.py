@@ -105,6 +105,28 @@ class Certificates:
             ],
         }
 
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first."""
+        return {"point": list(range(len(self))), **self.columns()}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        names = [str(label) for label in self.labels]
+        columns = self.columns()
+        columns["possible"] = [
+            [name for name, is_so in zip(names, row, strict=True) if is_so]
+            for row in self.possible.tolist()
+        ]
+        return {
+            "n_points": len(self),
+            "n_certain": int(self.certain.sum()),
+            "labels": names,
+            "points": [
+                {"point": point, **dict(zip(columns, row, strict=True))}
+                for point, row in enumerate(zip(*columns.values(), strict=True))
+            ],
+        }
+
     def to_frame(self) -> Any:
         """One row per point: certain, label, possible; in the library that the points came in."""
         return native_frame(self.columns(), self.frame)

@@ -43,10 +43,7 @@ def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, 
     if path.suffix == ".json":
         write_whole(path, lambda part: part.write_text(to_json(document) + "\n", "utf-8"))
         return
-    import polars as pl
-
-    # A column that is null throughout has no type, which few readers of Parquet know.
-    frame = pl.DataFrame(columns, strict=False).with_columns(pl.col(pl.Null).cast(pl.String))
+    frame = _frame(columns)
     if path.suffix == ".csv":
         write_whole(path, frame.write_csv)
     else:
@@ -56,3 +53,16 @@ def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, 
 def to_json(document: dict[str, Any]) -> str:
     """Strict JSON: numbers only where they are numbers."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
+
+
+def to_csv(columns: dict[str, list[Any]]) -> str:
+    """Columns as the text of a CSV file."""
+    written: str = _frame(columns).write_csv()
+    return written
+
+
+def _frame(columns: dict[str, list[Any]]) -> Any:
+    import polars as pl
+
+    # A column that is null throughout has no type, which few readers of Parquet know.
+    return pl.DataFrame(columns, strict=False).with_columns(pl.col(pl.Null).cast(pl.String))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,7 @@ from nullproof.model import Model
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
 from nullproof.tables.training import TrainingTable
+from nullproof.tables.values import text
 from nullproof.words import many
 from nullproof.worlds import World, favouring
 
@@ -127,6 +128,30 @@ class Attack:
         """
         sorts = ((b.label, b.feature, b.candidates, b.n_cells) for b in self.blanks)
         return locate_cells(self.index.schema, sorts, table, key=key, memory_limit=memory_limit)
+
+    def document(
+        self, cells: Iterable[tuple[Any, str]], named: Literal["row", "key"] = "row"
+    ) -> dict[str, Any]:
+        """The JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found."""
+        return {
+            "n_points": len(self.targets),
+            "n_cells": self.n_cells,
+            "lower_bound": self.lower_bound,
+            "optimal": self.optimal,
+            "cells": [
+                {named: name if isinstance(name, int | str) else text(name), "column": column}
+                for name, column in cells
+            ],
+            "points": [
+                {
+                    "point": target.point,
+                    "certain_before": target.radius > 0,
+                    "label": None if target.label is None else str(target.label),
+                    "rival": None if target.rival is None else str(target.rival),
+                }
+                for target in self.targets
+            ],
+        }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""

@@ -119,6 +119,28 @@ class CleaningPlan:
             "best": [step.best for step in self.steps],
         }
 
+    def document(self, brought: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON form, with what answers ``brought`` where some were taken."""
+        return {
+            **({} if brought is None else {"answers": brought}),
+            "n_points": self.n_points,
+            "n_done": self.n_done,
+            "confidence": self.confidence,
+            "n_cells": self.n_cells,
+            "stuck": list(self.stuck),
+            "steps": [
+                {
+                    "label": str(step.label),
+                    "feature": step.feature,
+                    "n_cells": step.n_cells,
+                    "certain": self.n_done,
+                    "expected": step.expected,
+                    "best": step.best,
+                }
+                for step in self.steps
+            ],
+        }
+
     def to_frame(self) -> Any:
         """One row per step, in the library that the points came in."""
         return native_frame(self.columns(), self.points.frame)

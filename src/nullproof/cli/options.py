@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
 import typer
 
@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
+
+
+class Answer(Protocol):
+    """A result that can be written to a file."""
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns of a table."""
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
 
 
 @dataclass(frozen=True)
@@ -181,19 +191,14 @@ class Request:
         """The options of every question: smoothing and prior."""
         return {"alpha": written_number(self.alpha), "prior": _prior(self.prior, index)}
 
-    def answer(
-        self,
-        document: Callable[[], dict[str, Any]],
-        columns: Callable[[], dict[str, list[Any]]],
-        show: Callable[[Console], None],
-    ) -> None:
-        """Give the result as asked: into a file, as JSON, or to be looked at."""
+    def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:
+        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at."""
         from nullproof.files import to_json, write_result
 
         if self.output is not None:
-            write_result(self.output, columns(), document())
+            write_result(self.output, result.file_columns(), {**result.document(), **more})
         if self.as_json:
-            echo(to_json(document()))
+            echo(to_json({**result.document(), **more}))
         elif self.output is None:
             show(console())
 

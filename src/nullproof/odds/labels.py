@@ -67,6 +67,27 @@ class Odds:
             found[f"upper {label}"] = self.upper[:, i].tolist()
         return found
 
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first."""
+        return {"point": list(range(len(self))), **self.columns()}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        names = [str(label) for label in self.labels]
+        bounds = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        return {
+            "n_points": len(self),
+            "labels": names,
+            "points": [
+                {
+                    "point": point,
+                    "lower": dict(zip(names, lower, strict=True)),
+                    "upper": dict(zip(names, upper, strict=True)),
+                }
+                for point, (lower, upper) in enumerate(bounds)
+            ],
+        }
+
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in."""
         if self.frame is None:

@@ -74,6 +74,21 @@ class Radii:
         """One row per point, in the library that the points came in; infinite: no attack exists."""
         return native_frame(self.columns(), self.frame)
 
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first; None: no attack exists."""
+        columns = self.columns()
+        columns["radius"] = [None if math.isinf(r) else int(r) for r in columns["radius"]]
+        return {"point": list(range(len(self))), **columns}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form; null where no attack exists."""
+        columns = self.file_columns()
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "n_points": len(self),
+            "points": [dict(zip(columns, row, strict=True)) for row in rows],
+        }
+
     def _repr_html_(self) -> str:
         weakest = np.argsort(self.radius, kind="stable")[:ROWS]
         columns = {

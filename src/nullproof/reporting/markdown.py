@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def render(document: Document) -> str:
-    """Write a document of `story.tell` as Markdown; texts of the data are shown as they are."""
+    """Write a document of `tell` as Markdown; texts of the data are shown as they are."""
     parts = [
         f"# {document['title']}",
         _summary(document),

@@ -11,7 +11,6 @@ import numpy as np
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
 from nullproof.model import Model
-from nullproof.tables.schema import Feature
 from nullproof.tables.training import decode
 from nullproof.web.analysis import Result, about_points, label_place
 from nullproof.web.problems import RequestError
@@ -103,17 +102,12 @@ def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
         )
     if change.do == "blank":
         return index.blanked([(i, j, (code,), change.n_cells)])
-    value = _raw(feature, code)
+    value = decode(feature, code)
     return index.fill(feature.name, value, index.labels[i], n_cells=change.n_cells)
 
 
 def _known(index: CountIndex, j: int, code: int, i: int) -> int:
     return int(index.exact(j, np.array([code]))[0, i])
-
-
-def _raw(feature: Feature, code: int) -> Any:
-    """A value that counts as this value of the domain: for a bin, one inside it."""
-    return decode(feature, code)
 
 
 def about_features(index: CountIndex, most_values: int = 60) -> list[dict[str, Any]]:

@@ -60,7 +60,7 @@ _STORY = (
 
 
 def render(document: dict[str, Any]) -> str:
-    """Write the whole page for a document of `story.tell`."""
+    """Write the whole page for a document of `tell`."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'

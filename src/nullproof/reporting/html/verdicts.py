@@ -1,4 +1,4 @@
-"""The sections of the page on the verdicts; each takes the document of `story.tell`."""
+"""The sections of the page on the verdicts; each takes the document of `tell`."""
 
 from __future__ import annotations
 
