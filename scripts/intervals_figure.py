@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from nullproof import CountIndex, certify
+from nullproof.cli.demo import load
 from nullproof.decision import Certificate
-from nullproof.pictures import WIDTH, intervals
-from nullproof.terminal.demo import load
+from nullproof.show import WIDTH, intervals
 
 GAP, TOP, MARGIN = 60, 64, 16
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"

@@ -9,7 +9,7 @@ from pathlib import Path
 from playwright.sync_api import Browser, sync_playwright
 
 from nullproof import CountIndex, report
-from nullproof.terminal.demo import load
+from nullproof.cli.demo import load
 
 FIGURES = Path(__file__).parent.parent / "docs/figures"
 WIDE, NARROW = 1000, 390

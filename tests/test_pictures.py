@@ -11,8 +11,8 @@ import pytest
 from support.hostile import LABELS, LONG
 
 from nullproof import CountIndex, certify
-from nullproof.pictures import WIDTH, describe, intervals, support
-from nullproof.terminal.demo import load
+from nullproof.cli.demo import load
+from nullproof.show import WIDTH, describe, interval_rows, intervals, support
 
 ZERO = -math.inf
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"
@@ -135,5 +135,5 @@ def test_the_figure_of_the_readme_is_current() -> None:
         one = certify(index, new)[place]
         order = sorted(one.max_log_support, key=lambda label: one.max_log_support[label])[::-1]
         low, high = one.min_log_support, one.max_log_support
-        told = describe(order, [low[k] for k in order], [high[k] for k in order])
+        told = describe(interval_rows(order, [low[k] for k in order], [high[k] for k in order]))
         assert told in said

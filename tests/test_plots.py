@@ -15,11 +15,11 @@ from support.hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
 from nullproof.cleaning.simulation import Curve
+from nullproof.cli.demo import load
 from nullproof.errors import MissingExtraError, NullproofError
 from nullproof.plots import (
+    chart_rows,
     features_chart,
-    histogram,
-    interval_rows,
     plot_cleaning,
     plot_intervals,
     plot_missing,
@@ -28,7 +28,7 @@ from nullproof.plots import (
     svg,
 )
 from nullproof.radii.cells import radii
-from nullproof.terminal.demo import load
+from nullproof.show import histogram
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
@@ -73,7 +73,7 @@ def test_intervals(demo: tuple[CountIndex, Any]) -> None:
     """One or more certificates; the bars are their supports as powers of ten."""
     index, new = demo
     result = certify(index, new)
-    rows = interval_rows(result, [0, 2])
+    rows = chart_rows(result, [0, 2])
     assert [row["name"] for row in rows] == ["point 0"] * 2 + ["point 2"] * 2
     assert [row["kind"] for row in rows] == ["never wins", "certain", "possible", "possible"]
     assert rows[1]["low"] == pytest.approx(result[0].min_log_support["yes"] / math.log(10))
@@ -86,7 +86,7 @@ def test_intervals(demo: tuple[CountIndex, Any]) -> None:
 def test_intervals_down_to_zero() -> None:
     """A support of 0 is a number on the scale, left of all others."""
     index = CountIndex.from_rows([("a",), ("b",), (None,)], ["x", "y", "y"])
-    rows = interval_rows(certify(index, ("a",)), None)
+    rows = chart_rows(certify(index, ("a",)), None)
     zero = next(row for row in rows if row["least"] == "0")
     assert math.isfinite(zero["low"])
     assert zero["low"] < min(row["low"] for row in rows if row is not zero)
@@ -95,15 +95,16 @@ def test_intervals_down_to_zero() -> None:
 @pytest.mark.parametrize(
     "values", [[1], [1, 1, 5], [3, 900, 17, 17], list(range(1, 400)), [10**9, 1]]
 )
-def test_histogram(values: list[int]) -> None:
+@pytest.mark.parametrize("n_bars", [8, 10])
+def test_histogram(values: list[int], n_bars: int) -> None:
     """Every radius is in exactly one bar, bars follow each other without gaps."""
-    rows = histogram(np.array(values, dtype=float))
+    rows = histogram(np.array(values, dtype=float), n_bars)
     assert sum(row["n_points"] for row in rows) == len(values)
     for row in rows:
         assert row["start"] <= row["stop"]
         assert row["n_points"] == sum(row["start"] <= v <= row["stop"] for v in values)
     assert all(a["stop"] + 1 == b["start"] for a, b in itertools.pairwise(rows))
-    assert histogram(np.empty(0)) == []
+    assert histogram(np.empty(0), n_bars) == []
 
 
 def test_missing_cells_count_candidates() -> None:
@@ -130,7 +131,7 @@ def test_hostile_texts_stay_texts() -> None:
 
 def test_charts_take_the_colours_of_the_page(demo: tuple[CountIndex, Any]) -> None:
     """Text has the current colour and there is no background, so light and dark both work."""
-    drawn = svg(radius_chart(histogram(np.array([1.0, 2.0, 2.0]))))
+    drawn = svg(radius_chart(histogram(np.array([1.0, 2.0, 2.0]), 10)))
     assert 'fill="currentColor"' in drawn
     assert "white" not in drawn
     # Two charts on one page must not share names, and the same chart is always the same text.

@@ -16,7 +16,7 @@ from nullproof.tables.bins import MISSING, present
 from nullproof.tables.columns import distinct
 from nullproof.tables.readers import read_series
 from nullproof.tables.values import is_missing, text
-from nullproof.words import many
+from nullproof.words import many, some
 
 
 def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -33,7 +33,7 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         check_consistent_length(np.empty(n_rows), codes)
     holes = np.flatnonzero(codes == MISSING)
     if len(holes):
-        rows = ", ".join(str(row) for row in holes[:5]) + (", …" if len(holes) > 5 else "")
+        rows = some(holes.tolist(), 5)
         raise NullproofError(
             f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
             "or leave those rows out: labels are never missing"

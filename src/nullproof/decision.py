@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_figure, shown_table
-from nullproof.pictures import intervals
+from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.verdicts import verdicts
 
@@ -103,6 +102,28 @@ class Certificates:
             "possible": [
                 " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
                 for row in self.possible.tolist()
+            ],
+        }
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first."""
+        return {"point": list(range(len(self))), **self.columns()}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        names = [str(label) for label in self.labels]
+        columns = self.columns()
+        columns["possible"] = [
+            [name for name, is_so in zip(names, row, strict=True) if is_so]
+            for row in self.possible.tolist()
+        ]
+        return {
+            "n_points": len(self),
+            "n_certain": int(self.certain.sum()),
+            "labels": names,
+            "points": [
+                {"point": point, **dict(zip(columns, row, strict=True))}
+                for point, row in enumerate(zip(*columns.values(), strict=True))
             ],
         }
 

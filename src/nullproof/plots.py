@@ -18,20 +18,21 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificate, Certificates
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.pictures import CERTAIN, OPEN, OUT, shortened, support
 from nullproof.radii.cells import Radii
+from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
+from nullproof.words import cut, span
 
 __all__ = ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius"]
 
 BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380
-_BARS = 10
+BARS = 10
+_KINDS = {"certain": "certain", "open": "possible", "out": "never wins"}
 # Fonts differ from those that Vega measures by: room for labels that turn out longer.
 _PADDING = {"left": 24, "right": 16, "top": 4, "bottom": 4}
 _MOST_POINTS = 6
@@ -55,9 +56,9 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
         A support of 0 is drawn at the left end of the scale.
     """
     alt = _altair()
-    rows = interval_rows(certificates, points)
+    rows = chart_rows(certificates, points)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar(height=12, cornerRadius=3, clip=True)
-    colours = alt.Scale(domain=["certain", "possible", "never wins"], range=[CERTAIN, OPEN, OUT])
+    colours = alt.Scale(domain=[*_KINDS.values()], range=[CERTAIN, OPEN, OUT])
     drawn = bars.encode(
         x=alt.X("low:Q", title="support, as a power of ten")
         .scale(zero=False, nice=False)
@@ -86,7 +87,7 @@ def plot_radius(radii: Radii | Any) -> Any:
     radius = np.asarray(radii.radius if isinstance(radii, Radii) else radii, dtype=np.float64)
     finite = radius[(radius > 0) & np.isfinite(radius)]
     said = f"{int((radius == 0).sum()):,} not certain, {int(np.isinf(radius).sum()):,} beyond any attack"
-    return radius_chart(histogram(finite)).properties(title=said)
+    return radius_chart(histogram(finite, BARS)).properties(title=said)
 
 
 def plot_missing(index: CountIndex) -> Any:
@@ -158,7 +159,7 @@ def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
 def radius_chart(rows: list[dict[str, int]]) -> Any:
     """Bars of a histogram of radii; ``rows`` are those of `histogram`."""
     alt = _altair()
-    named = [{**row, "name": bar_name(row)} for row in rows]
+    named = [{**row, "name": span(row["start"], row["stop"])} for row in rows]
     base = alt.Chart(alt.Data(values=named)).encode(
         y=alt.Y("name:N", title="cells to blank", sort=None),
         x=alt.X("n_points:Q", axis=None),
@@ -172,7 +173,7 @@ def radius_chart(rows: list[dict[str, int]]) -> Any:
 def features_chart(rows: list[dict[str, Any]]) -> Any:
     """Per feature two bars: the share that would become certain, behind it the share that could."""
     alt = _altair()
-    names = _told_apart([shortened(row["feature"], 20) for row in rows])
+    names = _told_apart([cut(row["feature"], 20) for row in rows])
     named = [{**row, "feature": name} for row, name in zip(rows, names, strict=True)]
     base = alt.Chart(alt.Data(values=named)).encode(
         y=alt.Y("feature:N", title=None, sort=None).axis(labelLimit=180)
@@ -184,7 +185,7 @@ def features_chart(rows: list[dict[str, Any]]) -> Any:
     return _themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
 
 
-def interval_rows(certificates: Certificate | Certificates, points: Any) -> list[dict[str, Any]]:
+def chart_rows(certificates: Certificate | Certificates, points: Any) -> list[dict[str, Any]]:
     """One row per point and label, supports as powers of ten."""
     if isinstance(certificates, Certificate):
         chosen = [("", certificates)]
@@ -195,45 +196,33 @@ def interval_rows(certificates: Certificate | Certificates, points: Any) -> list
         raise NullproofError(
             f"{type(certificates).__name__} has no supports; give what certify found"
         )
-    rows = []
-    for name, one in chosen:
-        logs = [*one.min_log_support.values(), *one.max_log_support.values()]
-        finite = [log for log in logs if math.isfinite(log)]
-        # A logarithm of 0 lies left of all others, by a tenth of their range at least.
-        floor = min(finite) - max(0.1 * (max(finite) - min(finite)), 0.5) if finite else 0.0
-        names = _told_apart([shortened(str(label)) for label in one.min_log_support])
-        for shown, (label, least) in zip(names, one.min_log_support.items(), strict=True):
-            greatest = one.max_log_support[label]
-            rows.append(
-                {
-                    "name": name,
-                    "label": shown,
-                    "kind": _kind(one, label),
-                    "low": _ten(least, floor),
-                    "high": _ten(greatest, floor),
-                    "least": support(least),
-                    "greatest": support(greatest),
-                }
-            )
-    return rows
+    return [row for name, one in chosen for row in _rows_of(name, one)]
 
 
-def histogram(radius: NDArray[np.float64]) -> list[dict[str, int]]:
-    """How many points have which radius, in bars of equal ratio; both ends of a bar belong to it."""
-    if not len(radius):
-        return []
-    low, high = float(radius.min()), float(radius.max())
-    edges = np.unique(np.round(np.geomspace(low, high + 1, _BARS + 1)))
-    counts, edges = np.histogram(radius, bins=edges)
+def _rows_of(name: str, one: Certificate) -> list[dict[str, Any]]:
+    labels = [*one.min_log_support]
+    bars = interval_rows(
+        labels,
+        [*one.min_log_support.values()],
+        [*one.max_log_support.values()],
+        possible=[label in one.possible for label in labels],
+    )
+    finite = [log for bar in bars for log in (bar.low, bar.high) if math.isfinite(log)]
+    # A logarithm of 0 lies left of all others, by a tenth of their range at least.
+    floor = min(finite) - max(0.1 * (max(finite) - min(finite)), 0.5) if finite else 0.0
+    names = _told_apart([cut(bar.label, LONGEST_LABEL) for bar in bars])
     return [
-        {"start": int(start), "stop": int(stop) - 1, "n_points": int(count)}
-        for start, stop, count in zip(edges[:-1], edges[1:], counts, strict=True)
+        {
+            "name": name,
+            "label": shown,
+            "kind": _KINDS[bar.kind],
+            "low": _ten(bar.low, floor),
+            "high": _ten(bar.high, floor),
+            "least": support(bar.low),
+            "greatest": support(bar.high),
+        }
+        for shown, bar in zip(names, bars, strict=True)
     ]
-
-
-def bar_name(row: dict[str, int]) -> str:
-    """The radii of one bar of the histogram: ``3`` or ``4–7``."""
-    return f"{row['start']:,}" + ("" if row["start"] == row["stop"] else f"–{row['stop']:,}")
 
 
 def svg(chart: Any) -> str:
@@ -279,12 +268,6 @@ def _told_apart(names: list[str]) -> list[str]:
         apart.append(name + "\u200b" * seen.get(name, 0))
         seen[name] = seen.get(name, 0) + 1
     return apart
-
-
-def _kind(one: Certificate, label: Any) -> str:
-    if label not in one.possible:
-        return "never wins"
-    return "certain" if one.certain else "possible"
 
 
 def _ten(log: float, floor: float) -> float:

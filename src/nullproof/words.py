@@ -1,21 +1,55 @@
-"""How the reports write texts of the data and numbers."""
+"""How nullproof writes words and numbers: plurals, lists, shortened texts, shares, ranges."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from itertools import islice
 from typing import Any
 
 LONGEST = 160
 _HEAD, _TAIL = 100, 30
-# Number and sign stay on one line.
+# In a report a number and its sign stay on one line; a terminal and a console get a plain space.
 _SIGN = "\u00a0%"
+PLAIN = " %"
+
+
+def many(count: int, name: str) -> str:
+    """``1 cell``, ``2,000 cells``."""
+    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def some(items: Iterable[Any], most: int) -> str:
+    """The first items: ``a, b, c``, and ``…`` where there are more.
+
+    >>> some("abcd", 3)
+    'a, b, c, …'
+    """
+    first = [str(item) for item in islice(items, most + 1)]
+    return ", ".join(first[:most]) + (", …" if len(first) > most else "")
+
+
+def either(items: Sequence[str], word: str = "or") -> str:
+    """``a``, ``a or b``, ``a, b or c``."""
+    *first, last = items or [""]
+    return f"{', '.join(first)} {word} {last}" if first else last
+
+
+def cut(text: str, longest: int = 80) -> str:
+    """The text, or its start and a mark if it is long: a name of 10,000 characters helps nobody."""
+    return text if len(text) <= longest else text[: longest - 1] + "…"
+
+
+def ends(text: str, head: int, tail: int) -> str:
+    """Both ends of a text."""
+    return f"{text[:head]} … {text[-tail:]}"
 
 
 def shortened(text: str, longest: int = LONGEST) -> str:
     """The text, or its two ends and its length if it is long."""
     if len(text) <= longest:
         return text
-    return f"{text[:_HEAD]} … {text[-_TAIL:]} [{len(text):,} characters]"
+    return f"{ends(text, _HEAD, _TAIL)} [{len(text):,} characters]"
 
 
 def text(value: Any) -> str:
@@ -36,27 +70,39 @@ def number(exact: Fraction) -> str:
     return repr(near).removesuffix(".0") if near == exact else shortened(str(exact))
 
 
-def many(count: int, name: str) -> str:
-    """``1 cell``, ``2,000 cells``."""
-    return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+def amount(value: float | None) -> str:
+    """An amount in a table: ``1,234.5``, and nothing for None."""
+    if value is None:
+        return ""
+    return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
 
 
-def per_cent(share: float | None) -> str:
-    """A share in per cent; 0 and 100 only where they are exact."""
+def span(first: Any, last: Any) -> str:
+    """A range with both ends: ``4 to 7``, or ``4`` where they are the same."""
+    low, high = (f"{end:,}" if isinstance(end, int) else str(end) for end in (first, last))
+    return low if low == high else f"{low} to {high}"
+
+
+def per_cent(share: float | None, sign: str = _SIGN) -> str:
+    """A share in per cent; 0 and 100 only where they are exact.
+
+    >>> [per_cent(share, PLAIN) for share in (1 / 3, 0.0001, 1.0)]
+    ['33.3 %', 'under 0.1 %', '100 %']
+    """
     if share is None:
         return "–"
     if share in (0.0, 1.0):
-        return f"{100 * share:.0f}{_SIGN}"
+        return f"{100 * share:.0f}{sign}"
     if share < 0.001:
-        return f"under 0.1{_SIGN}"
+        return f"under 0.1{sign}"
     if share > 0.999:
-        return f"over 99.9{_SIGN}"
-    return f"{100 * share:.1f}{_SIGN}"
+        return f"over 99.9{sign}"
+    return f"{100 * share:.1f}{sign}"
 
 
-def odds(lower: float, upper: float) -> str:
+def odds(lower: float, upper: float, sign: str = _SIGN) -> str:
     """Bounds of odds: one number where both show the same, 0 and 100 only where they are exact."""
-    low, high = per_cent(lower), per_cent(upper)
+    low, high = per_cent(lower, sign), per_cent(upper, sign)
     if low == high or upper < 0.001:
         return high
     if lower > 0.999:
@@ -67,19 +113,4 @@ def odds(lower: float, upper: float) -> str:
         return f"at least {low}"
     if f"{100 * lower:.1f}" == f"{100 * upper:.1f}":
         return low
-    return f"{100 * lower:.1f} to {100 * upper:.1f}{_SIGN}"
-
-
-def cleaning_text(cleaning: dict[str, Any]) -> str:
-    """What a plan is for, in words."""
-    n_judged, n_likely = cleaning["n_judged"], cleaning["n_likely"]
-    said = (
-        f"{many(cleaning['n_cells'], 'missing cell')} matter to the open points. In this order they "
-        "probably make many points certain soon; points near a tie need almost all of them. "
-    )
-    if n_judged < cleaning["n_open"]:
-        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} open points. "
-    return said + (
-        f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
-        f"{cleaning['confidence']:.0%} are enough.".replace("%", " %")
-    )
+    return f"{100 * lower:.1f} to {100 * upper:.1f}{sign}"

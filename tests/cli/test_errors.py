@@ -14,7 +14,7 @@ import polars as pl
 import pytest
 from support.command_line import CERTIFY, TRAIN, Runner, one_line
 
-from nullproof import result_files as files
+from nullproof import files
 from nullproof.cli import run as cli
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -163,7 +163,7 @@ def test_what_should_not_happen(
         "start": "nullproof.cli.run.app",
         "reading": "nullproof.counts.index.open_table",
         "deciding": "nullproof.decision.certify",
-        "showing": "nullproof.terminal.certificates.show",
+        "showing": "nullproof.cli.terminal.show_certificates",
     }[where]
     monkeypatch.setattr(place, fail)
     done = run(*CERTIFY, "--check")

@@ -14,11 +14,11 @@ import polars as pl
 import pytest
 from support.command_line import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
-from nullproof import CountIndex, __version__, certify
-from nullproof import result_files as files
+from nullproof import CountIndex, __version__, certify, files
+from nullproof.cli import demo
 from nullproof.cli import options as arguments
 from nullproof.cli import run as cli
-from nullproof.terminal import SHOWN, demo
+from nullproof.cli.terminal import SHOWN
 
 
 def expected_document(train: Path, points: Any) -> dict[str, Any]:

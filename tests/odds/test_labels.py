@@ -16,10 +16,10 @@ import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
 import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof.cli import terminal as report
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.labels import Odds, label_odds
 from nullproof.odds.worlds import count_worlds
-from nullproof.terminal import odds as report
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -153,7 +153,7 @@ def test_shown_odds() -> None:
     assert repr(result).endswith("…")
     assert "likeliest" in result._repr_html_()
     console = Console(width=100, record=True, file=io.StringIO())
-    report.show(console, index, result)
+    report.show_odds(console, index, result)
     text = console.export_text()
     assert (
         "12 of 24 predictions are the same in at least 99 % of the worlds, 12 of them in all"
@@ -161,9 +161,9 @@ def test_shown_odds() -> None:
     )
     assert "25.0 %" in text
     assert "… and 4 more points" in text
-    report.show(console, index, label_odds(index, ("a", "y")))
+    report.show_odds(console, index, label_odds(index, ("a", "y")))
     assert "more points" not in console.export_text()
-    found = report.document(result)
+    found = result.document()
     json.dumps(found, allow_nan=False)
     assert found["n_points"] == 24
     assert found["points"][0] == {
@@ -171,18 +171,13 @@ def test_shown_odds() -> None:
         "lower": {"no": 0.0, "yes": 1.0},
         "upper": {"no": 0.0, "yes": 1.0},
     }
-    assert list(report.as_columns(result))[:2] == ["point", "likeliest"]
+    assert list(result.file_columns())[:2] == ["point", "likeliest"]
 
 
 def test_shown_bounds() -> None:
-    """Bounds are told as one number where they look alike, and 0 or 100 only where they are exact."""
-    assert report.between(1.0, 1.0) == "100 %"
-    assert report.between(0.0, 1e-9) == "under 0.1 %"
-    assert report.between(1 - 1e-9, 1.0) == "over 99.9 %"
-    assert report.between(0.25, 0.25) == "25.0 %"
-    assert report.between(0.25, 0.26) == "25.0 to 26.0 %"
-    assert report.bar(0.5, 0.75, 4).plain == "██▒·"
+    """A bar is full up to the lower bound and shaded up to the upper; few labels are listed."""
+    assert report.odds_bar(0.5, 0.75, 4).plain == "██▒·"
     many = Odds(tuple(range(9)), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
     console = Console(width=100, record=True, file=io.StringIO())
-    console.print(report.table(many, 1))
+    console.print(report.odds_table(many, 1))
     assert "… 3 more" in console.export_text()

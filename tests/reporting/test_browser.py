@@ -12,7 +12,7 @@ from support.browser import NARROW, chromium, overflow, violations, watched_page
 from support.hostile import SCRIPT, hostile_index, hostile_points
 
 from nullproof import CountIndex, report
-from nullproof.terminal.demo import load
+from nullproof.cli.demo import load
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

@@ -13,9 +13,9 @@ import pytest
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan, radius
 from nullproof.cleaning import features as completing
+from nullproof.cli.demo import load
 from nullproof.reporting.document import tell
 from nullproof.tables.points import evenly
-from nullproof.terminal.demo import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 

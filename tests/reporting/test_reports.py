@@ -18,9 +18,9 @@ from support.hostile import FEATURES, LABELS, LONG, SCRIPT, VALUES, hostile_inde
 
 import nullproof
 from nullproof import CountIndex, NullproofError, report, words
+from nullproof.cli.demo import load
 from nullproof.reporting import html, markdown
 from nullproof.reporting.reports import Report
-from nullproof.terminal.demo import load
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 REPORT = ("report", "train.csv", "test.csv", "--label", "churn")
@@ -311,4 +311,4 @@ def test_command_mistakes(run: Runner, arguments: tuple[str, ...], reason: str) 
 )
 def test_odds_are_written(lower: float, upper: float, written: str) -> None:
     """Never more certain than they are: 0 and 100 only where both bounds are exactly that."""
-    assert words.odds(lower, upper).replace("\u00a0", " ") == written
+    assert words.odds(lower, upper, words.PLAIN) == written

@@ -18,7 +18,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def example(server: Served) -> Example:
     """The embedded example, analysed by the server, and counted by the library."""
     from nullproof import CountIndex
-    from nullproof.terminal.demo import load
+    from nullproof.cli.demo import load
 
     made = server.client.post("/api/example").json()
     name = analysed(

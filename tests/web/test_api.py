@@ -15,8 +15,8 @@ from support.command_line import TRAIN
 from support.web_server import Example, Served, analysed, served, state, told, until, upload
 
 from nullproof import CountIndex, certify, label_odds, radius
+from nullproof.cli.demo import load
 from nullproof.reporting.document import tell
-from nullproof.terminal.demo import load
 
 # Threads share one list of filters; the command switches these notices off too.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")

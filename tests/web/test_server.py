@@ -21,11 +21,11 @@ from support.command_line import Runner, one_line
 from support.web_server import Process, analysed, served, serving, state, until, upload
 
 from nullproof import CountIndex
+from nullproof.cli.demo import load
 from nullproof.reporting.document import tell
-from nullproof.terminal.demo import load
+from nullproof.web.desk import Shelf
 from nullproof.web.drawer import SECTIONS, Drawer
 from nullproof.web.jobs import Job, Workers
-from nullproof.web.shelf import Shelf
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),

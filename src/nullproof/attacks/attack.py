@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,10 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.notebook import ROWS, shown_table
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
 from nullproof.tables.training import TrainingTable
+from nullproof.tables.values import text
 from nullproof.words import many
 from nullproof.worlds import World, favouring
 
@@ -102,6 +103,30 @@ class Attack:
         return locate_cells(
             self.index.schema, self.blanks, table, key=key, memory_limit=memory_limit
         )
+
+    def document(
+        self, cells: Iterable[tuple[Any, str]], named: Literal["row", "key"] = "row"
+    ) -> dict[str, Any]:
+        """The JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found."""
+        return {
+            "n_points": len(self.targets),
+            "n_cells": self.n_cells,
+            "lower_bound": self.lower_bound,
+            "optimal": self.optimal,
+            "cells": [
+                {named: name if isinstance(name, int | str) else text(name), "column": column}
+                for name, column in cells
+            ],
+            "points": [
+                {
+                    "point": target.point,
+                    "certain_before": target.radius > 0,
+                    "label": None if target.label is None else str(target.label),
+                    "rival": None if target.rival is None else str(target.rival),
+                }
+                for target in self.targets
+            ],
+        }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The poisoned table, of the same type; count it with ``like=`` the index before."""

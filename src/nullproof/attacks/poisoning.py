@@ -26,6 +26,7 @@ from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import PointCounts, Radii, radii
 from nullproof.radii.frontier import Frontier
 from nullproof.tables.points import Points
+from nullproof.words import some
 
 Codes = tuple[int, ...]
 Plan = tuple[int, tuple[Cells, ...]]
@@ -156,9 +157,8 @@ def _can_solve() -> bool:
 
 
 def _no_attack(points: list[int]) -> NullproofError:
-    named = ", ".join(str(point) for point in points[:10]) + (", …" if len(points) > 10 else "")
     return NullproofError(
-        f"no attack can break point {named}: its label wins even with every cell blanked; leave "
+        f"no attack can break point {some(points, 10)}: its label wins even with every cell blanked; leave "
         "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
     )
 

@@ -20,6 +20,7 @@ from nullproof.tables.columns import encode
 from nullproof.tables.readers import column_of_cells
 from nullproof.tables.schema import Feature
 from nullproof.tables.values import is_missing, text
+from nullproof.words import some
 
 
 class Fill(NamedTuple):
@@ -87,7 +88,7 @@ class Answers:
         if column not in index.schema.position:
             raise NullproofError(
                 f"there is an answer for column {column!r}, which is no feature; "
-                f"they are {', '.join(index.features[:8])}{', …' if len(index.features) > 8 else ''}"
+                f"they are {some(index.features, 8)}"
             )
         j, n_rows = index.schema.position[column], len(self.cells.training.row_labels)
         if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
@@ -124,8 +125,7 @@ class Answers:
         if encoded.sets or not 0 <= code < feature.n_values or (allowed and code not in allowed):
             names = [feature.values[c] for c in allowed or range(feature.n_values)]
             raise NullproofError(
-                f"the answer {value!r} for {where} is not one of its values "
-                f"({', '.join(names[:6])}{', …' if len(names) > 6 else ''})"
+                f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
             )
         return code, plain
 

@@ -21,12 +21,12 @@ from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_table
 from nullproof.odds.filling import Cells, Filling
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
-from nullproof.words import many
+from nullproof.words import many, some
 
 
 @dataclass(frozen=True)
@@ -117,6 +117,28 @@ class CleaningPlan:
             "n_cells": [step.n_cells for step in self.steps],
             "expected": [step.expected for step in self.steps],
             "best": [step.best for step in self.steps],
+        }
+
+    def document(self, brought: dict[str, Any] | None = None) -> dict[str, Any]:
+        """The JSON form, with what answers ``brought`` where some were taken."""
+        return {
+            **({} if brought is None else {"answers": brought}),
+            "n_points": self.n_points,
+            "n_done": self.n_done,
+            "confidence": self.confidence,
+            "n_cells": self.n_cells,
+            "stuck": list(self.stuck),
+            "steps": [
+                {
+                    "label": str(step.label),
+                    "feature": step.feature,
+                    "n_cells": step.n_cells,
+                    "certain": self.n_done,
+                    "expected": step.expected,
+                    "best": step.best,
+                }
+                for step in self.steps
+            ],
         }
 
     def to_frame(self) -> Any:
@@ -227,8 +249,7 @@ def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats
     unknown = [name for name in costs if name not in index.schema.position]
     if unknown:
         raise NullproofError(
-            f"costs names {unknown[0]!r}, which is no feature; "
-            f"they are {', '.join(index.features[:8])}{', …' if len(index.features) > 8 else ''}"
+            f"costs names {unknown[0]!r}, which is no feature; they are {some(index.features, 8)}"
         )
     for name, cost in costs.items():
         if not (is_number(cost) and 0 < cost < math.inf):

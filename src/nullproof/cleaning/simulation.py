@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nullproof.cleaning.answers import Fill
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.errors import NullproofError
-from nullproof.notebook import shown_table
+from nullproof.show import shown_table
 from nullproof.tables.columns import encode
 from nullproof.tables.training import TrainingTable
 

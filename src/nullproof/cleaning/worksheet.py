@@ -1,7 +1,8 @@
 """A worksheet: the cells of a plan as a CSV file that a person fills in and feeds back.
 
 Each line names a cell and carries a check of the table it belongs to, so lines may be sorted, deleted
-or split among people, and a line of another table is noticed.
+or split among people, and a line of another table is noticed. `Work` goes the whole round: take the
+answers of worksheets, plan what is left, write the next worksheet.
 """
 
 from __future__ import annotations
@@ -9,16 +10,75 @@ from __future__ import annotations
 import csv
 import hashlib
 import io
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from nullproof.cleaning.answers import fingerprint
+from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
+from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 
 COLUMNS = ("row", "column", "label", "candidates", "value", "check")
 _NEEDED = ("row", "column", "value", "check")
+
+
+class Work:
+    """A plan for a table, after the answers of worksheets were taken."""
+
+    def __init__(
+        self, index: CountIndex, points: Any, table: Callable[[], Any], options: dict[str, Any]
+    ) -> None:
+        self.index, self.points, self._table, self._options = index, points, table, options
+        self._cleaner: Cleaner | None = None
+
+    @property
+    def cleaner(self) -> Cleaner:
+        """The cleaner of the table, which is only needed for cells and answers."""
+        if self._cleaner is None:
+            self._cleaner = self._new()
+        return self._cleaner
+
+    def take(self, worksheets: Sequence[Path]) -> dict[str, Any] | None:
+        """Take answers, all or none, and tell what they brought."""
+        if not worksheets:
+            return None
+        answers: dict[tuple[int, str], str] = {}
+        for path in worksheets:
+            found = read_worksheet(path, self.cleaner.open_cells)
+            twice = [cell for cell in found if cell in answers]
+            if twice:
+                raise NullproofError(
+                    f"{path.name}: row {twice[0][0]}, column {twice[0][1]!r} has an answer in "
+                    "another worksheet too; leave one of them"
+                )
+            answers |= found
+        before = self._new()
+        self.cleaner.answer(answers)
+        return _progress(before, self.cleaner)
+
+    def plan(self, budget: float | None) -> CleaningPlan:
+        """What is left to do."""
+        index = self.index if self._cleaner is None else self._cleaner.index
+        return cleaning_plan(index, self.points, budget=budget, **self._options)
+
+    @property
+    def changes(self) -> dict[str, dict[int, Any]]:
+        """The answers, by column and row."""
+        found: dict[str, dict[int, Any]] = {}
+        for (row, column), answer in self.cleaner.filled.items():
+            found.setdefault(column, {})[row] = answer
+        return found
+
+    def write_worksheet(self, path: Path, plan: CleaningPlan) -> int:
+        """Write the cells that are left, marked as cells of the table as it is."""
+        return write_worksheet(path, self.cleaner.open_cells, self.cleaner.cells(plan))
+
+    def _new(self) -> Cleaner:
+        return Cleaner(self.index, self.points, self._table(), **self._options)
 
 
 def write_worksheet(path: Path, cells: OpenCells, chosen: Iterable[tuple[int, str]]) -> int:
@@ -63,6 +123,21 @@ def read_worksheet(path: Path, cells: OpenCells) -> dict[tuple[int, str], str]:
             )
         answers[cell] = value
     return answers
+
+
+def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
+    """The JSON form of what answers brought; both cleaners have the same points."""
+    gained = (after.done & ~before.done).nonzero()[0]
+    labels = after.certificates.label
+    return {
+        "n_answers": len(after.filled),
+        "n_done_before": int(before.done.sum()),
+        "n_done": int(after.done.sum()),
+        "became_done": [
+            {"point": int(p), "label": None if labels[p] is None else str(labels[p])}
+            for p in gained
+        ],
+    }
 
 
 def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:

@@ -51,7 +51,7 @@ def demo() -> None:
 
     [bold]Example:[/] nullproof demo
     """
-    from nullproof.terminal.demo import show_demo
+    from nullproof.cli.demo import show_demo
 
     show_demo(console())
 
@@ -62,17 +62,17 @@ def certify(request: Request, check: Check = False) -> None:
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
     """
+    from nullproof.cli.terminal import show_certificates
     from nullproof.decision import certify as decide
-    from nullproof.terminal import certificates
 
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
         result = decide(index, points, **request.model(index))
     request.answer(
-        lambda: certificates.document(index, result),
-        lambda: certificates.as_columns(result),
-        lambda console: certificates.show(console, index, result),
+        result,
+        lambda console: show_certificates(console, index, result),
+        n_missing=index.n_missing,
     )
     if check and not result.certain.all():
         raise typer.Exit(1)
@@ -84,18 +84,14 @@ def radius(request: Request, check: Check = False) -> None:
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
+    from nullproof.cli.terminal import show_radii
     from nullproof.radii.cells import radii
-    from nullproof.terminal import radii as report
 
     with working("reading and counting"):
         index, points = request.load()
     with working("finding the fewest cells for each point"):
         result = radii(index, points, **request.model(index))
-    request.answer(
-        lambda: report.document(result),
-        lambda: report.as_columns(result),
-        lambda console: report.show(console, index, result),
-    )
+    request.answer(result, lambda console: show_radii(console, index, result))
     if check and not result.radius.all():
         raise typer.Exit(1)
 
@@ -121,8 +117,8 @@ def poison(
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
     from nullproof.attacks.poisoning import poison as attack_on
-    from nullproof.result_files import to_json
-    from nullproof.terminal import attacks
+    from nullproof.cli.terminal import show_attack
+    from nullproof.files import to_json
 
     if request.test is None:
         raise NullproofError("no points to attack were named; give TEST after TRAIN")
@@ -150,13 +146,14 @@ def poison(
         _write_poisoned(attack, request, request.output)
     if request.as_json:
         if key is None:
-            cells = attacks.by_row(attack.cells(request.table))
+            document = attack.document(attack.cells(request.table))
         else:
             limit = request.memory_limit or "1GB"
-            cells = attacks.by_key(attack.locate(request.train, key=key, memory_limit=limit))
-        echo(to_json(attacks.document(attack, cells)))
+            cells = attack.locate(request.train, key=key, memory_limit=limit)
+            document = attack.document(cells, "key")
+        echo(to_json(document))
     elif request.output is None:
-        attacks.show(console(), attack)
+        show_attack(console(), attack)
 
 
 @command(app)
@@ -173,18 +170,14 @@ def odds(
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """
+    from nullproof.cli.terminal import show_odds
     from nullproof.odds.labels import label_odds
-    from nullproof.terminal import odds as report
 
     with working("reading and counting"):
         index, points = request.load()
     with working("weighing the worlds"):
         result = label_odds(index, points, cells=cells, gap=gap, **request.model(index))  # type: ignore[arg-type]
-    request.answer(
-        lambda: report.document(result),
-        lambda: report.as_columns(result),
-        lambda console: report.show(console, index, result),
-    )
+    request.answer(result, lambda console: show_odds(console, index, result))
 
 
 @command(app)
@@ -255,8 +248,9 @@ def clean(
 
     [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
     """
-    from nullproof.result_files import to_json, write_result
-    from nullproof.terminal import plans
+    from nullproof.cleaning.worksheet import Work
+    from nullproof.cli.terminal import show_plan
+    from nullproof.files import to_json, write_result
 
     if repaired is not None and (not answers or repaired.suffix not in _TABLES):
         raise NullproofError(
@@ -272,7 +266,7 @@ def clean(
         **request.model(index),
     }
     with working("planning"):
-        work = plans.Work(index, points, lambda: request.table, options)
+        work = Work(index, points, lambda: request.table, options)
         brought = work.take(answers or [])
         plan = work.plan(budget)
     if repaired is not None:
@@ -280,11 +274,11 @@ def clean(
     if request.output is not None and request.output.suffix == ".csv":
         typer.echo(f"{work.write_worksheet(request.output, plan):,} cells to fill in", err=True)
     elif request.output is not None:
-        write_result(request.output, plan.columns(), plans.document(plan, brought))
+        write_result(request.output, plan.columns(), plan.document(brought))
     if request.as_json:
-        echo(to_json(plans.document(plan, brought)))
+        echo(to_json(plan.document(brought)))
     elif request.output is None:
-        plans.show(console(), plan, brought)
+        show_plan(console(), plan, brought)
 
 
 @command(app)

@@ -10,17 +10,28 @@ from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
 import typer
 
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
+from nullproof.words import some
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
+
+
+class Answer(Protocol):
+    """A result that can be written to a file."""
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns of a table."""
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
 
 
 @dataclass(frozen=True)
@@ -173,26 +184,21 @@ class Request:
             return self.label
         if self._like is not None:
             return self._like.schema.label_name
-        named = ", ".join(self._table.names[:20])
+        named = some(self._table.names, 20)
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
     def model(self, index: CountIndex) -> dict[str, Any]:
         """The options of every question: smoothing and prior."""
         return {"alpha": written_number(self.alpha), "prior": _prior(self.prior, index)}
 
-    def answer(
-        self,
-        document: Callable[[], dict[str, Any]],
-        columns: Callable[[], dict[str, list[Any]]],
-        show: Callable[[Console], None],
-    ) -> None:
-        """Give the result as asked: into a file, as JSON, or to be looked at."""
-        from nullproof.result_files import to_json, write_result
+    def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:
+        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at."""
+        from nullproof.files import to_json, write_result
 
         if self.output is not None:
-            write_result(self.output, columns(), document())
+            write_result(self.output, result.file_columns(), {**result.document(), **more})
         if self.as_json:
-            echo(to_json(document()))
+            echo(to_json({**result.document(), **more}))
         elif self.output is None:
             show(console())
 
@@ -208,7 +214,7 @@ class Request:
         }
 
     def _refuse_output(self, endings: Collection[str] | None) -> None:
-        from nullproof.result_files import FORMATS
+        from nullproof.files import FORMATS
 
         written_number(self.alpha)
         if self.output is None:

@@ -20,17 +20,14 @@ from nullproof.tables.columns import Column, Encoded, encode, fit_feature
 from nullproof.tables.labels import known_label_codes, label_codes
 from nullproof.tables.readers import Table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import is_missing, text
-from nullproof.words import many
+from nullproof.tables.values import OFTEN_MISSING, is_missing, text
+from nullproof.words import many, some
 
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
 _MANY_CELLS = 1_000_000
 T = TypeVar("T")
 NINES = re.compile(r"-?9{2,}")
-_SUSPECTS = frozenset(
-    ("", "?", "??", "-", "--", ".", "unknown", "none", "missing", "na", "n/a", "nan", "null", "nil")
-)
 
 
 class Tally(NamedTuple):
@@ -206,7 +203,7 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
         if outside.any():
             raise NullproofError(
                 f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not "
-                f"in its domain in the given index ({', '.join(feature.values[:5])}, …); count "
+                f"in its domain in the given index ({some(feature.values, 5)}); count "
                 "anew without like, or declare the value with domains when the first index is made"
             )
         yield encoded
@@ -244,7 +241,7 @@ def suspicions(column: Column) -> list[str]:
         suspects = {
             value.strip()
             for code, value in enumerate(column.values)
-            if value.strip().lower() in _SUSPECTS and np.any(column.codes == code)
+            if value.strip().lower() in OFTEN_MISSING and np.any(column.codes == code)
         }
         return sorted(suspects)
     assert column.numbers is not None
@@ -266,8 +263,7 @@ def lone_extremes_of(array: NDArray[Any]) -> list[str]:
 
 def _warn_of_spellings(suspects: dict[str, list[str]]) -> None:
     places = [
-        f"{spelling!r} in {', '.join(map(repr, names[:5]))}{', …' if len(names) > 5 else ''}"
-        for spelling, names in suspects.items()
+        f"{spelling!r} in {some(map(repr, names), 5)}" for spelling, names in suspects.items()
     ]
     python = ", ".join(f'"{spelling}"' for spelling in suspects) + "," * (len(suspects) == 1)
     shell = " ".join(f'--missing "{spelling}"' for spelling in suspects)

@@ -29,7 +29,7 @@ from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, is_whole, remove_rows, widen
 from nullproof.counts.sparse import Counts, SparseCounts
 from nullproof.errors import NullproofError
-from nullproof.notebook import ROWS, shown_table
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
 from nullproof.tables.columns import Encoded
 from nullproof.tables.labels import label_codes
@@ -37,7 +37,7 @@ from nullproof.tables.points import Points, encode_points
 from nullproof.tables.readers import open_rows, open_table, refuse_unknown, spellings
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
-from nullproof.words import many
+from nullproof.words import PLAIN, many, per_cent, some
 
 _MOST_VALUES = 100_000_000
 
@@ -356,12 +356,10 @@ class CountIndex:
 
     def __repr__(self) -> str:
         n_cells = self.n_rows * len(self.features)
-        share = f" ({self.n_missing / n_cells:.1%})".replace("%", " %") if n_cells else ""
-        names = ", ".join(str(label) for label in self.labels[:5])
-        names += ", …" if len(self.labels) > 5 else ""
+        share = f" ({per_cent(self.n_missing / n_cells, PLAIN)})" if n_cells else ""
         return (
             f"CountIndex: {many(self.n_rows, 'row')}, {many(len(self.features), 'feature')}, "
-            f"{many(len(self.labels), 'label')} ({names}), "
+            f"{many(len(self.labels), 'label')} ({some(self.labels, 5)}), "
             f"{many(self.n_missing, 'missing cell')}{share}"
         )
 

@@ -18,7 +18,7 @@ from nullproof.tables.points import Points, encode_quietly
 from nullproof.tables.readers import column_of_cells
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
-from nullproof.words import many
+from nullproof.words import many, some
 
 _MOST_CELLS = 2**40
 
@@ -52,7 +52,7 @@ def fill_cells(
     """Give missing cells of one label and feature a value, or fewer candidates than before."""
     if name not in tally.schema.position:
         raise NullproofError(
-            f"there is no feature {name!r}; it is one of {', '.join(tally.schema.position)}"
+            f"there is no feature {name!r}; it is one of {some(tally.schema.position, 20)}"
         )
     j, i = tally.schema.position[name], _label_codes(tally.schema, [label])[0]
     feature = tally.schema.features[j]
@@ -147,7 +147,7 @@ def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
     if unknown:
         raise NullproofError(
             f"there is no label {unknown[0]!r} in the index "
-            f"({', '.join(str(label) for label in schema.labels[:5])}); count the table anew"
+            f"({some(schema.labels, 5)}); count the table anew"
         )
     return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
 
@@ -160,7 +160,7 @@ def _refuse_outside(feature: Feature, points: Points, j: int) -> None:
     if outside.any():
         raise NullproofError(
             f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not in "
-            f"its domain ({', '.join(feature.values[:5])}, …); count the table anew, or declare "
+            f"its domain ({some(feature.values, 5)}); count the table anew, or declare "
             "the value with domains when the index is made"
         )
 
@@ -171,7 +171,7 @@ def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
     if feature.n_values in codes:
         raise NullproofError(
             f"{value!r} is not in the domain of column {feature.name!r} "
-            f"({', '.join(feature.values[:5])}, …); closed domains do not grow"
+            f"({some(feature.values, 5)}); closed domains do not grow"
         )
     return () if codes == (-1,) else codes
 

@@ -19,10 +19,11 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_table
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
+from nullproof.show import ROWS, shown_table
 from nullproof.verdicts import verdicts
+from nullproof.words import PLAIN, odds
 
 _LEAST_GAP = 1e-6
 
@@ -66,6 +67,27 @@ class Odds:
             found[f"upper {label}"] = self.upper[:, i].tolist()
         return found
 
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first."""
+        return {"point": list(range(len(self))), **self.columns()}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        names = [str(label) for label in self.labels]
+        bounds = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        return {
+            "n_points": len(self),
+            "labels": names,
+            "points": [
+                {
+                    "point": point,
+                    "lower": dict(zip(names, lower, strict=True)),
+                    "upper": dict(zip(names, upper, strict=True)),
+                }
+                for point, (lower, upper) in enumerate(bounds)
+            ],
+        }
+
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in."""
         if self.frame is None:
@@ -100,7 +122,7 @@ class Odds:
     def __repr__(self) -> str:
         lines = [self._headline()]
         for position in range(min(len(self), 5)):
-            shown = (f"{label} {_between(*pair)}" for label, pair in self[position].items())
+            shown = (f"{label} {odds(*pair, PLAIN)}" for label, pair in self[position].items())
             lines.append(f"  {position}: " + ", ".join(shown))
         return "\n".join(lines + (["  …"] if len(self) > 5 else []))
 
@@ -156,11 +178,3 @@ def label_odds(
         lower[place], upper[place] = asker.of_completions(encoded, int(place), possible[place])
     asker.notify()
     return Odds(index.labels, lower, upper, encoded.frame)
-
-
-def _between(lower: float, upper: float) -> str:
-    """Two bounds in words: one number if they show the same digits."""
-    if lower == upper and lower in (0.0, 1.0):
-        return f"{lower:.0%}".replace("%", " %")
-    low, high = f"{100 * lower:.1f}", f"{100 * upper:.1f}"
-    return f"{low} %" if low == high else f"{low} to {high} %"

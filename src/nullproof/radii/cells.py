@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.notebook import ROWS, shown_table
 from nullproof.radii.bounds import Bounds, bound_radii
 from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
@@ -73,6 +73,21 @@ class Radii:
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in; infinite: no attack exists."""
         return native_frame(self.columns(), self.frame)
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them: the position of each point first; None: no attack exists."""
+        columns = self.columns()
+        columns["radius"] = [None if math.isinf(r) else int(r) for r in columns["radius"]]
+        return {"point": list(range(len(self))), **columns}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form; null where no attack exists."""
+        columns = self.file_columns()
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "n_points": len(self),
+            "points": [dict(zip(columns, row, strict=True)) for row in rows],
+        }
 
     def _repr_html_(self) -> str:
         weakest = np.argsort(self.radius, kind="stable")[:ROWS]

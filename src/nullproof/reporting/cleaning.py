@@ -11,7 +11,7 @@ from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import cleaning_plan
 from nullproof.model import Model
 from nullproof.tables.points import Points, evenly
-from nullproof.words import text
+from nullproof.words import many, text
 
 MOST_POINTS = 1000
 SHOWN = 20
@@ -48,3 +48,18 @@ def first_steps(model: Model, points: Points, possible: NDArray[np.bool_]) -> di
         ],
         "n_left_off": max(0, len(plan.steps) - SHOWN),
     }
+
+
+def in_words(cleaning: dict[str, Any]) -> str:
+    """Say what the plan is for."""
+    n_judged, n_likely = cleaning["n_judged"], cleaning["n_likely"]
+    said = (
+        f"{many(cleaning['n_cells'], 'missing cell')} matter to the open points. In this order they "
+        "probably make many points certain soon; points near a tie need almost all of them. "
+    )
+    if n_judged < cleaning["n_open"]:
+        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} open points. "
+    return said + (
+        f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
+        f"{cleaning['confidence']:.0%} are enough.".replace("%", " %")
+    )

@@ -77,7 +77,6 @@ from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import Radii, radii
 from nullproof.reporting import overview
 from nullproof.reporting import points as details
-from nullproof.reporting import sample as choosing
 from nullproof.reporting.cleaning import first_steps
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
@@ -119,8 +118,8 @@ def tell(
     found = verdicts(model, encoded)
     say("finding the fewest cells for each point", 0.2)
     fragile = radii(index, encoded, alpha=alpha, prior=prior)
-    limit = min(limit, max(choosing.WEAKEST, _BUDGET // model.d))
-    chosen = choosing.points(found.possible, fragile.radius, limit)
+    limit = min(limit, max(overview.WEAKEST, _BUDGET // model.d))
+    chosen = overview.sample(found.possible, fragile.radius, limit)
     say("weighing the worlds", 0.4)
     told = details.points(model, encoded, (found, fragile), chosen.shown)
     say("completing each feature, planning what to clean", 0.7)
@@ -134,7 +133,7 @@ def _document(
     points: Points,
     results: tuple[Verdicts, Radii],
     told: list[dict[str, Any]],
-    chosen: choosing.Chosen,
+    chosen: overview.Sample,
 ) -> dict[str, Any]:
     found, fragile = results
     certain = overview.certain(model.index, found)

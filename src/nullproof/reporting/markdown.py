@@ -7,9 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nullproof import plots
-from nullproof.pictures import support
-from nullproof.words import cleaning_text, many, odds, per_cent
+from nullproof.reporting.cleaning import in_words
+from nullproof.show import support
+from nullproof.words import amount, cut, many, odds, per_cent, span
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _BARS = 20
@@ -20,7 +20,7 @@ Document = dict[str, Any]
 
 
 def render(document: Document) -> str:
-    """Write a document of `story.tell` as Markdown; texts of the data are shown as they are."""
+    """Write a document of `tell` as Markdown; texts of the data are shown as they are."""
     parts = [
         f"# {document['title']}",
         _summary(document),
@@ -38,8 +38,9 @@ def render(document: Document) -> str:
 
 def data(text: str, longest: int = _LONGEST) -> str:
     """A text of the data: marks of Markdown and HTML lose their meaning, directions stay inside."""
-    cut = text if len(text) <= longest else text[: longest - 1] + "…"
-    plain = " ".join("".join(c if c.isprintable() else _replaced(c) for c in cut).split())
+    plain = " ".join(
+        "".join(c if c.isprintable() else _replaced(c) for c in cut(text, longest)).split()
+    )
     escaped = plain.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     escaped = _SPECIAL.sub(r"\\\1", escaped)
     if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in plain):
@@ -152,7 +153,7 @@ def _fragility(fragility: Document) -> list[str]:
     most = max(row["n_points"] for row in fragility["histogram"])
     bars = [
         [
-            plots.bar_name(row),
+            span(row["start"], row["stop"]),
             f"{row['n_points']:,}",
             "█" * -(-_BARS * row["n_points"] // most),
         ]
@@ -219,14 +220,10 @@ def _cleaning(cleaning: Document | None) -> list[str]:
         return []
     names = ("n_cells", "expected", "best")
     rows = [
-        [data(step["feature"]), data(step["label"]), *(_number(step[name]) for name in names)]
+        [data(step["feature"]), data(step["label"]), *(amount(step[name]) for name in names)]
         for step in cleaning["steps"]
     ]
     heads = ["look up", "where the label is", "cells", "then certain, expected", "at best"]
     more = cleaning["n_left_off"]
     left_off = [f"and {many(more, 'step')} more"] if more else []
-    return ["## What to clean first", cleaning_text(cleaning), table(heads, rows), *left_off]
-
-
-def _number(value: Any) -> str:
-    return "" if value is None else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+    return ["## What to clean first", in_words(cleaning), table(heads, rows), *left_off]

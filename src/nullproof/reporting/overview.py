@@ -1,23 +1,24 @@
-"""The parts of a report's document that speak of all points or of the training table."""
+"""The parts of a report's document about all points or the training table, and which points it lists."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.plots import histogram
+from nullproof.plots import BARS
 from nullproof.radii.cells import Radii
 from nullproof.reporting.cleaning import LIKELY
-from nullproof.reporting.sample import weakest
-from nullproof.tables.points import Points
+from nullproof.show import histogram
+from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, text
 
 GAP = 0.01
+WEAKEST = 10
 MOST_FEATURES = 60
 MOST_LABELS = 40
 _MOST_SETS = 12
@@ -127,7 +128,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
         "least": int(finite.min()) if len(finite) else None,
         "median": float(np.median(finite)) if len(finite) else None,
         "greatest": int(finite.max()) if len(finite) else None,
-        "histogram": histogram(finite),
+        "histogram": histogram(finite, BARS),
         "weakest": [
             {
                 "point": place,
@@ -165,6 +166,44 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"{GAP:g}: they have holes of their own, or labels tie too often there."
         )
     return said
+
+
+class Sample(NamedTuple):
+    """The positions of the points that are told, in order, and how they were chosen, in words."""
+
+    shown: NDArray[np.intp]
+    how: str
+
+
+def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.intp]:
+    """The certain points with the smallest radius, smallest first; not those beyond any attack."""
+    places = np.flatnonzero((radius > 0) & np.isfinite(radius))
+    order = np.argsort(radius[places], kind="stable")[:n_wanted]
+    picked: NDArray[np.intp] = places[order]
+    return picked
+
+
+def sample(possible: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
+    """All points if the limit allows it, else the weakest, and even samples of both verdicts."""
+    is_certain = possible.sum(axis=1) == 1
+    if len(is_certain) <= limit:
+        return Sample(np.arange(len(is_certain)), "all points")
+    open_ones, certain = np.flatnonzero(~is_certain), np.flatnonzero(is_certain)
+    # Three quarters for the open ones, and what one side does not need goes to the other.
+    n_certain = min(len(certain), limit - min(len(open_ones), limit * 3 // 4))
+    frail = weakest(radius, min(WEAKEST, n_certain))
+    others = np.setdiff1d(certain, frail)
+    parts = [
+        evenly(open_ones, limit - n_certain),
+        frail,
+        evenly(others, n_certain - len(frail)),
+    ]
+    how = (
+        f"{len(parts[0]):,} of {len(open_ones):,} open and {n_certain:,} of {len(certain):,} "
+        f"certain points, at even distances in their order; among the certain ones the "
+        f"{len(frail)} weakest"
+    )
+    return Sample(np.sort(np.concatenate(parts)), how)
 
 
 def _distinct_rows(rows: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:

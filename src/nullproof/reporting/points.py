@@ -13,8 +13,7 @@ from nullproof.attacks.poisoning import single_attacks
 from nullproof.model import Model
 from nullproof.odds.labels import label_odds
 from nullproof.radii.cells import Radii
-from nullproof.reporting.overview import GAP
-from nullproof.reporting.sample import weakest
+from nullproof.reporting.overview import GAP, weakest
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import text

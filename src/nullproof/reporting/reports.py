@@ -9,11 +9,11 @@ from typing import Any
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.files import write_whole
+from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
 from nullproof.reporting import html, markdown
 from nullproof.reporting.document import LIMIT, Progress, tell
-from nullproof.result_files import to_json
+from nullproof.words import either
 
 FORMATS = ("html", "md", "json")
 _HEIGHT = 720
@@ -46,7 +46,7 @@ class Report:
     def written(self, form: str) -> str:
         """The report in one of the `FORMATS`."""
         if form not in FORMATS:
-            raise NullproofError(f"a report cannot be written as {form!r}; give {_formats()}")
+            raise NullproofError(f"a report cannot be written as {form!r}; give {either(FORMATS)}")
         return {"html": self.html, "md": self.markdown, "json": self.json}[form]()
 
     def save(self, path: str | Path, form: str | None = None) -> None:
@@ -115,7 +115,3 @@ def report(
     """
     document = tell(index, points, alpha=alpha, prior=prior, limit=limit, on_progress=on_progress)
     return Report(document)
-
-
-def _formats() -> str:
-    return ", ".join(FORMATS[:-1]) + f" or {FORMATS[-1]}"

@@ -33,6 +33,7 @@ from nullproof.tables.values import (
     parsed_date,
     text,
 )
+from nullproof.words import some
 
 
 @dataclass
@@ -379,5 +380,5 @@ def _wrong_kind(feature: Feature, column: Column, example: str | None = None) ->
     needed = words.get(feature.kind, feature.kind + "s")
     return NullproofError(
         f"column {column.name!r} holds {came}{shown}, but the training table holds {needed} "
-        f"there ({', '.join(feature.values[:3])}, …); give the column in the same form"
+        f"there ({some(feature.values, 3)}); give the column in the same form"
     )

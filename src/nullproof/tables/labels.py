@@ -12,7 +12,7 @@ from nullproof.errors import NullproofError
 from nullproof.tables.columns import Column, distinct
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import date_text, in_order, text
-from nullproof.words import many
+from nullproof.words import many, some
 
 
 def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
@@ -41,7 +41,7 @@ def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
     if unknown:
         raise NullproofError(
             f"the label column holds {unknown[0]!r}, which the given index does not have "
-            f"({', '.join(str(label) for label in schema.labels[:5])}); count anew without like"
+            f"({some(schema.labels, 5)}); count anew without like"
         )
     table = np.array([schema.label_codes[text(label)] for label in found], dtype=np.int32)
     return table[codes]
@@ -52,7 +52,7 @@ def _refuse_holes(labels: Column) -> None:
         raise NullproofError("a label has several candidates; every row needs one label")
     holes = np.flatnonzero(~labels.known)
     if len(holes):
-        rows = ", ".join(str(row) for row in holes[:5].tolist()) + (", …" if len(holes) > 5 else "")
+        rows = some(holes.tolist(), 5)
         raise NullproofError(
             f"the label column {labels.name!r} has {many(len(holes), 'hole')} (rows {rows}, "
             "counted from 0); fill them in or leave those rows out: labels are never missing"

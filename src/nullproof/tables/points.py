@@ -17,6 +17,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.columns import Encoded, encode
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
+from nullproof.words import some
 
 _BLOCK = 4096
 
@@ -162,9 +163,8 @@ def _table(schema: Schema, points: Any) -> Table:
     table = open_table(points, missing=schema.missing, as_text=as_text)
     lacking = [name for name in names if name not in table.names]
     if lacking:
-        shown = ", ".join(repr(name) for name in lacking[:3]) + ("…" if len(lacking) > 3 else "")
         raise NullproofError(
-            f"the points lack {len(lacking)} of the {len(names)} features: {shown}; "
+            f"the points lack {len(lacking)} of the {len(names)} features: {some(map(repr, lacking), 3)}; "
             "add the column, empty where it is not known"
         )
     return table
@@ -193,9 +193,8 @@ def _warn_of_unseen(schema: Schema, points: Points) -> None:
         for feature, count in zip(schema.features, unseen.tolist(), strict=True)
         if count
     ]
-    shown = ", ".join(named[:5]) + (", …" if len(named) > 5 else "")
     warnings.warn(
-        f"points hold values that the training table never shows in {shown}; no world gives such "
+        f"points hold values that the training table never shows in {some(named, 5)}; no world gives such "
         "a value a count, so without smoothing (alpha = 0) every label ties at zero there",
         NullproofWarning,
         stacklevel=2,

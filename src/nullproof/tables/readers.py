@@ -38,6 +38,7 @@ from nullproof.tables.values import (
     text,
     time_text,
 )
+from nullproof.words import some
 
 
 @dataclass(frozen=True)
@@ -71,7 +72,7 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
     unknown = [name for name in wanted if name not in names]
     if unknown:
         raise NullproofError(
-            f"{option} names the column {unknown[0]!r}, which is not among {', '.join(names)}"
+            f"{option} names the column {unknown[0]!r}, which is not among {some(names, 20)}"
         )
 
 

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, as_number, text
+from nullproof.words import many, some
 
 Kind = Literal["category", "boolean", "number", "date", "code"]
 
@@ -64,8 +65,8 @@ class Feature:
         return found[order], order
 
     def __repr__(self) -> str:
-        shown = ", ".join(self.values[:4]) + (", …" if self.n_values > 4 else "")
-        return f"Feature({self.name!r}, {self.kind}, {self.n_values} values: {shown})"
+        values = f"{many(self.n_values, 'value')}: {some(self.values, 4)}"
+        return f"Feature({self.name!r}, {self.kind}, {values})"
 
 
 @dataclass(frozen=True)

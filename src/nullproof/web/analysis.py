@@ -26,9 +26,9 @@ from nullproof.tables.points import Points, encode_quietly
 from nullproof.tables.readers import open_table
 from nullproof.verdicts import verdicts
 from nullproof.web.jobs import Job, Say
-from nullproof.web.problems import RequestError, shortened
+from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
-from nullproof.words import text
+from nullproof.words import cut, some, text
 
 _READING = 0.15
 
@@ -196,8 +196,8 @@ def select(result: Result, verdict: str, label: str | None) -> NDArray[np.intp]:
 def label_place(index: CountIndex, label: str) -> int:
     """The position of a label, or which labels there are."""
     if label not in index.schema.label_codes:
-        named = ", ".join(text(one) for one in index.labels[:10])
-        raise RequestError(400, f"there is no label {shortened(label)!r}; it is one of {named}")
+        named = some(map(text, index.labels), 10)
+        raise RequestError(400, f"there is no label {cut(label)!r}; it is one of {named}")
     return index.schema.label_codes[label]
 
 
@@ -206,7 +206,7 @@ def one_point(result: Result, position: int) -> Points:
     if not 0 <= position < len(result.points):
         raise RequestError(
             404,
-            f"there is no point {shortened(str(position), 30)}; positions go from 0 to "
+            f"there is no point {cut(str(position), 30)}; positions go from 0 to "
             f"{len(result.points) - 1}",
         )
     return result.points.take(np.array([position]))
@@ -227,9 +227,9 @@ def typed_point(index: CountIndex, values: dict[str, Any]) -> Points:
     """A point that a client wrote: one value per feature, None where it is not known."""
     unknown = [name for name in values if name not in index.schema.position]
     if unknown:
-        named = ", ".join(index.features[:10])
         raise RequestError(
-            400, f"there is no feature {shortened(unknown[0])!r}; the features are {named}"
+            400,
+            f"there is no feature {cut(unknown[0])!r}; the features are {some(index.features, 10)}",
         )
     for name, cell in values.items():
         _refuse_huge(name, cell)
@@ -242,7 +242,7 @@ def _refuse_huge(name: str, cell: Any) -> None:
         if isinstance(one, int) and abs(one) > sys.float_info.max:
             raise RequestError(
                 400,
-                f"the value of {shortened(name)!r} is a number of more than 300 digits; give one "
+                f"the value of {cut(name)!r} is a number of more than 300 digits; give one "
                 "that a double can hold, or text",
             )
 

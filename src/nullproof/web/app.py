@@ -1,4 +1,4 @@
-"""The web application: one FastAPI app with its page, its API and everything it keeps."""
+"""The web application: one FastAPI app with its API, its page and the files to take home."""
 
 from __future__ import annotations
 
@@ -7,28 +7,47 @@ import traceback
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from anyio import create_task_group
-from fastapi import FastAPI, Request
+from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import Response
+from fastapi.responses import FileResponse, Response
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 from nullproof import __version__
 from nullproof.errors import NullproofError
-from nullproof.web import api, pages
-from nullproof.web.desk import Desk
+from nullproof.files import to_csv, to_json
+from nullproof.reporting import html
+from nullproof.web import api
+from nullproof.web.desk import Desk, desk_of
+from nullproof.web.forms import ErrorForm
 from nullproof.web.guard import Guard
-from nullproof.web.problems import RequestError, body, shortened
+from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
+from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
 
 Upload a table, order an analysis of it, ask for its state until it is `done`, then get the document
 of the report, ask about single points, or blank and fill training cells. Every error is
 `{"error": "one sentence"}`. Files are sent as the body of the request, not as a form."""
+router = APIRouter()
+STATIC = Path(__file__).parent / "static"
+_FRESH = {"cache-control": "no-cache"}
+_ERRORS: dict[int | str, dict[str, Any]] = {
+    404: {"model": ErrorForm, "description": "There is no such analysis."},
+    409: {"model": ErrorForm, "description": "The analysis is not done, or failed."},
+    422: {"model": ErrorForm, "description": "There is no such file."},
+}
+_TYPES = {
+    "report.html": "text/html",
+    "certificates.csv": "text/csv",
+    "certificates.json": "application/json",
+    "document.json": "application/json",
+}
+Name = Literal["report.html", "certificates.csv", "certificates.json", "document.json"]
 
 
 def make_app(settings: Settings, folder: Path) -> Guard:
@@ -53,8 +72,8 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     )
     app.state.desk = desk
     app.include_router(api.router)
-    app.include_router(pages.router)
-    app.mount("/static", StaticFiles(directory=pages.STATIC), name="static")
+    app.include_router(router)
+    app.mount("/static", StaticFiles(directory=STATIC), name="static")
 
     app.add_exception_handler(NullproofError, _sorry)
     app.add_exception_handler(HTTPException, _no_such_page)
@@ -62,6 +81,65 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     app.add_exception_handler(Exception, _our_fault)
     # Around everything, so that the answer to a mistake of ours is guarded too.
     return Guard(app, settings.hosts)
+
+
+@router.get(
+    "/api/analyses/{analysis}/files/{name}",
+    tags=["downloads"],
+    response_class=Response,
+    responses={
+        200: {"description": "The file.", "content": {kind: {} for kind in {*_TYPES.values()}}},
+        **_ERRORS,
+    },
+)
+def download(request: Request, analysis: str, name: Name) -> Response:
+    """Download the report as one HTML file, the certificates of all points, or the document."""
+    desk = desk_of(request)
+    result = desk.analyses.get(analysis).result
+    if name == "report.html":
+        content = desk.drawer.report(result.document)
+    elif name == "certificates.csv":
+        content = to_csv(result.certificates.file_columns())
+    elif name == "certificates.json":
+        content = to_json({**result.certificates.document(), "n_missing": result.index.n_missing})
+    else:
+        content = to_json(result.document)
+    disposition = {"content-disposition": f'attachment; filename="nullproof-{name}"'}
+    return Response(content, media_type=f"{_TYPES[name]}; charset=utf-8", headers=disposition)
+
+
+@router.get("/api/analyses/{analysis}/sections", tags=["downloads"], responses=_ERRORS)
+def sections(request: Request, analysis: str) -> dict[str, str]:
+    """Give sections of the report as HTML, for a page that has the report's style."""
+    desk = desk_of(request)
+    return desk.drawer.sections(desk.analyses.get(analysis).result.document)
+
+
+@router.get("/", include_in_schema=False)
+def page(request: Request) -> Response:
+    """The page."""
+    desk_of(request).drawer.warm_up()
+    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
+
+
+@router.get("/vega.js", include_in_schema=False)
+def charts(request: Request) -> Response:
+    """The library that draws the charts; nothing is loaded from elsewhere."""
+    headers = {"cache-control": "max-age=3600"}
+    content = desk_of(request).drawer.library()
+    return Response(content, media_type="text/javascript; charset=utf-8", headers=headers)
+
+
+@router.get("/report.css", include_in_schema=False)
+def style() -> Response:
+    """The look of the report."""
+    return Response(html.style(), media_type="text/css; charset=utf-8", headers=_FRESH)
+
+
+@router.get("/report.js", include_in_schema=False)
+def script() -> Response:
+    """The comforts of the report: sorting."""
+    return Response(html.script(), media_type="text/javascript; charset=utf-8", headers=_FRESH)
 
 
 async def _sorry(_: Request, problem: Exception) -> Response:
@@ -88,9 +166,7 @@ async def _wrong_form(_: Request, problem: Exception) -> Response:
     needed = first["msg"].lower()
     if first["type"] == "json_invalid" or isinstance(first.get("input"), bytes):
         where, needed = "the body", "it is not JSON; send JSON as content-type application/json"
-    return _error(
-        422, f"{shortened(where)} came as {came}: {needed}; see /openapi.json for the form"
-    )
+    return _error(422, f"{cut(where)} came as {came}: {needed}; see /openapi.json for the form")
 
 
 async def _our_fault(_: Request, problem: Exception) -> Response:
@@ -105,7 +181,7 @@ def _error(status: int, message: str, headers: Mapping[str, str] | None = None) 
 def _shown(came: Any) -> str:
     """What came, as a message shows it."""
     try:
-        return shortened(repr(came), 60)
+        return cut(repr(came), 60)
     except (RecursionError, ValueError):
         # Nested too deeply, or a number with too many digits.
         return f"a {type(came).__name__} that is too large to show"

@@ -12,10 +12,10 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.decision import Certificates, certify
 from nullproof.model import Model
-from nullproof.tables.schema import Feature
 from nullproof.tables.training import decode
 from nullproof.web.analysis import Result, about_points, label_place
-from nullproof.web.problems import RequestError, shortened
+from nullproof.web.problems import RequestError
+from nullproof.words import cut, some
 
 MOST_POINTS = 200_000
 _SHOWN = 50
@@ -77,10 +77,10 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
 
 def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
     if change.feature not in index.schema.position:
-        named = ", ".join(index.features[:10])
         raise RequestError(
             400,
-            f"{which} names the feature {shortened(change.feature)!r}; the features are {named}",
+            f"{which} names the feature {cut(change.feature)!r}; the features are "
+            f"{some(index.features, 10)}",
         )
     j, i = index.schema.position[change.feature], label_place(index, change.label)
     feature = index.schema.features[j]
@@ -88,32 +88,27 @@ def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
     if code is None:
         raise RequestError(
             400,
-            f"{which} names the value {shortened(change.value)!r}, which {feature.name!r} does not have; "
-            f"its values are {', '.join(feature.values[:10])}",
+            f"{which} names the value {cut(change.value)!r}, which {feature.name!r} does not have; "
+            f"its values are {some(feature.values, 10)}",
         )
     there = int(index.n_null[j, i]) if change.do == "fill" else _known(index, j, code, i)
     if change.n_cells > there:
-        wanted = shortened(f"{change.n_cells:,}", 30)
-        kind = "missing" if change.do == "fill" else f"known as {shortened(change.value)!r}"
+        wanted = cut(f"{change.n_cells:,}", 30)
+        kind = "missing" if change.do == "fill" else f"known as {cut(change.value)!r}"
         raise RequestError(
             400,
             f"{which} is to {change.do} {wanted} cells, but {there:,} cells of "
-            f"{shortened(feature.name)!r} with label {shortened(change.label)!r} are {kind}; give at "
+            f"{cut(feature.name)!r} with label {cut(change.label)!r} are {kind}; give at "
             "most that many",
         )
     if change.do == "blank":
         return index.blanked([Cells(i, j, (code,), change.n_cells)])
-    value = _raw(feature, code)
+    value = decode(feature, code)
     return index.fill(feature.name, value, index.labels[i], n_cells=change.n_cells)
 
 
 def _known(index: CountIndex, j: int, code: int, i: int) -> int:
     return int(index.exact(j, np.array([code]))[0, i])
-
-
-def _raw(feature: Feature, code: int) -> Any:
-    """A value that counts as this value of the domain: for a bin, one inside it."""
-    return decode(feature, code)
 
 
 def about_features(index: CountIndex, most_values: int = 60) -> list[dict[str, Any]]:
@@ -137,7 +132,7 @@ def about_feature(index: CountIndex, j: int, most_values: int = 1_000) -> dict[s
     if not 0 <= j < len(index.features):
         raise RequestError(
             404,
-            f"there is no feature {shortened(str(j), 30)}; positions go from 0 to "
+            f"there is no feature {cut(str(j), 30)}; positions go from 0 to "
             f"{len(index.features) - 1}",
         )
     feature = index.schema.features[j]

@@ -1,10 +1,13 @@
-"""All that one server keeps."""
+"""All that one server keeps, under names that nobody can guess; what is old makes room."""
 
 from __future__ import annotations
 
+import secrets
+import threading
+import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, Protocol, TypeVar
 
 from anyio import CapacityLimiter, Semaphore, sleep
 from fastapi import Request
@@ -12,14 +15,132 @@ from fastapi import Request
 from nullproof.web.analysis import Analysis
 from nullproof.web.drawer import Drawer
 from nullproof.web.jobs import Workers
+from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
-from nullproof.web.shelf import Shelf
 from nullproof.web.uploads import Upload
+from nullproof.words import cut
 
 _WORKERS = 4
 _AT_ONCE = 4
 _UPLOADS_AT_ONCE = 8
 _LOOK = 0.5
+
+
+class Thing(Protocol):
+    """Something to keep."""
+
+    @property
+    def size(self) -> int:
+        """How much room it takes, in bytes."""
+
+    @property
+    def busy(self) -> bool:
+        """Whether it must not go now."""
+
+    def discard(self) -> None:
+        """Give its room back."""
+
+
+T = TypeVar("T", bound=Thing)
+
+
+@dataclass
+class _Kept(Generic[T]):
+    thing: T
+    used: float
+
+
+class Shelf(Generic[T]):
+    """Keeps things up to a number, a total size and an age; the least recently used go first.
+
+    Parameters
+    ----------
+    what
+        What one of the things is called in messages.
+    """
+
+    def __init__(self, what: str, *, number: int, size: int, age: float) -> None:
+        self._what, self._number, self._size, self._age = what, number, size, age
+        self._kept: dict[str, _Kept[T]] = {}
+        self._lock = threading.Lock()
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def put(self, thing: T) -> str:
+        """Keep a thing, and return its name."""
+        name = secrets.token_urlsafe(12)
+        with self._lock:
+            self._make_room(thing.size)
+            self._kept[name] = _Kept(thing, time.monotonic())
+        return name
+
+    def get(self, name: str) -> T:
+        """Find a thing by its name."""
+        with self._lock:
+            self._drop_old()
+            kept = self._kept.get(name)
+            if kept is None:
+                raise RequestError(
+                    404,
+                    f"there is no {self._what} {cut(name, 30)!r}; it may have been dropped to "
+                    "make room, so make it again",
+                )
+            kept.used = time.monotonic()
+            return kept.thing
+
+    def drop(self, name: str) -> None:
+        """Forget a thing."""
+        thing = self.get(name)
+        with self._lock:
+            self._kept.pop(name, None)
+        thing.discard()
+
+    def things(self) -> list[T]:
+        """All that is kept."""
+        with self._lock:
+            return [kept.thing for kept in self._kept.values()]
+
+    def settle(self) -> None:
+        """Drop what no longer fits, because it grew or aged."""
+        with self._lock:
+            self._make_room(0, number=self._number + 1)
+
+    def clear(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            things = [kept.thing for kept in self._kept.values()]
+            self._kept.clear()
+        for thing in things:
+            thing.discard()
+
+    def _make_room(self, size: int, number: int | None = None) -> None:
+        self._drop_old()
+        most = self._number if number is None else number
+        while len(self._kept) >= most or self._total() + size > self._size:
+            if not self._drop_oldest():
+                if len(self._kept) < most:
+                    return
+                raise RequestError(
+                    503,
+                    f"all {self._number} places for a {self._what} are in use right now; "
+                    "try again in a minute",
+                )
+
+    def _total(self) -> int:
+        return sum(kept.thing.size for kept in self._kept.values())
+
+    def _drop_old(self) -> None:
+        since = time.monotonic() - self._age
+        for name, kept in list(self._kept.items()):
+            if kept.used < since and not kept.thing.busy:
+                self._kept.pop(name).thing.discard()
+
+    def _drop_oldest(self) -> bool:
+        idle = [(kept.used, name) for name, kept in self._kept.items() if not kept.thing.busy]
+        if idle:
+            self._kept.pop(min(idle)[1]).thing.discard()
+        return bool(idle)
 
 
 @dataclass(frozen=True)

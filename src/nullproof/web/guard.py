@@ -15,7 +15,8 @@ from urllib.parse import urlsplit
 
 from anyio import move_on_after
 
-from nullproof.web.problems import body, shortened
+from nullproof.web.problems import body
+from nullproof.words import cut
 
 Scope = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Any]]
@@ -112,14 +113,14 @@ def refusal(
     host = headers.get("host", "")
     if _name(f"//{host}") not in hosts:
         return 421, (
-            f"the request is addressed to the host {shortened(host)!r}, which is not a name of "
+            f"the request is addressed to the host {cut(host)!r}, which is not a name of "
             "this server; use 127.0.0.1 or localhost, or name the host with --name when the "
             "server is started"
         )
     origin = headers.get("origin")
     if origin is not None and _place(origin) != host.lower():
         return 403, (
-            f"the request comes from a page of {shortened(origin)!r}; only pages of this server "
+            f"the request comes from a page of {cut(origin)!r}; only pages of this server "
             "may ask it, so open its own address"
         )
     if is_api and headers.get("sec-fetch-site", "none") not in ("same-origin", "none"):
@@ -141,7 +142,7 @@ def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
     if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None
     return 413, (
-        f"the question has {shortened(length, 20)} bytes; ask with at most {LONGEST:,}, and send "
+        f"the question has {cut(length, 20)} bytes; ask with at most {LONGEST:,}, and send "
         f"files to {UPLOADS}"
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from nullproof.errors import NullproofError
+from nullproof.words import ends
 
 _LONGEST = 600
 
@@ -22,10 +23,5 @@ def body(message: str) -> bytes:
     line = " ".join(message.split())
     if len(line) > _LONGEST:
         # The end of a sentence says what to do.
-        line = f"{line[: _LONGEST // 2]} … {line[-_LONGEST // 3 :]}"
+        line = ends(line, _LONGEST // 2, _LONGEST // 3)
     return json.dumps({"error": line}, ensure_ascii=False).encode(errors="replace")
-
-
-def shortened(text: str, limit: int = 80) -> str:
-    """A text for a message: a name of 10,000 characters helps nobody."""
-    return text if len(text) <= limit else f"{text[: limit - 1]}…"

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError
-from nullproof.tables.values import text
-from nullproof.web.problems import RequestError, shortened
+from nullproof.tables.values import OFTEN_MISSING, text
+from nullproof.web.problems import RequestError
 from nullproof.web.settings import MEGABYTE, Settings
+from nullproof.words import cut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,7 +28,6 @@ SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
 _LONGEST_NAME = 200
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_SPELLINGS = ("?", "-", "--", ".", "unknown", "Unknown", "none", "None", "n/a", "nan", "missing")
 
 
 @dataclass
@@ -82,7 +82,7 @@ def last_part(name: str) -> str:
 
 def shown_name(name: str) -> str:
     """A file name as a message shows it."""
-    return shortened(" ".join(name.split()) or "the table", 60)
+    return cut(" ".join(name.split()) or "the table", 60)
 
 
 class Receiver:
@@ -262,7 +262,7 @@ def _too_many(name: str, n_rows: int, settings: Settings) -> RequestError:
 
 
 def _cell(cell: Any) -> str | None:
-    return None if cell is None else shortened(text(cell), SHOWN_CHARACTERS)
+    return None if cell is None else cut(text(cell), SHOWN_CHARACTERS)
 
 
 def _column(series: pl.Series) -> dict[str, Any]:
@@ -300,6 +300,9 @@ def _odd_spellings(frame: pl.DataFrame) -> list[str]:
     found: set[str] = set()
     for series in frame.head(100_000):
         if series.dtype == pl.String:
-            hits = series.filter(series.str.strip_chars().is_in(_SPELLINGS)).unique()
+            hits = series.filter(
+                series.str.strip_chars().str.to_lowercase().is_in([*OFTEN_MISSING])
+            ).unique()
             found.update(cell.strip() for cell in hits.to_list())
-    return sorted(found)
+    # Blank cells of a text file are missing already.
+    return sorted(found - {""})

@@ -43,7 +43,7 @@ from nullproof.tables.labels import label_codes
 from nullproof.tables.readers import Table, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
-from nullproof.words import many
+from nullproof.words import many, some
 
 _LABELS = -1
 _FEW = 1000
@@ -157,7 +157,7 @@ def _count_like(schema: Schema, table: LazyTable) -> Tally:
     if unknown:
         raise NullproofError(
             f"the label column holds {unknown[0]!r}, which the given index does not have "
-            f"({', '.join(str(label) for label in schema.labels[:5])}); count anew without like"
+            f"({some(schema.labels, 5)}); count anew without like"
         )
     label_counts = np.zeros(len(schema.labels), dtype=np.int64)
     label_counts[[schema.label_codes[text(label)] for label in found.labels]] = counts
@@ -168,7 +168,7 @@ def _count_like(schema: Schema, table: LazyTable) -> Tally:
         if (codes == feature.n_values).any():
             raise NullproofError(
                 f"column {feature.name!r} holds a value that is not in its domain in the given "
-                f"index ({', '.join(feature.values[:5])}, …); count anew without like, or declare "
+                f"index ({some(feature.values, 5)}); count anew without like, or declare "
                 "the value with domains when the first index is made"
             )
         known.append(counted.tally(feature, codes))

@@ -11,7 +11,6 @@ from html import escape
 from importlib.resources import files
 from typing import Any
 
-from nullproof.pictures import intervals
 from nullproof.reporting.html.causes import (
     fragment_attack,
     fragment_cleaning,
@@ -26,7 +25,8 @@ from nullproof.reporting.html.verdicts import (
     fragment_holes,
     fragment_open,
 )
-from nullproof.words import per_cent
+from nullproof.show import intervals
+from nullproof.words import per_cent, some
 
 __all__ = [
     "fragment_attack",
@@ -60,7 +60,7 @@ _STORY = (
 
 
 def render(document: dict[str, Any]) -> str:
-    """Write the whole page for a document of `story.tell`."""
+    """Write the whole page for a document of `tell`."""
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy()}">'
@@ -128,9 +128,8 @@ def _contents(document: dict[str, Any]) -> str:
 
 def _prior(table: dict[str, Any]) -> str:
     """The shares of the labels before anything is known of a point."""
-    shares = list(zip(table["labels"], table["prior"], strict=True))
-    named = ", ".join(f"{data(label, 24)} {per_cent(share)}" for label, share in shares[:4])
-    return f"prior {named}" + (", …" if len(shares) > 4 else "")
+    shares = zip(table["labels"], table["prior"], strict=True)
+    return f"prior {some((f'{data(label, 24)} {per_cent(share)}' for label, share in shares), 4)}"
 
 
 def _footer(document: dict[str, Any]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from nullproof import plots
 from nullproof.errors import MissingExtraError
+from nullproof.reporting.cleaning import in_words
 from nullproof.reporting.html.elements import (
     Cell,
     Column,
@@ -18,7 +19,7 @@ from nullproof.reporting.html.elements import (
     table,
 )
 from nullproof.reporting.html.verdicts import Document, link, picture
-from nullproof.words import cleaning_text, many, per_cent
+from nullproof.words import amount, many, per_cent, span
 
 _CHART_FEATURES = 15
 
@@ -34,7 +35,7 @@ def fragment_fragility(document: Document) -> str:
     if fragility["histogram"]:
         bars = [
             [
-                Cell(plots.bar_name(row), row["start"]),
+                Cell(span(row["start"], row["stop"]), row["start"]),
                 Cell(f"{row['n_points']:,}", row["n_points"]),
                 Cell(bar(row["n_points"] / most, "certain")),
             ]
@@ -141,7 +142,7 @@ def fragment_cleaning(document: Document) -> str:
         [
             Cell(data(step["feature"], 40), step["feature"]),
             Cell(data(step["label"]), step["label"]),
-            *(Cell(_number(step[name]), step[name]) for name in names),
+            *(Cell(amount(step[name]), step[name]) for name in names),
         ]
         for step in cleaning["steps"]
     ]
@@ -149,7 +150,7 @@ def fragment_cleaning(document: Document) -> str:
     return section(
         "cleaning",
         "What to clean first",
-        paragraph(cleaning_text(cleaning)),
+        paragraph(in_words(cleaning)),
         table("Cleaning plan, one step after the other", columns, rows),
         paragraph(f"and {many(more, 'step')} more", "small") if more else "",
     )
@@ -208,7 +209,3 @@ def _chart(draw: Callable[[], Any], caption: str, listing: str) -> str:
         f'<figure class="chart">{drawn}<figcaption>{caption}</figcaption>'
         f"<details><summary>The numbers</summary>{listing}</details></figure>"
     )
-
-
-def _number(value: Any) -> str:
-    return "" if value is None else f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"

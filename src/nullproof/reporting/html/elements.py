@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
+from nullproof.words import cut, either
+
 _VISIBLE, _LISTED, _SHORT = 60, 32, 24
 
 
@@ -29,16 +31,12 @@ def data(text: str, longest: int = _VISIBLE) -> str:
     if len(text) <= longest:
         kind = ' class="long"' if len(text) > _SHORT else ""
         return f"<bdi{kind}>{escape(text)}</bdi>"
-    cut = escape(text[: longest - 1])
-    return f'<bdi class="long" title="{escape(text)}">{cut}…</bdi>'
+    return f'<bdi class="long" title="{escape(text)}">{escape(cut(text, longest))}</bdi>'
 
 
 def listed(texts: Iterable[str], word: str = "or") -> str:
     """Texts of the data in a row: ``a, b or c``."""
-    parts = [data(text, _LISTED) for text in texts]
-    if len(parts) < 2:
-        return "".join(parts)
-    return f"{', '.join(parts[:-1])} {word} {parts[-1]}"
+    return either([data(text, _LISTED) for text in texts], word)
 
 
 def table(

@@ -1,10 +1,9 @@
-"""The sections of the page on the verdicts; each takes the document of `story.tell`."""
+"""The sections of the page on the verdicts; each takes the document of `tell`."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from nullproof.pictures import intervals
 from nullproof.reporting.html.elements import (
     Cell,
     Column,
@@ -15,7 +14,8 @@ from nullproof.reporting.html.elements import (
     section,
     table,
 )
-from nullproof.words import many, odds, per_cent
+from nullproof.show import intervals
+from nullproof.words import cut, many, odds, per_cent
 
 Document = dict[str, Any]
 _MOST_ODDS = 3
@@ -82,7 +82,7 @@ def fragment_holes(document: Document) -> str:
     if not holes["features"]:
         return section("holes", "Where the holes are", paragraph("No cell is missing."))
     columns = [Column("feature"), Column("all", True)]
-    columns += [Column(_heading(label), True) for label in holes["labels"]]
+    columns += [Column(cut(label, 24), True) for label in holes["labels"]]
     top = max(cell["share"] or 0 for row in holes["features"] for cell in row["per_label"])
     rows = [
         [
@@ -184,10 +184,6 @@ def _notes(document: Document) -> str:
     return (
         '<ul class="notes">' + "".join(f"<li>{data(note, 10_000)}</li>" for note in notes) + "</ul>"
     )
-
-
-def _heading(label: str) -> str:
-    return label if len(label) <= 24 else label[:23] + "…"
 
 
 def _heat(cell: Document, top: float) -> Cell:

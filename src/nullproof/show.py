@@ -1,29 +1,60 @@
-"""The picture of the whole idea: per label a bar from its least to its greatest support.
+"""What results look like: the picture of support intervals, a histogram of radii, tables in notebooks.
 
-A point is certain if one bar lies clear of all others. Plain SVG with text that is escaped, without
+The picture tells the whole idea: per label a bar from its least to its greatest support, and a point
+is certain if one bar lies clear of all others. It is plain SVG with text that is escaped, without
 styles of its own: colours are readable on light and dark, and a page may change them by the classes.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from html import escape
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.words import cut, span
+
+ROWS = 10
 WIDTH = 380
 CERTAIN, OPEN, OUT = "#1a8f5a", "#c96a00", "#7a8594"
 _ROW, _BAR, _TOP, _ZERO = 42, 12, 4, 26
-_LONGEST = 26
+LONGEST_LABEL = 26
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TICKS = 5
 
 
-class _Bar(NamedTuple):
+class Interval(NamedTuple):
+    """One label's bar: natural logarithms of its least and its greatest support, -inf for 0."""
+
     label: str
     low: float
     high: float
-    possible: bool
+    kind: Literal["certain", "open", "out"]
+
+    @property
+    def text(self) -> str:
+        """The two supports in words."""
+        return span(support(self.low), support(self.high))
+
+
+def interval_rows(
+    labels: Sequence[Any],
+    low: Sequence[float | None],
+    high: Sequence[float | None],
+    *,
+    possible: Sequence[bool] | None = None,
+) -> list[Interval]:
+    """The bars of a picture; the parameters are those of `intervals`."""
+    lows, highs = ([_log(x) for x in side] for side in (low, high))
+    wins = _possible(lows, highs) if possible is None else list(possible)
+    winner: Literal["certain", "open"] = "certain" if sum(wins) == 1 else "open"
+    return [
+        Interval(str(label), least, most, winner if able else "out")
+        for label, least, most, able in zip(labels, lows, highs, wins, strict=True)
+    ]
 
 
 def intervals(
@@ -50,51 +81,32 @@ def intervals(
     >>> picture[:37], "yes lies clear" in picture
     ('<svg class="np-intervals" role="img" ', True)
     """
-    lows, highs = ([_log(x) for x in side] for side in (low, high))
-    wins = _possible(lows, highs) if possible is None else list(possible)
-    rows = zip([str(label) for label in labels], lows, highs, wins, strict=True)
-    bars = [_Bar(*row) for row in rows]
-    scale = _Scale([*lows, *highs])
+    bars = interval_rows(labels, low, high, possible=possible)
+    scale = _Scale([end for bar in bars for end in (bar.low, bar.high)])
     height = _TOP + _ROW * len(bars) + 24
-    told = describe(labels, lows, highs, possible=wins)
     parts = [
-        f'<svg class="np-intervals" role="img" aria-label="{escape(told)}" viewBox="0 0 {WIDTH} '
+        f'<svg class="np-intervals" role="img" aria-label="{escape(describe(bars))}" viewBox="0 0 {WIDTH} '
         f'{height}" width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" '
         'font-size="13" fill="currentColor" xmlns="http://www.w3.org/2000/svg">',
         *_axis(scale, _TOP + _ROW * len(bars)),
         *_clearance(bars, scale),
     ]
     for place, bar in enumerate(bars):
-        parts += _row(bar, scale, _TOP + _ROW * place, sum(wins) == 1)
+        parts += _row(bar, scale, _TOP + _ROW * place)
     return "".join([*parts, "</svg>"])
 
 
-def describe(
-    labels: Sequence[Any],
-    low: Sequence[float | None],
-    high: Sequence[float | None],
-    *,
-    possible: Sequence[bool] | None = None,
-) -> str:
+def describe(bars: Sequence[Interval]) -> str:
     """Say in words what the picture shows."""
-    lows, highs = ([_log(x) for x in side] for side in (low, high))
-    wins = _possible(lows, highs) if possible is None else list(possible)
-    names = [shortened(str(label)) for label in labels]
-    ranges = "; ".join(
-        f"{name}: {_range(a, b)}" for name, a, b in zip(names, lows, highs, strict=True)
-    )
-    able = [name for name, is_so in zip(names, wins, strict=True) if is_so]
+    names = [cut(bar.label, LONGEST_LABEL) for bar in bars]
+    ranges = "; ".join(f"{name}: {bar.text}" for name, bar in zip(names, bars, strict=True))
+    able = [name for name, bar in zip(names, bars, strict=True) if bar.kind != "out"]
     verdict = (
         f"{able[0]} lies clear of all others: certain"
         if len(able) == 1
         else f"{' and '.join(able)} overlap: not certain"
     )
     return f"Support of each label. {ranges}. {verdict}."
-
-
-def shortened(text: str, longest: int = _LONGEST) -> str:
-    """A text that fits, with a mark where it was cut."""
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 def support(log: float) -> str:
@@ -108,6 +120,42 @@ def support(log: float) -> str:
     if -3 <= exponent <= 0:
         return f"{math.exp(log):.{2 - exponent}f}"
     return f"{digits}·{_power(exponent)}"
+
+
+def histogram(radius: NDArray[np.float64], n_bars: int) -> list[dict[str, int]]:
+    """How many points have which radius, in bars of equal ratio; both ends of a bar belong to it."""
+    if not len(radius):
+        return []
+    low, high = float(radius.min()), float(radius.max())
+    edges = np.unique(np.round(np.geomspace(low, high + 1, n_bars + 1)))
+    counts, edges = np.histogram(radius, bins=edges)
+    return [
+        {"start": int(start), "stop": int(stop) - 1, "n_points": int(count)}
+        for start, stop, count in zip(edges[:-1], edges[1:], counts, strict=True)
+    ]
+
+
+def shown_table(headline: str, columns: Mapping[str, Sequence[Any]], n_rows: int) -> str:
+    """A headline and the first rows of a table; all text is escaped.
+
+    ``columns`` need to hold no more than the first `ROWS` rows of ``n_rows``.
+    """
+    head = "".join(f"<th>{escape(name)}</th>" for name in columns)
+    rows = zip(*(list(column)[:ROWS] for column in columns.values()), strict=True)
+    body = "".join(
+        "<tr>" + "".join(f"<td>{escape(_cell_text(cell))}</td>" for cell in row) + "</tr>"
+        for row in rows
+    )
+    more = f"<p>… and {n_rows - ROWS:,} more</p>" if n_rows > ROWS else ""
+    return (
+        f"<div><p><b>{escape(headline)}</b></p><table><thead><tr>{head}</tr></thead>"
+        f"<tbody>{body}</tbody></table>{more}</div>"
+    )
+
+
+def shown_figure(caption: str, picture: str) -> str:
+    """A picture, which is HTML already, below its caption, which is escaped."""
+    return f"<figure><figcaption>{escape(caption)}</figcaption>{picture}</figure>"
 
 
 class _Scale:
@@ -141,20 +189,18 @@ class _Scale:
         return found + [(x, name) for x, name in tens if not self.has_zero or x > 2 * _ZERO]
 
 
-def _row(bar: _Bar, scale: _Scale, top: float, certain: bool) -> list[str]:
+def _row(bar: Interval, scale: _Scale, top: float) -> list[str]:
     """The name and the numbers of a label, and its bar below them."""
-    kind = ("certain" if certain else "open") if bar.possible else "out"
-    colour = {"certain": CERTAIN, "open": OPEN, "out": OUT}[kind]
+    colour = {"certain": CERTAIN, "open": OPEN, "out": OUT}[bar.kind]
     start, stop = scale.place(bar.low), scale.place(bar.high)
     y = top + 20
-    numbers = _range(bar.low, bar.high)
-    fill = f'fill="{colour}"' if bar.possible else f'fill="{colour}" fill-opacity="0.25"'
-    weight = ' font-weight="600"' if bar.possible else ""
+    fill = f'fill="{colour}"' + (' fill-opacity="0.25"' if bar.kind == "out" else "")
+    weight = "" if bar.kind == "out" else ' font-weight="600"'
     parts = [
-        f'<g class="np-{kind}"><title>{escape(bar.label[:200])}: {numbers}</title>'
+        f'<g class="np-{bar.kind}"><title>{escape(bar.label[:200])}: {bar.text}</title>'
         f'<text x="0" y="{top + 14}"{weight} direction="ltr" unicode-bidi="isolate">'
-        f"{escape(shortened(bar.label))}</text>"
-        f'<text x="{WIDTH}" y="{top + 14}" text-anchor="end" font-size="12">{numbers}</text>'
+        f"{escape(cut(bar.label, LONGEST_LABEL))}</text>"
+        f'<text x="{WIDTH}" y="{top + 14}" text-anchor="end" font-size="12">{bar.text}</text>'
     ]
     if bar.low == -math.inf and bar.high > -math.inf:
         # Down to 0 is infinitely far on this scale, so the bar breaks off into a dashed line.
@@ -188,9 +234,9 @@ def _axis(scale: _Scale, bottom: float) -> list[str]:
     return [*parts, "</g>"]
 
 
-def _clearance(bars: list[_Bar], scale: _Scale) -> list[str]:
+def _clearance(bars: list[Interval], scale: _Scale) -> list[str]:
     """The line that no other bar crosses: the least support of the certain label."""
-    winners = [bar for bar in bars if bar.possible]
+    winners = [bar for bar in bars if bar.kind != "out"]
     if len(winners) != 1 or winners[0].low == -math.inf or len(bars) == 1:
         return []
     x = scale.place(winners[0].low)
@@ -198,11 +244,6 @@ def _clearance(bars: list[_Bar], scale: _Scale) -> list[str]:
         f'<line class="np-clear" x1="{x:.1f}" x2="{x:.1f}" y1="{_TOP + 18}" '
         f'y2="{_TOP + _ROW * len(bars) + 2}" stroke="{CERTAIN}" stroke-dasharray="4 3"/>'
     ]
-
-
-def _range(low: float, high: float) -> str:
-    least, most = support(low), support(high)
-    return least if least == most else f"{least} to {most}"
 
 
 def _possible(low: list[float], high: list[float]) -> list[bool]:
@@ -219,3 +260,11 @@ def _log(log: float | None) -> float:
 
 def _power(exponent: int) -> str:
     return "10" + str(exponent).translate(_SUPERSCRIPTS)
+
+
+def _cell_text(cell: Any) -> str:
+    if cell is None:
+        return ""
+    if isinstance(cell, bool):
+        return "yes" if cell else "no"
+    return f"{cell:,}" if isinstance(cell, int) else str(cell)

@@ -10,9 +10,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nullproof.cli.terminal import headline, intervals, table
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
-from nullproof.terminal.certificates import headline, intervals, table
 from nullproof.worlds import World, witness
 
 LABEL = "churn"

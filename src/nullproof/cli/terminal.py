@@ -1,0 +1,262 @@
+"""Results as a terminal shows them: a headline, then a table or bars, never a wall of numbers."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nullproof.show import histogram, interval_rows
+from nullproof.words import PLAIN, many, odds, per_cent, some, span
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from nullproof.attacks.attack import Attack
+    from nullproof.cleaning.plan import CleaningPlan
+    from nullproof.counts.index import CountIndex
+    from nullproof.decision import Certificates
+    from nullproof.odds.labels import Odds
+    from nullproof.radii.cells import Radii
+
+SHOWN = 20
+_BARS = 8
+_LABELS = 6
+_SURE = 0.99
+
+
+def show_certificates(console: Console, index: CountIndex, result: Certificates) -> None:
+    """Print how many predictions are certain, and a table of the first points."""
+    console.print(Text(repr(index), style="dim"))
+    console.print(headline(result))
+    console.print(table(result, SHOWN))
+    _say_more(console, len(result), "points: --json or -o FILE gives them all")
+
+
+def headline(result: Certificates) -> Text:
+    """The one number that matters, with a bar."""
+    n_certain, n = int(result.certain.sum()), len(result)
+    share = n_certain / n if n else 0.0
+    filled = int(share * 20)
+    line = Text("\n")
+    line.append(f"{n_certain:,} of {n:,} predictions are certain", style="bold")
+    line.append(f" ({per_cent(share, PLAIN)}) ")
+    line.append("█" * filled, style="green")
+    line.append("░" * (20 - filled), style="yellow")
+    return line.append("\n")
+
+
+def table(result: Certificates, limit: int, names: list[str] | None = None) -> Table:
+    """The first points with their verdicts; ``names`` replaces their positions."""
+    grid = _grid(
+        "point" if names else ">point", "verdict", "label in every world", "possible labels"
+    )
+    for position in range(min(limit, len(result))):
+        certificate = result[position]
+        verdict = Text("certain", "green") if certificate.certain else Text("open", "yellow")
+        grid.add_row(
+            Text(names[position] if names else str(position)),
+            verdict,
+            Text("" if certificate.label is None else str(certificate.label)),
+            Text(", ".join(str(label) for label in certificate.possible)),
+        )
+    return grid
+
+
+def intervals(result: Certificates, position: int, width: int = 48) -> Table:
+    """Per label a bar from its least to its greatest support, on one logarithmic scale.
+
+    The point is certain if one bar lies clear of all others.
+    """
+    low, high = result.min_log_support[position], result.max_log_support[position]
+    rows = interval_rows(result.labels, low.tolist(), high.tolist())
+    finite = [end for row in rows for end in (row.low, row.high) if math.isfinite(end)]
+    left, right = (min(finite), max(finite)) if finite else (0.0, 0.0)
+    scale = (width - 1) / (right - left) if right > left else 0.0
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        start, stop = (
+            round((end - left) * scale) if math.isfinite(end) else 0 for end in (row.low, row.high)
+        )
+        bar = Text(" " * start).append("━" * (stop - start + 1), style="cyan")
+        grid.add_row(Text(row.label, style="bold"), bar, row.text)
+    return grid
+
+
+def show_radii(console: Console, index: CountIndex, result: Radii) -> None:
+    """Print a histogram of the radii and a table with the weakest points first."""
+    console.print(Text(repr(index), style="dim"))
+    console.print(Text("\n").append(repr(result).splitlines()[0], style="bold").append("\n"))
+    finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
+    if len(finite):
+        console.print("cells to blank before a prediction is no longer certain:\n")
+        console.print(_radius_bars(finite))
+    console.print()
+    console.print(_weakest(result))
+    _say_more(console, len(result), "points: --json or -o FILE gives them all")
+
+
+def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
+    """How many points have which radius, in bars of equal ratio."""
+    rows = histogram(radii, _BARS)
+    most = max(row["n_points"] for row in rows)
+    grid = Table(box=None, pad_edge=False, show_header=False)
+    for row in rows:
+        bar = Text("█" * math.ceil(width * row["n_points"] / most), style="cyan")
+        name = Text(span(row["start"], row["stop"]), justify="right")
+        grid.add_row(name, bar, f"{row['n_points']:,}")
+    return grid
+
+
+def _weakest(result: Radii) -> Table:
+    grid = _grid(">point", ">radius", "label now", "rival")
+    names = [("" if x is None else str(x)) for x in (*result.label, *result.rival)]
+    for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
+        radius = result.radius[place]
+        shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
+        label = names[place] if radius else "open"
+        grid.add_row(str(place), shown, Text(label), Text(names[len(result) + place]))
+    return grid
+
+
+def show_attack(console: Console, attack: Attack) -> None:
+    """Print what it costs, how good that is, and which cells are blanked."""
+    console.print(Text(repr(attack.index), style="dim"))
+    console.print(Text("\n").append(repr(attack), style="bold").append("\n"))
+    weak = sum(target.radius == 0 for target in attack.targets)
+    if weak:
+        console.print(f"{weak:,} of the points were open before and cost nothing.\n")
+    if not attack.blanks:
+        return
+    console.print(_moves(attack))
+    _say_more(console, len(attack.blanks), "sorts of cells: --json lists each cell")
+    rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.radius > 0)
+    console.print()
+    for (label, rival), n_points in rivals.most_common(SHOWN):
+        console.print(f"{n_points:,} × {label} → {rival}", highlight=False, markup=False)
+
+
+def _moves(attack: Attack) -> Table:
+    features, labels = attack.index.schema.features, attack.index.labels
+    grid = _grid(">cells", "column", "value", "label")
+    for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:SHOWN]:
+        values = features[blank.feature].values
+        grid.add_row(
+            f"{blank.n_cells:,}",
+            Text(features[blank.feature].name),
+            Text(" or ".join(values[code] for code in blank.candidates)),
+            Text(str(labels[blank.label])),
+        )
+    return grid
+
+
+def show_odds(console: Console, index: CountIndex, result: Odds) -> None:
+    """Print how many points have one label almost surely, and bars of the first points."""
+    console.print(Text(repr(index), style="dim"))
+    console.print(_odds_headline(result))
+    console.print(odds_table(result, SHOWN))
+    _say_more(console, len(result), "points: --json or -o FILE gives them all")
+
+
+def _odds_headline(result: Odds) -> Text:
+    """How many points get the same label in every world, and in nearly all of them."""
+    best = result.lower.max(axis=1, initial=0.0)
+    n_certain, n_likely = int((best == 1).sum()), int((best >= _SURE).sum())
+    line = Text("\n")
+    line.append(
+        f"{n_likely:,} of {len(result):,} predictions are the same in at least 99 % of the worlds",
+        style="bold",
+    )
+    return line.append(f", {n_certain:,} of them in all\n")
+
+
+def odds_table(result: Odds, limit: int) -> Table:
+    """Per point its likeliest labels, each with a bar and the bounds of its odds."""
+    grid = _grid(">point", "label", "share of the worlds", ">")
+    for position in range(min(limit, len(result))):
+        upper = result.upper[position]
+        order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
+        for rank, i in enumerate(order[:_LABELS]):
+            grid.add_row(
+                str(position) if rank == 0 else "",
+                Text(str(result.labels[i])),
+                odds_bar(float(result.lower[position, i]), float(upper[i])),
+                odds(float(result.lower[position, i]), float(upper[i]), PLAIN),
+            )
+        if len(order) > _LABELS:
+            grid.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
+    return grid
+
+
+def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
+    """A bar as long as the odds: full up to the lower bound, shaded up to the upper one."""
+    full = int(lower * width)
+    shaded = max(round(upper * width), full) - full
+    line = Text("█" * full, style="green" if lower >= _SURE else "cyan")
+    line.append("▒" * shaded, style="cyan")
+    return line.append("·" * (width - full - shaded), style="dim")
+
+
+def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -> None:
+    """Print what the answers brought, then the steps that are left."""
+    console.print(Text(repr(plan.index), style="dim"))
+    if brought is not None:
+        _show_progress(console, brought)
+    what = "certain" if plan.confidence == 1 else f"done (odds of {plan.confidence:g})"
+    console.print(
+        Text("\n").append(f"{plan.n_done:,} of {plan.n_points:,} points are {what}", "bold"),
+    )
+    if plan.steps:
+        console.print(f"{plan.n_cells:,} missing cells matter to the others, in this order:\n")
+        console.print(_steps(plan))
+    elif plan.n_done + len(plan.stuck) == plan.n_points:
+        console.print("No missing cell needs to be filled.")
+    else:
+        console.print("No missing cell within the budget would help the others.")
+    _say_more(console, len(plan.steps), "steps: --json lists all")
+    if plan.stuck:
+        console.print(f"\nLabels tie whatever these cells hold for point {some(plan.stuck, 10)}.")
+    if plan.steps and plan.confidence == 1:
+        console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
+
+
+def _show_progress(console: Console, brought: dict[str, Any]) -> None:
+    gained = brought["became_done"]
+    answers, points = many(brought["n_answers"], "answer"), many(len(gained), "more point")
+    console.print(f"\n{answers} taken, {points} done")
+    for entry in gained[:SHOWN]:
+        said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
+        console.print(f"  point {entry['point']}: {said}", highlight=False, markup=False)
+    _say_more(console, len(gained), "points: --json lists all")
+
+
+def _steps(plan: CleaningPlan) -> Table:
+    grid = _grid(">cells", "column", "label", ">expected", ">at best")
+    for step in plan.steps[:SHOWN]:
+        grid.add_row(
+            f"{step.n_cells:,}",
+            Text(step.feature),
+            Text(str(step.label)),
+            f"{step.expected:,.1f}",
+            f"{step.best:,}",
+        )
+    return grid
+
+
+def _grid(*names: str) -> Table:
+    """An empty table; a column whose name begins with ``>`` is flush right."""
+    grid = Table(box=None, pad_edge=False, header_style="bold")
+    for name in names:
+        grid.add_column(name.removeprefix(">"), justify="right" if name[:1] == ">" else "left")
+    return grid
+
+
+def _say_more(console: Console, count: int, what: str) -> None:
+    """Say how many of something the table above leaves out, and how to get them."""
+    if count > SHOWN:
+        console.print(f"… and {count - SHOWN:,} more {what}", style="dim")
