@@ -84,7 +84,7 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         ([*CERTIFY, "--prior", "yes=1"], "--prior names yes but the labels are no, yes"),
         ([*CERTIFY, "--bins", "few"], "--bins is 'few'; give a whole number or none"),
         ([*CERTIFY, "--bins", "²"], "--bins is '²'"),
-        ([*CERTIFY, "--bins", "0"], "bins is 0; give at least 1"),
+        ([*CERTIFY, "--bins", "0"], "bins is 0; give a whole number from 1 on"),
         ([*CERTIFY, "--binning", "x"], "binning is 'x'; give 'uniform' or 'quantile'"),
         ([*CERTIFY, "--ignore", "x"], "ignore names the column 'x'"),
         ([*CERTIFY, "-o", "out.txt"], "-o out.txt names no format by its ending"),

@@ -36,7 +36,6 @@ from nullproof.counting.keys import (
     bin_key,
     collected,
     column_of,
-    explained,
     in_python_years,
     lazy_column,
     value_key,
@@ -47,7 +46,7 @@ from nullproof.reading.bins import MISSING, interval_texts
 from nullproof.reading.columns import Column, encode, fit_feature
 from nullproof.reading.files import TEXT_MISSING
 from nullproof.reading.folders import duckdb_files, is_many
-from nullproof.reading.readers import Table, read_series
+from nullproof.reading.readers import Table, explained, read_series
 from nullproof.schema import Feature, Schema
 from nullproof.values import text
 
