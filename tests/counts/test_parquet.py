@@ -99,7 +99,10 @@ def test_texts_that_look_like_a_seal_come_back(tmp_path: Path) -> None:
     """Values, labels and names may hold anything, also what marks the digest in the file."""
     marks = [saving._SEAL_MARK.decode(), saving._SEAL + "0" * 64, saving._SEAL_MARK.decode() * 9]
     before = CountIndex.from_rows(
-        [(mark, None) for mark in marks], marks, features=[marks[0], marks[1]], missing=marks[2:]
+        [(mark, None) for mark in marks],
+        [marks[0], marks[1], marks[0]],
+        features=[marks[0], marks[1]],
+        missing=marks[2:],
     )
     before.save(tmp_path / "[a]*.index")
     after = CountIndex.load(tmp_path / "[a]*.index")

@@ -133,7 +133,7 @@ def postgres_way(connection: Any) -> Way:
     may_refuse = {
         **INTERVALS,
         r"(date|timestamp).* wild": "psycopg reads no years after 9999",
-        r"integer (u?int128|object)": "ibis' decimals end at 38 digits",
+        r"(u?int128|object)": "ibis' decimals end at 38 digits",
     }
     return Way(
         "Postgres",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -252,8 +253,28 @@ def _narwhals(source: Any) -> nw.DataFrame[Any]:
             f"the table has a column name twice ({named}); give each column its own name"
         ) from None
     if isinstance(frame, nw.LazyFrame):
-        return frame.collect("polars")
+        with explained(frame):
+            return frame.collect("polars")
     return frame
+
+
+@contextmanager
+def explained(frame: nw.LazyFrame[Any]) -> Iterator[None]:
+    """Say in one sentence what an engine, or a library on the way from it, could not do."""
+    try:
+        yield
+    except BaseException as problem:
+        origin = type(problem).__module__.partition(".")[0]
+        ours = origin in ("builtins", "nullproof", "_pytest")
+        # Libraries say so of dates that Python does not have.
+        if ours and not isinstance(problem, OverflowError | NotImplementedError):
+            raise
+        engine = frame.implementation.name.lower()
+        said = " ".join(str(problem).split())[:200]
+        raise NullproofError(
+            f"{engine} cannot count the table: {said}; cast the column to text, numbers or dates "
+            "there, leave it out with ignore, or read the table into memory first"
+        ) from problem
 
 
 def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:

@@ -29,7 +29,6 @@ from nullproof.counts.engines.keys import (
     bin_key,
     collected,
     column_of,
-    explained,
     in_python_years,
     lazy_column,
     value_key,
@@ -40,7 +39,7 @@ from nullproof.tables.bins import MISSING, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
 from nullproof.tables.labels import label_codes
-from nullproof.tables.readers import Table, read_series
+from nullproof.tables.readers import Table, explained, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import many, some

@@ -9,8 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Collection, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -251,25 +250,6 @@ def _literal(column: LazyColumn, edge: float) -> Any:
         # Spark takes a plain time stamp to be in the session's time zone.
         return nw.lit(when.isoformat(sep=" ")).cast(nw.Datetime("us"))
     return nw.lit(when)
-
-
-@contextmanager
-def explained(frame: nw.LazyFrame[Any]) -> Iterator[None]:
-    """Say in one sentence what an engine, or a library on the way from it, could not do."""
-    try:
-        yield
-    except BaseException as problem:
-        origin = type(problem).__module__.partition(".")[0]
-        ours = origin in ("builtins", "nullproof", "_pytest")
-        # Libraries say so of dates that Python does not have.
-        if ours and not isinstance(problem, OverflowError | NotImplementedError):
-            raise
-        engine = frame.implementation.name.lower()
-        said = " ".join(str(problem).split())[:200]
-        raise NullproofError(
-            f"{engine} cannot count the table: {said}; cast the column to text, numbers or dates "
-            "there, leave it out with ignore, or read the table into memory first"
-        ) from problem
 
 
 def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
