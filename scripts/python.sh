@@ -13,11 +13,12 @@ find_python() {
     exit 2
 }
 
-# make_environment FOLDER PROJECT STAMP-SOURCE PIP-ARGUMENTS...: installs again when STAMP-SOURCE changed.
+# make_environment FOLDER PROJECT PIP-ARGUMENTS...: installs again when what is asked for has changed.
 make_environment() {
-    folder=$1 project=$2 source=$3
-    shift 3
-    [ -e "$folder/.ready" ] && cmp -s "$source" "$folder/.ready" && return
+    folder=$1 project=$2
+    shift 2
+    wanted=$(cat "$project/pyproject.toml" "$project/constraints.txt" "$project/requirements-dev.txt" | cksum)
+    [ -e "$folder/.ready" ] && [ "$(cat "$folder/.ready")" = "$wanted" ] && return
     python=$(find_python) || exit 2
     if ! "$python" -c 'import ensurepip, venv' 2>/dev/null; then
         echo "$python has no venv module; install it (on Debian and Ubuntu: apt install python3-venv), then try again" >&2
@@ -29,7 +30,7 @@ make_environment() {
         echo "the installation into $folder failed; check the connection to the package registry, then try again" >&2
         exit 2
     fi
-    cp "$source" "$folder/.ready"
+    echo "$wanted" > "$folder/.ready"
 }
 
 # Java, Postgres and Chromium are for the tests of Spark, of SQL databases and of what a browser shows,

@@ -7,6 +7,26 @@ from pathlib import Path
 import pytest
 from support.command_line import TEST, TRAIN, Runner
 
+HERE = Path(__file__).parent
+# Folders and files of tests that need a browser, Java, a server or other programs, or much time.
+SLOW = (
+    "counts/engines/test_counting.py",
+    "counts/engines/test_ways_engines.py",
+    "docs/test_examples.py",
+    "experiments",
+    "reporting/test_browser.py",
+    "test_real_data.py",
+    "web",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark as slow what ``./check --fast`` leaves out."""
+    slow = [HERE / name for name in SLOW]
+    for item in items:
+        if any(item.path.is_relative_to(place) for place in slow):
+            item.add_marker(pytest.mark.slow)
+
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
