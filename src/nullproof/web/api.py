@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.model import written_number
+from nullproof.tables.options import TableOptions
 from nullproof.web import changes as changing
 from nullproof.web.analysis import (
     Analysis,
@@ -147,10 +148,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         wanted.label,
         alpha,
         wanted.prior,
-        wanted.bins,
-        wanted.binning,
-        tuple(wanted.missing),
-        tuple(wanted.ignore),
+        TableOptions(wanted.missing, wanted.bins, wanted.binning, ignore=wanted.ignore),
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
     analysis.patience = wanted.patience
