@@ -1,7 +1,7 @@
 // The report's document, told in its own order.
 
 import { heatMap, radiusChart } from "./charts.js";
-import { count, el, many, name, percent, table } from "./dom.js";
+import { count, el, many, name, percent, span, table } from "./dom.js";
 
 export function section(id, title, ...children) {
   return el("section", { id, "aria-labelledby": `${id}-title` }, el("h2", { id: `${id}-title` }, title), children);
@@ -30,7 +30,7 @@ export function fragility(told, onPoint) {
       frail.least !== null && frail.n_unbreakable ? `; ${many(frail.n_unbreakable, "point")} cannot be broken by any attack.` : frail.least !== null && "."),
     frail.histogram.length > 0 && el("div", { className: "pair" }, el("div", {}, radiusChart(frail),
       more("The numbers", table(["cells to blank", "certain points"], frail.histogram.map((bar) =>
-        el("tr", {}, el("td", {}, bar.start === bar.stop ? count(bar.start) : `${count(bar.start)} to ${count(bar.stop)}`), el("td", { className: "number" }, count(bar.n_points)))),
+        el("tr", {}, el("td", {}, span(bar.start, bar.stop)), el("td", { className: "number" }, count(bar.n_points)))),
       { label: "histogram of the radius" }))),
     el("div", {}, el("h3", { className: "level" }, "The weakest"),
       table(["point", "certain label", "rival", "cells to blank"], frail.weakest.map((row) => el("tr", {},
