@@ -55,7 +55,7 @@ def test_radius_bars(demo: tuple[CountIndex, Any]) -> None:
     for given in (radii(index, new), radius(index, new)):
         shown = words(svg(plot_radius(given)))
         assert "3 not certain, 0 beyond any attack" in shown
-        assert {"1", "2", "4", "6–7"} <= set(shown)
+        assert {"1", "2", "4", "6 to 7"} <= set(shown)
 
 
 def test_missing(demo: tuple[CountIndex, Any]) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from nullproof.attacks.attack import Attack
 from nullproof.attacks.poisoning import poison
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
-from nullproof.counts.build import Options, count_like, count_table, feature_names
+from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
@@ -24,8 +24,9 @@ from nullproof.odds.labels import Odds, label_odds
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radius
 from nullproof.tables.columns import Column, fit_feature, widen_feature
+from nullproof.tables.options import TableOptions
 from nullproof.tables.points import encode_quietly
-from nullproof.tables.readers import Table, open_table, spellings
+from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import text
 
@@ -207,15 +208,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.categorical = True
         return tags
 
-    def _options(self) -> Options:
-        return Options(self.bins, self.binning, dict(self.domains or {}))
+    def _options(self) -> TableOptions:
+        return TableOptions(self.missing, self.bins, self.binning, self.domains or {})
 
     def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
-        names = feature_names(table, "", (), self._options())
+        options = self._options()
+        names = feature_names(table, "", options)
         labels = Column("label", "number", numbers=codes)
-        found = CountIndex(
-            *count_table(table, names, labels, self._options(), spellings(self.missing))
-        )
+        found = CountIndex(*count_table(table, names, labels, options))
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
@@ -237,7 +237,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
             cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
             table = open_table(cells, missing=missing)
-        return _renamed(table, getattr(self, "feature_names_in_", _numbered(len(table.names))))
+        return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
         Model.of(index, self.alpha, self.prior)  # refuses a bad alpha or prior at once
@@ -292,7 +292,7 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
         raise TypeError(f"fit got an unexpected keyword argument {name!r}")
 
 
-def _widened_schema(schema: Schema, table: Table, options: Options) -> Schema:
+def _widened_schema(schema: Schema, table: Table, options: TableOptions) -> Schema:
     """Add what a further chunk shows: values, and features that had no known value so far."""
     features = []
     for name in table.names:
@@ -314,15 +314,6 @@ def _header(X: Any, table: Table) -> Any:  # noqa: N803
     header = SimpleNamespace(shape=X.shape, column_names=lambda: table.names)
     header.__dataframe__ = lambda: header
     return header
-
-
-def _renamed(table: Table, names: Iterable[str]) -> Table:
-    places = dict(zip(names, table.names, strict=True))
-
-    def read(name: str) -> Column:
-        return replace(table.column(places[name]), name=name)
-
-    return Table(tuple(places), table.n_rows, read, table.frame)
 
 
 def _numbered(size: int) -> tuple[str, ...]:

@@ -41,7 +41,9 @@ _MOST_FEATURES = 60
 
 
 def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Any:
-    """Draw per label a bar from its least to its greatest support; a certain point has one that lies clear.
+    """Draw per label a bar from its least to its greatest support.
+
+    A point is certain if one of its bars lies right of all others.
 
     Parameters
     ----------

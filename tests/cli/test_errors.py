@@ -161,7 +161,7 @@ def test_what_should_not_happen(
 
     place = {
         "start": "nullproof.cli.run.app",
-        "reading": "nullproof.counts.index.open_table",
+        "reading": "nullproof.tables.options.open_table",
         "deciding": "nullproof.decision.certify",
         "showing": "nullproof.cli.terminal.show_certificates",
     }[where]

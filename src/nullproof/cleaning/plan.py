@@ -146,7 +146,7 @@ class CleaningPlan:
         return native_frame(self.columns(), self.points.frame)
 
     def _headline(self) -> str:
-        what = "certain" if self.confidence == 1 else f"settled at odds of {self.confidence:g}"
+        what = "certain" if self.confidence == 1 else f"done at odds of {self.confidence:g}"
         return (
             f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points are {what}; "
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"

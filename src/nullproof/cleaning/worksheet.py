@@ -43,7 +43,7 @@ class Work:
         return self._cleaner
 
     def take(self, worksheets: Sequence[Path]) -> dict[str, Any] | None:
-        """Take answers, all or none, and tell what they brought."""
+        """Take the answers of worksheets, all or none, and return what they brought."""
         if not worksheets:
             return None
         answers: dict[tuple[int, str], str] = {}

@@ -203,7 +203,7 @@ def report(
         raise NullproofError(f"--format is {form!r}; give html, md or json")
     with working("reading and counting"):
         index, points = request.load(endings=())
-    with working("telling the story") as say:
+    with working("writing the report") as say:
         told = tell_of(
             index,
             points,
@@ -223,7 +223,9 @@ def clean(
     request: Request,
     confidence: Annotated[
         float,
-        typer.Option("--confidence", metavar="P", help="Odds that settle a point; 1 is certain."),
+        typer.Option(
+            "--confidence", metavar="P", help="Odds that are enough for a point; 1 is certain."
+        ),
     ] = 1.0,
     cells: Annotated[
         str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
+    from nullproof.tables.options import TableOptions
 
 
 class Answer(Protocol):
@@ -127,10 +128,11 @@ class Request:
                 self._label,
                 like=self._like,
                 memory_limit=self.memory_limit,
-                **self._table_options(),
+                missing=self._options.missing,
+                **self._options.for_opened(),
             )
         return CountIndex.from_table(
-            self._table, self._label, like=self._like, **self._table_options()
+            self._table, self._label, like=self._like, **self._options.for_opened()
         )
 
     @property
@@ -168,15 +170,9 @@ class Request:
 
     @cached_property
     def _table(self) -> Any:
-        from nullproof.tables.readers import open_table
-
-        label = self.label or (self._like.schema.label_name if self._like else None)
-        as_text = [] if label is None else [label]
-        missing: Any = self._table_options()["missing"]
-        if self._like is not None:
-            missing = self._like.schema.missing
-            as_text += [f.name for f in self._like.schema.features if f.kind == "category"]
-        return open_table(self.train, missing=missing, as_text=as_text)
+        schema = None if self._like is None else self._like.schema
+        label = self.label or (None if schema is None else schema.label_name)
+        return self._options.open(self.train, label, schema)
 
     @property
     def _label(self) -> str:
@@ -202,16 +198,19 @@ class Request:
         elif self.output is None:
             show(console())
 
-    def _table_options(self) -> dict[str, Any]:
+    @cached_property
+    def _options(self) -> TableOptions:
+        from nullproof.tables.options import TableOptions
+
         whole = self.bins.isascii() and self.bins.isdigit()
         if self.bins.lower() != "none" and not whole:
             raise NullproofError(f"--bins is {self.bins!r}; give a whole number or none")
-        return {
-            "bins": int(self.bins) if whole else None,
-            "binning": self.binning,
-            "missing": tuple(self.missing or ()),
-            "ignore": tuple(self.ignore or ()),
-        }
+        return TableOptions(
+            self.missing or (),
+            int(self.bins) if whole else None,
+            self.binning,  # type: ignore[arg-type]
+            ignore=self.ignore or (),
+        )
 
     def _refuse_output(self, endings: Collection[str] | None) -> None:
         from nullproof.files import FORMATS

@@ -5,9 +5,8 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -15,12 +14,13 @@ from numpy.typing import NDArray
 
 from nullproof.counts.sparse import Counts, SparseCounts, count_columns
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.tables.bins import Binning, doubles, extent
+from nullproof.tables.bins import doubles, extent
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
 from nullproof.tables.labels import known_label_codes, label_codes
+from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import OFTEN_MISSING, is_missing, text
+from nullproof.tables.values import OFTEN_MISSING, text
 from nullproof.words import many, some
 
 CandidateSets = dict[tuple[int, ...], Counts]
@@ -40,40 +40,11 @@ class Tally(NamedTuple):
     sets: tuple[CandidateSets, ...]
 
 
-@dataclass(frozen=True)
-class Options:
-    """How columns become features; the meaning of each is told in `CountIndex.from_table`."""
-
-    bins: int | None
-    binning: Binning
-    domains: dict[str, Iterable[Any]]
-
-    def __post_init__(self) -> None:
-        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
-        if self.bins is not None and not (whole and self.bins >= 1):
-            raise NullproofError(
-                f"bins is {self.bins!r}; give a whole number from 1 on, or None for no bins"
-            )
-        if self.binning not in ("uniform", "quantile"):
-            raise NullproofError(f"binning is {self.binning!r}; give 'uniform' or 'quantile'")
-        for name, values in self.domains.items():
-            if isinstance(values, str):
-                raise NullproofError(
-                    f"domains gives {values!r} for {name!r}; give a list of values"
-                )
-
-    def declared(self, name: str) -> list[str]:
-        """The declared values of a column, as text."""
-        values = self.domains.get(name, ())
-        return [text(value) for value in values if not is_missing(value)]
-
-
 def count_table(
     table: Table,
     names: Sequence[str],
     labels: Column,
-    options: Options,
-    missing: tuple[str, ...],
+    options: TableOptions,
 ) -> Tally:
     """Learn the domains and count; only two columns at a time are held as they were read."""
     if not len(labels):
@@ -105,7 +76,7 @@ def count_table(
             yield encoded
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
-    schema = Schema(tuple(features), found, labels.name, missing)
+    schema = Schema(tuple(features), found, labels.name, tuple(options.missing))
     notify(schema, len(labels), empty, suspects)
     return _assembled(schema, pairs, row_labels)
 
@@ -209,12 +180,11 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
         yield encoded
 
 
-def feature_names(table: Table, label: str, ignore: Collection[str], options: Options) -> list[str]:
+def feature_names(table: Table, label: str, options: TableOptions) -> list[str]:
     """Name the columns to count: all but the label and those to ignore."""
-    ignore = [ignore] if isinstance(ignore, str) else list(ignore)
-    refuse_unknown(ignore, table.names, "ignore")
+    refuse_unknown(options.ignore, table.names, "ignore")
     refuse_unknown(options.domains, table.names, "domains")
-    names = [name for name in table.names if name != label and name not in ignore]
+    names = [name for name in table.names if name != label and name not in options.ignore]
     if not names:
         raise NullproofError("the table has no column besides the label; give at least one feature")
     return names

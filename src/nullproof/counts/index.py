@@ -7,7 +7,7 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from nullproof.counts.build import (
     CandidateSets,
-    Options,
     Tally,
     count_like,
     count_table,
@@ -33,8 +32,9 @@ from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
 from nullproof.tables.columns import Encoded
 from nullproof.tables.labels import label_codes
+from nullproof.tables.options import TableOptions
 from nullproof.tables.points import Points, encode_points
-from nullproof.tables.readers import open_rows, open_table, refuse_unknown, spellings
+from nullproof.tables.readers import open_rows, open_table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import PLAIN, many, per_cent, some
@@ -114,22 +114,19 @@ class CountIndex:
             Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
             a temporary folder.
         """
-        options = Options(bins, binning, dict(domains or {}))
-        if like is not None:
-            missing = like.schema.missing
+        options = TableOptions(missing, bins, binning, domains or {}, ignore)
         schema = None if like is None else like.schema
-        with open_lazily(table, label, spellings(missing), schema, memory_limit) as lazy:
+        spelled = tuple(options.missing) if schema is None else schema.missing
+        with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
-                return cls(*count_lazy(lazy, options, ignore=ignore, like=schema))
-        as_text = [label]
-        if like is not None and isinstance(table, str | Path):
-            as_text += [f.name for f in like.schema.features if f.kind == "category"]
-        opened = open_table(table, missing=missing, as_text=as_text)
+                return cls(*count_lazy(lazy, options, like=schema))
+        opened = options.open(table, label, schema)
         labels = opened.column(label)
-        if like is not None:
-            return cls(*count_like(like.schema, opened, labels))
-        names = feature_names(opened, label, ignore, options)
-        return cls(*count_table(opened, names, labels, options, spellings(missing)))
+        if schema is not None:
+            return cls(*count_like(schema, opened, labels))
+        options = replace(options, missing=opened.missing)
+        names = feature_names(opened, label, options)
+        return cls(*count_table(opened, names, labels, options))
 
     @classmethod
     def from_rows(
@@ -163,9 +160,9 @@ class CountIndex:
         label_column = open_table({"label": labels}, missing=missing).column("label")
         if like is not None:
             return cls(*count_like(like.schema, table, label_column))
-        options = Options(None, "uniform", dict(domains or {}))
+        options = TableOptions(missing, bins=None, domains=domains or {})
         refuse_unknown(options.domains, features, "domains")
-        return cls(*count_table(table, features, label_column, options, spellings(missing)))
+        return cls(*count_table(table, features, label_column, options))
 
     @classmethod
     def from_codes(

@@ -142,7 +142,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 
 
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
-    """What the reader should know of before believing the numbers."""
+    """What the reader should know before trusting the numbers."""
     said = []
     unseen = (points.codes == points.n_values[:, None]).sum(axis=1)
     if unseen.any():

@@ -6,7 +6,6 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
 from nullproof.words import some
@@ -154,13 +154,8 @@ def _table(schema: Schema, points: Any) -> Table:
     if isinstance(points, np.ndarray):
         if points.ndim != 2 or points.shape[1] != len(names):
             raise _wrong_shape(points, schema)
-        table = open_table(points, missing=schema.missing)
-        places = dict(zip(names, table.names, strict=True))
-        return Table(tuple(names), table.n_rows, lambda name: table.read(places[name]))
-    as_text = [f.name for f in schema.features if f.kind == "category"]
-    if not isinstance(points, str | Path):
-        as_text = []
-    table = open_table(points, missing=schema.missing, as_text=as_text)
+        return open_table(points, missing=schema.missing).renamed(names)
+    table = TableOptions().open(points, None, schema)
     lacking = [name for name in names if name not in table.names]
     if lacking:
         raise NullproofError(

@@ -44,19 +44,22 @@ from nullproof.words import some
 
 @dataclass(frozen=True)
 class Table:
-    """A table of any origin whose columns are read one at a time."""
+    """A table of any origin whose columns are read one at a time.
+
+    ``missing`` are the spellings of missing that it was opened with.
+    """
 
     names: tuple[str, ...]
     n_rows: int
     read: Callable[[str], Column]
     frame: nw.DataFrame[Any] | None = None
+    missing: tuple[str, ...] = ()
 
-    def renamed(self, names: tuple[str, ...]) -> Table:
+    def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
         places = dict(zip(names, self.names, strict=True))
-        return Table(
-            names, self.n_rows, lambda name: replace(self.read(places[name]), name=name), self.frame
-        )
+        read = lambda name: replace(self.read(places[name]), name=name)  # noqa: E731
+        return replace(self, names=tuple(names), read=read)
 
     def column(self, name: str) -> Column:
         """Read one column, or say which names there are."""
@@ -89,8 +92,6 @@ def open_table(
     as_text
         Columns that a text file must not turn into numbers.
     """
-    if isinstance(source, Table):
-        return source
     missing = spellings(missing)
     if isinstance(source, np.ndarray):
         return _from_array(source, missing)
@@ -106,7 +107,7 @@ def open_table(
         kept = name in as_text
         return read_series(frame[name], spelled, retype=from_text and not kept, keep_text=kept)
 
-    return Table(tuple(frame.columns), len(frame), read, frame)
+    return Table(tuple(frame.columns), len(frame), read, frame, missing)
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[str] = ()) -> Table:
@@ -133,7 +134,7 @@ def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[
         for name, cell in zip(names, row, strict=True):
             columns[name].append(cell)
     table = _from_mapping(columns, spellings(missing))
-    return Table(table.names, len(rows), table.read)
+    return replace(table, n_rows=len(rows))
 
 
 def read_series(
@@ -285,7 +286,7 @@ def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:
         )
     names = tuple(f"x{j}" for j in range(array.shape[1]))
     read = lambda name: _array_column(name, array[:, int(name[1:])], missing)  # noqa: E731
-    return Table(names, len(array), read)
+    return Table(names, len(array), read, missing=missing)
 
 
 def _array_column(name: str, array: NDArray[Any], missing: tuple[str, ...]) -> Column:
@@ -309,7 +310,7 @@ def _from_mapping(source: Mapping[Any, Any], missing: tuple[str, ...]) -> Table:
             return _array_column(name, cells, missing)
         return column_of_cells(name, list(cells), missing)
 
-    return Table(tuple(columns), lengths.pop() if lengths else 0, read)
+    return Table(tuple(columns), lengths.pop() if lengths else 0, read, missing=missing)
 
 
 def _text_column(

@@ -19,6 +19,7 @@ from nullproof.errors import NullproofError
 from nullproof.tables.cells import Changes, set_cells, set_rows
 from nullproof.tables.columns import encode
 from nullproof.tables.labels import label_codes
+from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
@@ -42,7 +43,7 @@ class TrainingTable:
             table = open_rows(source, [f.name for f in schema.features], missing=schema.missing)
             column = open_table({"label": labels}).column("label")
         else:
-            table = open_table(source, missing=schema.missing, as_text=[schema.label_name])
+            table = TableOptions().open(source, schema.label_name, schema)
             column = table.column(schema.label_name)
         codes, names = label_codes(column)
         strange = [name for name in names if text(name) not in schema.label_codes]

@@ -22,8 +22,8 @@ from nullproof.radii.cells import radii
 from nullproof.reporting import points as details
 from nullproof.reporting.document import tell
 from nullproof.tables import values
+from nullproof.tables.options import TableOptions
 from nullproof.tables.points import Points, encode_quietly
-from nullproof.tables.readers import open_table
 from nullproof.verdicts import verdicts
 from nullproof.web.jobs import Job, Say
 from nullproof.web.problems import RequestError
@@ -38,12 +38,9 @@ class Options:
     """How a table is to be understood and judged, as the client wrote it."""
 
     label: str
-    alpha: str = "0"
-    prior: str | None = None
-    bins: int | None = 5
-    binning: str = "uniform"
-    missing: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
+    alpha: str
+    prior: str | None
+    table: TableOptions
 
 
 @dataclass(frozen=True)
@@ -146,16 +143,9 @@ class Analysis:
         options = self.options
         say(0.0, "reading the table")
         try:
-            table = open_table(self._train.path, missing=options.missing, as_text=[options.label])
+            table = options.table.open(self._train.path, options.label)
             say(0.05, "counting the cells")
-            index = CountIndex.from_table(
-                table,
-                options.label,
-                missing=options.missing,
-                bins=options.bins,
-                binning=options.binning,  # type: ignore[arg-type]
-                ignore=options.ignore,
-            )
+            index = CountIndex.from_table(table, options.label, **options.table.for_opened())
         except NullproofError as problem:
             raise self._train.explained(problem) from problem
         return index, table

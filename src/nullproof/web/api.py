@@ -12,7 +12,8 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.model import written_number
-from nullproof.web import changes as changing
+from nullproof.tables.options import TableOptions
+from nullproof.web import changes
 from nullproof.web.analysis import (
     Analysis,
     Options,
@@ -147,10 +148,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         wanted.label,
         alpha,
         wanted.prior,
-        wanted.bins,
-        wanted.binning,
-        tuple(wanted.missing),
-        tuple(wanted.ignore),
+        TableOptions(wanted.missing, wanted.bins, wanted.binning, ignore=wanted.ignore),
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
     analysis.patience = wanted.patience
@@ -209,7 +207,7 @@ def point(request: Request, analysis: str, point: Annotated[int, Path(ge=0)]) ->
 def judge(request: Request, analysis: str, question: PointQuestion) -> PointAnswer:
     """Judge a point with any values, also on a table with cells blanked or filled."""
     result = desk_of(request).analyses.get(analysis).result
-    model = changing.changed_model(result.model, _changes(question))
+    model = changes.changed_model(result.model, _changes(question))
     told = explain(model, typed_point(model.index, question.values))
     return PointAnswer.model_validate({"point": None, "values": question.values, **told})
 
@@ -219,7 +217,7 @@ def features(request: Request, analysis: str) -> FeaturesForm:
     """List the features with their values and missing cells."""
     index = desk_of(request).analyses.get(analysis).result.index
     return FeaturesForm.model_validate(
-        {"labels": [*index.schema.label_codes], "features": changing.about_features(index)}
+        {"labels": [*index.schema.label_codes], "features": changes.about_features(index)}
     )
 
 
@@ -227,7 +225,7 @@ def features(request: Request, analysis: str) -> FeaturesForm:
 def feature(request: Request, analysis: str, feature: Annotated[int, Path(ge=0)]) -> FeatureCounts:
     """Count the known and missing cells of one feature, named by its position."""
     index = desk_of(request).analyses.get(analysis).result.index
-    return FeatureCounts.model_validate(changing.about_feature(index, feature))
+    return FeatureCounts.model_validate(changes.about_feature(index, feature))
 
 
 @router.post("/analyses/{analysis}/what-if", tags=["what if"], responses=_NOT_READY)
@@ -236,14 +234,14 @@ async def what_if(request: Request, analysis: str, question: WhatIf) -> WhatIfAn
     desk = desk_of(request)
     result = desk.analyses.get(analysis).result
     answer = await anyio.to_thread.run_sync(
-        changing.what_if, result, _changes(question), limiter=desk.limiter
+        changes.what_if, result, _changes(question), limiter=desk.limiter
     )
     return WhatIfAnswer.model_validate(answer)
 
 
-def _changes(question: PointQuestion | WhatIf) -> list[changing.Change]:
+def _changes(question: PointQuestion | WhatIf) -> list[changes.Change]:
     return [
-        changing.Change(one.do, one.feature, one.label, one.value, one.n_cells)
+        changes.Change(one.do, one.feature, one.label, one.value, one.n_cells)
         for one in question.changes
     ]
 

@@ -8,7 +8,7 @@ comes back is as large as the index, and is read as the same cells in memory wou
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -19,7 +19,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Options, Tally, feature_names, notify, suspicions
+from nullproof.counts.build import Tally, feature_names, notify, suspicions
 from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
 from nullproof.counts.engines.edges import edges_of, extents_of, lone_extremes, weighted_edges
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
@@ -39,6 +39,7 @@ from nullproof.tables.bins import MISSING, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
 from nullproof.tables.labels import label_codes
+from nullproof.tables.options import TableOptions, stay_text
 from nullproof.tables.readers import Table, explained, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
@@ -93,9 +94,7 @@ class LazyTable:
         return lazy_column(self.frame, name, self.schema[name], self.spellings)
 
 
-def count_lazy(
-    table: LazyTable, options: Options, *, ignore: Collection[str], like: Schema | None = None
-) -> Tally:
+def count_lazy(table: LazyTable, options: TableOptions, *, like: Schema | None = None) -> Tally:
     """Count a lazy table, by a schema learned before if there is one."""
     table.header.column(table.label)
     if any(dtype.is_float() for dtype in table.schema.values()):
@@ -103,10 +102,10 @@ def count_lazy(
     with explained(table.frame):
         if like is not None:
             return _count_like(like, table)
-        return _count(table, feature_names(table.header, table.label, ignore, options), options)
+        return _count(table, feature_names(table.header, table.label, options), options)
 
 
-def _count(table: LazyTable, names: Sequence[str], options: Options) -> Tally:
+def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Tally:
     columns = [table.column(name) for name in names]
     binned = [
         column
@@ -197,7 +196,7 @@ class Counted:
         """One cell per group."""
         return column_of(self.key, self.groups.values, retype=self.from_text)
 
-    def fit(self, options: Options) -> tuple[Feature, NDArray[Any]]:
+    def fit(self, options: TableOptions) -> tuple[Feature, NDArray[Any]]:
         """Learn the domain, and give the code of every group."""
         name = self.key.column.name
         if self.key.edges:
@@ -379,10 +378,8 @@ def open_lazily(
         if memory_limit is None and not is_many(table):
             yield None
             return
-        as_text = [label]
-        if like is not None:
-            as_text += [f.name for f in like.features if f.kind == "category"]
-        with duckdb_files(table, missing=missing, as_text=as_text, memory_limit=memory_limit) as (
+        kept = stay_text(label, like)
+        with duckdb_files(table, missing=missing, as_text=kept, memory_limit=memory_limit) as (
             relation,
             from_text,
         ):

@@ -10,11 +10,12 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import NINES, Options, lone_extremes_of
+from nullproof.counts.build import NINES, lone_extremes_of
 from nullproof.counts.engines.keys import LazyColumn, collected, numbers_of
 from nullproof.counts.sparse import Counts
 from nullproof.tables.bins import bin_edges, doubles, places, quantile_edges
 from nullproof.tables.columns import Column
+from nullproof.tables.options import TableOptions
 from nullproof.tables.values import text
 
 Extents = dict[str, tuple[float, float]]
@@ -56,7 +57,7 @@ def edges_of(
     frame: nw.LazyFrame[Any],
     columns: Sequence[LazyColumn],
     extents: Extents,
-    options: Options,
+    options: TableOptions,
 ) -> dict[str, tuple[float, ...]]:
     assert options.bins is not None or not columns
     bins = options.bins or 1

@@ -25,7 +25,6 @@ from nullproof.reporting.html.verdicts import (
     fragment_holes,
     fragment_open,
 )
-from nullproof.show import intervals
 from nullproof.words import per_cent, some
 
 __all__ = [
@@ -36,10 +35,9 @@ __all__ = [
     "fragment_fragility",
     "fragment_headline",
     "fragment_holes",
+    "fragment_open",
     "fragment_point",
     "fragment_points",
-    "fragment_uncertain",
-    "intervals",
     "policy",
     "render",
     "script",

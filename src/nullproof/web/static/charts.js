@@ -1,6 +1,6 @@
 // The two charts that are worth hovering over, drawn by Vega (served from this machine).
 
-import { el } from "./dom.js";
+import { el, span } from "./dom.js";
 
 let library = null;
 const drawn = new Map();
@@ -150,9 +150,7 @@ export function radiusChart(fragility) {
   const bars = fragility.histogram.map((bar, x) => ({
     x,
     points: bar.n_points,
-    cells: bar.start === bar.stop
-      ? `${bar.start.toLocaleString("en")}`
-      : `${bar.start.toLocaleString("en")} to ${bar.stop.toLocaleString("en")}`,
+    cells: span(bar.start, bar.stop),
   }));
   return chart("How many certain points have which radius; the table below has the numbers", 44, () => ({
     $schema: "https://vega.github.io/schema/vega-lite/v6.json",

@@ -1,7 +1,7 @@
 // The report's document, told in its own order.
 
 import { heatMap, radiusChart } from "./charts.js";
-import { count, el, many, name, percent, table } from "./dom.js";
+import { count, el, many, name, percent, span, table } from "./dom.js";
 
 export function section(id, title, ...children) {
   return el(
@@ -96,11 +96,7 @@ export function fragility(told, onPoint) {
                 el(
                   "tr",
                   {},
-                  el(
-                    "td",
-                    {},
-                    bar.start === bar.stop ? count(bar.start) : `${count(bar.start)} to ${count(bar.stop)}`,
-                  ),
+                  el("td", {}, span(bar.start, bar.stop)),
                   el("td", { className: "number" }, count(bar.n_points)),
                 )
               ),

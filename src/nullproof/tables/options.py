@@ -1,0 +1,76 @@
+"""How a table is read and its columns become features: one set of options, whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import Binning
+from nullproof.tables.readers import Table, open_table, spellings
+from nullproof.tables.schema import Schema
+from nullproof.tables.values import is_missing, text
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of a table, checked; `CountIndex.from_table` explains each of them."""
+
+    missing: Collection[str] = ()
+    bins: int | None = 5
+    binning: Binning = "uniform"
+    domains: Mapping[str, Iterable[Any]] = field(default_factory=dict)
+    ignore: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
+        object.__setattr__(self, "ignore", ignore)
+        object.__setattr__(self, "missing", spellings(self.missing))
+        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if self.bins is not None and not (whole and self.bins >= 1):
+            raise NullproofError(
+                f"bins is {self.bins!r}; give a whole number from 1 on, or None for no bins"
+            )
+        if self.binning not in ("uniform", "quantile"):
+            raise NullproofError(f"binning is {self.binning!r}; give 'uniform' or 'quantile'")
+        for name, values in self.domains.items():
+            if isinstance(values, str):
+                raise NullproofError(
+                    f"domains gives {values!r} for {name!r}; give a list of values"
+                )
+
+    def declared(self, name: str) -> list[str]:
+        """The declared values of a column, as text."""
+        values = self.domains.get(name, ())
+        return [text(value) for value in values if not is_missing(value)]
+
+    def open(self, source: Any, label: str | None, like: Schema | None = None) -> Table:
+        """Open a table; spellings of missing and columns that stay text are those of ``like``, if given."""
+        if isinstance(source, Table):
+            if self.missing:
+                raise NullproofError(
+                    f"missing is {self.missing!r} but the table is opened already; give missing "
+                    "when it is opened"
+                )
+            return source
+        missing = self.missing if like is None else like.missing
+        return open_table(source, missing=missing, as_text=stay_text(label, like))
+
+    def for_opened(self) -> dict[str, Any]:
+        """The options of `CountIndex.from_table` that a table still needs after it was opened."""
+        return {
+            "bins": self.bins,
+            "binning": self.binning,
+            "domains": self.domains,
+            "ignore": self.ignore,
+        }
+
+
+def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
+    """The columns of a text file that do not become numbers: the label, and the categories of ``like``."""
+    labels = [] if label is None else [label]
+    categories = [] if like is None else [f.name for f in like.features if f.kind == "category"]
+    return (*labels, *categories)
