@@ -27,7 +27,7 @@ from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.poisoning import attack, different, single_attacks, union
+from nullproof.attacks.poisoning import attack, different, single_attack, union
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
@@ -90,8 +90,8 @@ def _measure(
     places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:
         return None
-    plans = single_attacks(Model.of(index), found, places)
-    n_union = sum(blank.n_cells for blank in union(plans))
+    alone = (single_attack(Model.of(index), found, place)[1] for place in places)
+    n_union = sum(cells.n_cells for cells in union(alone))
     attacked = _attacked(index, found.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}
 

@@ -52,11 +52,15 @@ class Attack:
         What the attack does to each point.
     """
 
-    index: CountIndex
     model: Model
     blanks: tuple[Cells, ...]
     lower_bound: int
     targets: tuple[Target, ...]
+
+    @property
+    def index(self) -> CountIndex:
+        """The index of the table before the attack."""
+        return self.model.index
 
     @property
     def n_cells(self) -> int:

@@ -1,6 +1,6 @@
 """poison: which training cells to blank until none of the given points is certain any more.
 
-One point: the frontier of radius.py, a proven optimum. Several points: the union of single attacks
+One point: the frontier of radii, a proven optimum. Several points: the union of single attacks
 is where the search for a joint attack starts (theory 5).
 """
 
@@ -9,7 +9,8 @@ from __future__ import annotations
 import importlib.util
 import math
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from nullproof.tables.points import Points
 from nullproof.words import some
 
 Codes = tuple[int, ...]
-Plan = tuple[int, tuple[Cells, ...]]
 
 
 def poison(
@@ -97,50 +97,62 @@ def attack(
     on_progress: Progress | None = None,
 ) -> Attack:
     """Choose cells to blank so that no given point is certain any more, as `poison` does."""
-    index = model.index
-    found = radii(index, points, alpha=model.alpha, prior=model.prior)
+    found = radii(model.index, points, alpha=model.alpha, prior=model.prior)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())
     places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
-    plans = single_attacks(model, found, list(places.values()))
-    rivals = {codes: rival for codes, (rival, _) in plans.items()}
-    blanks = union(plans)
+    plans = [single_attack(model, found, place) for place in places.values()]
+    rivals = [rival for rival, _ in plans]
+    blanks = union(blanks for _, blanks in plans)
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
         problem = Problem.of(model, found, list(places.values()))
         cells, needed = solve(problem, effort=effort, seed=seed, on_progress=on_progress)
         if cells.sum() < sum(blank.n_cells for blank in blanks):
             blanks = problem.blanks(cells)
-            rivals = dict(zip(places, problem.fallen_to(cells), strict=True))
+            rivals = problem.fallen_to(cells)
         if points.complete[found.radius > 0].all():
             # An incomplete point could fall at another completion than its weakest, for less.
             bound = max(bound, needed)
-    return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
+    fallen_to = dict(zip(places, rivals, strict=True))
+    return Attack(model, blanks, bound, tuple(_targets(model.index, found, fallen_to)))
 
 
 def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
-    """The first place of each different point among some."""
+    """The first of the places of each different point."""
     first: dict[Codes, int] = {}
     for place in places.tolist():
         first.setdefault(tuple(found.codes[:, place].tolist()), place)
     return first
 
 
-def single_attacks(model: Model, found: Radii, places: Sequence[int]) -> dict[Codes, Plan]:
-    """A cheapest attack on each of some breakable points by itself."""
-    return {
-        tuple(found.codes[:, place].tolist()): _cheapest(model, found, place) for place in places
-    }
+def single_attack(model: Model, found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
+    """A rival and the cells of an attack on one point with as many cells as its radius.
+
+    Prefer an attack after which the rival wins outright over one after which it ties.
+    """
+    winner, n_cells = int(found.winner[place]), int(found.radius[place])
+    expected = int(found.overtaker[place])
+    counts = PointCounts(model, found.codes[:, place : place + 1])
+    for rival in (expected, *(k for k in range(model.m) if k not in (winner, expected))):
+        outright = counts.frontier(0, winner, rival, strict=True)
+        steps = outright.within(n_cells)
+        if steps is not None:
+            return rival, _blanks(
+                model.index, found.codes[:, place], (winner, rival), outright, steps
+            )
+    level = counts.frontier(0, winner, expected)
+    steps = int(found.n_raise[place]), int(found.n_lower[place])
+    return expected, _blanks(model.index, found.codes[:, place], (winner, expected), level, steps)
 
 
-def union(plans: Mapping[Codes, Plan]) -> tuple[Cells, ...]:
+def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
     """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
     needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
-    for _, plan in plans.values():
-        for blank in plan:
-            key = (blank.label, blank.feature, blank.candidates)
-            needed[key] = max(needed.get(key, 0), blank.n_cells)
+    for cells in chain.from_iterable(attacks):
+        key = (cells.label, cells.feature, cells.candidates)
+        needed[key] = max(needed.get(key, 0), cells.n_cells)
     return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
 
 
@@ -169,26 +181,6 @@ def _targets(index: CountIndex, found: Radii, rivals: dict[Codes, int]) -> Itera
         codes = tuple(found.codes[:, place].tolist())
         rival = index.labels[rivals[codes]] if codes in rivals else None
         yield Target(place, labels[place], rival, float(found.radius[place]), codes)
-
-
-def _cheapest(model: Model, found: Radii, place: int) -> Plan:
-    """A rival and the cells of an attack on one point with as many cells as its radius.
-
-    Prefer an attack after which the rival wins outright over one after which it ties.
-    """
-    winner, n_cells = int(found.winner[place]), int(found.radius[place])
-    expected = int(found.overtaker[place])
-    counts = PointCounts(model, found.codes[:, place : place + 1])
-    for rival in (expected, *(k for k in range(model.m) if k not in (winner, expected))):
-        outright = counts.frontier(0, winner, rival, strict=True)
-        steps = outright.within(n_cells)
-        if steps is not None:
-            return rival, _blanks(
-                model.index, found.codes[:, place], (winner, rival), outright, steps
-            )
-    level = counts.frontier(0, winner, expected)
-    steps = int(found.n_raise[place]), int(found.n_lower[place])
-    return expected, _blanks(model.index, found.codes[:, place], (winner, expected), level, steps)
 
 
 def _blanks(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.poisoning import single_attacks
+from nullproof.attacks.poisoning import single_attack
 from nullproof.model import Model
 from nullproof.odds.labels import label_odds
 from nullproof.radii.cells import Radii
@@ -80,7 +80,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     if not len(places):
         return None
     place, index = int(places[0]), model.index
-    ((rival, blanks),) = single_attacks(model, fragile, [place]).values()
+    rival, blanks = single_attack(model, fragile, place)
     own = int(fragile.winner[place])
     after = index.blanked(blanks)
     codes = fragile.codes[:, place : place + 1]

@@ -40,9 +40,8 @@ def solve(
 ) -> tuple[Ints, int]:
     """Look for the fewest cells that fell every point, until proven, interrupted or out of time.
 
-    Returns the cells per group and a proven lower bound.
-
-    With a number of rounds in ``effort`` the answer depends on ``seed`` alone.
+    Gives the cells per group and a proven lower bound. With a number of rounds in ``effort`` the
+    answer depends on ``seed`` alone.
     """
     watch = effort.begin()
     singles = single_optima(problem)

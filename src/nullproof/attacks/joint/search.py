@@ -72,14 +72,14 @@ class Search:
             self._destroy()
             self.repair(lower_only=bool(self.rng.random() < 0.15))
         self._trim()
-        return self._settle(self._slack())
+        return self._consider(self._slack())
 
     def offer(self, cells: Ints) -> bool:
         """Complete, trim and consider an attack, or part of one, from elsewhere."""
         self.state.set_all(cells)
         self.repair()
         self._trim()
-        return self._settle(0.0)
+        return self._consider(0.0)
 
     def _begin_era(self) -> None:
         """Go on from fresh attacks or, every third time, from the best."""
@@ -92,7 +92,7 @@ class Search:
             # Anything is better than blanking all there is.
             self.now = self.era = self.problem.capacity
 
-    def _settle(self, slack: float) -> bool:
+    def _consider(self, slack: float) -> bool:
         """Polish the state, and keep it if it is not much worse than before."""
         cells = self._polished()
         size, era = int(cells.sum()), int(self.era.sum())
