@@ -92,7 +92,7 @@ def _measure(
     if len(places) < 2:
         return None
     targets = [tuple(found.codes[:, place].tolist()) for place in places]
-    plans = single_attacks(Model.of(index), found, places)
+    plans = single_attacks(Model(index), found, places)
     n_union = sum(blank.n_cells for blank in union(plans))
     return {"distinct": len(targets), "union": n_union, **_attacked(index, targets, n_union, limit)}
 
@@ -102,7 +102,7 @@ def _attacked(
 ) -> dict[str, Any]:
     begin = process_time()
     effort = Effort(limit, clock=process_time)
-    joint = attack_jointly(Model.of(index), targets, effort=effort)
+    joint = attack_jointly(Model(index), targets, effort=effort)
     return {
         "cells": joint.n_cells,
         "bound": joint.lower_bound,

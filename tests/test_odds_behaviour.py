@@ -16,6 +16,7 @@ import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
 import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof.model import Model
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.labels import Odds, label_odds
 from nullproof.odds.worlds import count_worlds
@@ -182,7 +183,8 @@ def test_shown_bounds() -> None:
     assert report.between(0.25, 0.25) == "25.0 %"
     assert report.between(0.25, 0.26) == "25.0 to 26.0 %"
     assert report.bar(0.5, 0.75, 4).plain == "██▒·"
-    many = Odds(tuple(range(9)), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    nine = CountIndex.from_codes(np.zeros((9, 1), dtype=int), range(9))
+    many = Odds(Model(nine), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(report.table(many, 1))
     assert "… 3 more" in console.export_text()

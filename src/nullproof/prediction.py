@@ -56,8 +56,7 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
         close = np.arange(len(points))
     if len(close):
         found = verdicts(model, points.take(close))
-        certain = found.possible.sum(axis=1) == 1
-        best[close[certain]] = found.possible[certain].argmax(axis=1)
+        best[close[found.certain]] = found.winner[found.certain]
     return best
 
 

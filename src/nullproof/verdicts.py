@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +32,24 @@ class Verdicts:
     possible: NDArray[np.bool_]
     min_log: Floats
     max_log: Floats
+
+    def __len__(self) -> int:
+        return len(self.possible)
+
+    @cached_property
+    def certain(self) -> NDArray[np.bool_]:
+        """Which points have the same label in every world."""
+        certain: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
+        return certain
+
+    @cached_property
+    def winner(self) -> NDArray[np.int32]:
+        """The position of the certain label of each certain point, -1 for the others."""
+        return np.where(self.certain, self.possible.argmax(axis=1), -1).astype(np.int32)
+
+    def take(self, places: NDArray[np.intp] | slice) -> Verdicts:
+        """The verdicts of some of the points."""
+        return Verdicts(self.possible[places], self.min_log[places], self.max_log[places])
 
 
 def verdicts(model: Model, points: Points) -> Verdicts:

@@ -16,7 +16,7 @@ from nullproof.tables.columns import encode_set
 from nullproof.tables.points import Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
-from nullproof.verdicts import dominates, point_counts, verdicts, worst_completion
+from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, worst_completion
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,26 +104,28 @@ def witness(
     points = index.encode(point)
     if len(points) != 1:
         raise NullproofError(f"witness takes one point but got {len(points)}; give one row")
-    model = Model.of(index, alpha, prior)
+    model = Model(index, alpha, prior)
     found = verdicts(model, points)
-    possible = np.flatnonzero(found.possible[0])
-    if len(possible) == 1:
+    if found.certain[0]:
         raise NullproofError(
-            f"the point is certain: every world predicts {index.labels[possible[0]]!r}, so there "
+            f"the point is certain: every world predicts {index.labels[found.winner[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    return disagreeing(model, points, _known_cells(index, point, points))
+    return disagreeing(model, points, found, _known_cells(index, point, points))
 
 
-def disagreeing(model: Model, points: Points, cells: Sequence[Any]) -> tuple[World, World]:
-    """Two worlds that prove the only one of ``points``, which is open, to be so.
+def disagreeing(
+    model: Model, points: Points, found: Verdicts, cells: Sequence[Any]
+) -> tuple[World, World]:
+    """Two worlds that disagree about the one open point that ``points`` holds.
 
     Parameters
     ----------
+    found
+        The verdict of the point.
     cells
         The point as it was given: known cells, sets of candidates, or None.
     """
-    found = verdicts(model, points)
     possible = np.flatnonzero(found.possible[0])
     start = [points.candidates(j, int(code))[0] for j, code in enumerate(points.codes[:, 0])]
     likely = int(possible[np.argmax(found.min_log[0, possible])])

@@ -63,11 +63,15 @@ class Attack:
         What the attack does to each point.
     """
 
-    index: CountIndex
     model: Model
     blanks: tuple[Blank, ...]
     lower_bound: int
     targets: tuple[Target, ...]
+
+    @property
+    def index(self) -> CountIndex:
+        """The counts of the table that is attacked."""
+        return self.model.index
 
     @property
     def n_cells(self) -> int:
@@ -158,7 +162,7 @@ class Attack:
                 "a time; poison one certain point"
             )
         target = broken[0]
-        after = Model(self.index_after, self.model.alpha, self.model.prior)
+        after = self.model.on(self.index_after)
         rival = self.index.labels.index(target.rival)
         return favouring(after, (None,) * self.model.d, list(target.codes), rival)
 

@@ -21,8 +21,10 @@ from nullproof.attacks.joint.from_index import Progress, attack_jointly
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
-from nullproof.radii.cells import PointCounts, Radii, radii
+from nullproof.radii.cells import PointCounts, Radii, radii_of
 from nullproof.radii.frontier import Frontier
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts, verdicts
 
 Plan = tuple[int, tuple[Blank, ...]]
 
@@ -68,13 +70,36 @@ def poison(
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return attack_of(
+        model,
+        encoded,
+        verdicts(model, encoded),
+        time_limit=time_limit,
+        steps=steps,
+        seed=seed,
+        skip_unbreakable=skip_unbreakable,
+        on_progress=on_progress,
+    )
+
+
+def attack_of(
+    model: Model,
+    points: Points,
+    judged: Verdicts,
+    *,
+    time_limit: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+) -> Attack:
+    """The attack on points whose verdicts are known; options as for `poison`."""
     if time_limit < 0 or (steps is not None and steps < 0):
         raise NullproofError(
             f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
         )
-    model = Model.of(index, alpha, prior)
-    encoded = index.encode(points)
-    found = radii(index, encoded, alpha=alpha, prior=prior)
+    found = radii_of(model, points, judged)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())
@@ -90,10 +115,10 @@ def poison(
         )
         if joint.n_cells < sum(blank.n_cells for blank in blanks):
             blanks, rivals = joint.blanks, joint.rivals
-        if encoded.complete[found.radius > 0].all():
+        if points.complete[found.radius > 0].all():
             # An incomplete point could fall at another completion than its weakest, for less.
             bound = max(bound, joint.lower_bound)
-    return Attack(index, model, blanks, bound, tuple(_targets(index, found, rivals)))
+    return Attack(model, blanks, bound, tuple(_targets(model.index, found, rivals)))
 
 
 def single_attacks(
@@ -125,7 +150,7 @@ def _can_solve() -> bool:
         "without scipy the attack is the union of the attacks on each point; for a joint attack "
         'and its bound install it with: pip install "nullproof[attack]"',
         NullproofWarning,
-        stacklevel=3,
+        stacklevel=4,
     )
     return False
 

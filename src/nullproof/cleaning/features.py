@@ -38,7 +38,7 @@ MEANING = (
 def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
     """Judge every feature with holes by the open points that its completion makes certain."""
     index, n_missing = model.index, model.index.missing_cells()[0].sum(axis=1)
-    open_ones = np.flatnonzero(found.possible.sum(axis=1) > 1)
+    open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
     own_holes = (some.codes > some.n_values[:, None]).any(axis=1)
@@ -74,8 +74,8 @@ def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
 def certain_if_filled(model: Model, points: Points, j: int) -> NDArray[np.bool_]:
     """Which points are certain once the holes of a feature are filled like its known cells."""
     index = model.index
-    completed = Model(_with_counts(index, j, filled_counts(index, j)), model.alpha, model.prior)
-    return _is_certain(completed, _own_filled(index, points, j))
+    completed = model.on(_with_counts(index, j, filled_counts(index, j)))
+    return verdicts(completed, _own_filled(index, points, j)).certain
 
 
 def could_be_certain(
@@ -110,13 +110,13 @@ def _holed_could(
         asked = np.flatnonzero(possible[owners, i] & ~could[owners])
         counts = low.copy()
         counts[:, i] = high[:, i]
-        best = Model(_with_counts(index, j, counts), model.alpha, model.prior)
+        best = model.on(_with_counts(index, j, counts))
         for start in range(0, len(asked), _BLOCK):
             some = asked[start : start + _BLOCK]
             codes = points.codes[:, owners[some]]
             codes[j] = every[some]
             filled = Points(codes, points.n_values, points.sets)
-            could[owners[some[_is_certain(best, filled)]]] = True
+            could[owners[some[verdicts(best, filled).certain]]] = True
     return could
 
 
@@ -141,11 +141,6 @@ def shared_out(n_cells: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
     whole, rest = np.divmod(n_cells * weights, weights.sum())
     whole[np.argsort(-rest, kind="stable")[: n_cells - int(whole.sum())]] += 1
     return whole
-
-
-def _is_certain(model: Model, points: Points) -> NDArray[np.bool_]:
-    certain: NDArray[np.bool_] = verdicts(model, points).possible.sum(axis=1) == 1
-    return certain
 
 
 def _with_counts(index: CountIndex, j: int, counts: Counts) -> CountIndex:

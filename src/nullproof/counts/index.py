@@ -209,11 +209,6 @@ class CountIndex:
         """The size of each feature's domain."""
         return np.array([feature.n_values for feature in self.schema.features], dtype=np.int64)
 
-    @cached_property
-    def cache(self) -> dict[Any, Any]:
-        """What the questions asked of this index remember between calls."""
-        return {}
-
     @property
     def n_rows(self) -> int:
         return int(self.label_counts.sum())

@@ -67,13 +67,13 @@ class OddsBounds:
             return np.zeros(len(possible)), possible.astype(np.float64)
         codes = np.array(list(itertools.product(*candidates)), dtype=np.int32)
         completions = replace(points, codes=np.ascontiguousarray(codes.T), frame=None, single=False)
-        own = verdicts(self.model, completions).possible
-        sure = own.sum(axis=1) == 1
+        found = verdicts(self.model, completions)
+        own, sure = found.possible, found.certain
         lower, upper = own[sure].min(axis=0, initial=True), own[sure].max(axis=0, initial=False)
         span = lower.astype(np.float64), upper.astype(np.float64)
         for filled, labels in zip(codes[~sure].tolist(), own[~sure], strict=True):
-            found = self._of_point(filled, labels, span)
-            span = np.minimum(span[0], found[0]), np.maximum(span[1], found[1])
+            odds = self._of_point(filled, labels, span)
+            span = np.minimum(span[0], odds[0]), np.maximum(span[1], odds[1])
         return span
 
     def notify(self) -> None:
@@ -83,7 +83,7 @@ class OddsBounds:
                 f"the odds of {self._n_wide:,} points are known only to within "
                 f"{self._widest:.2g}, not {self.gap:g}: labels tie too often there",
                 NullproofWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self._n_skipped:
             warnings.warn(
@@ -91,7 +91,7 @@ class OddsBounds:
                 "odds are not bounded any closer than by their possible labels; fill in some of "
                 "their missing cells",
                 NullproofWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _of_point(

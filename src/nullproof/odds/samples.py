@@ -100,7 +100,7 @@ def approximate_decision(
     This is the paper's Approximate Decision, drawing counts instead of tables. It may call a point
     certain that is not, never the other way round; `certify` is exact and faster.
     """
-    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
+    model, encoded = Model(index, alpha, prior), _complete(index, points)
     filling, rng = Filling(index), np.random.default_rng(seed)
     counts = np.empty((n_worlds, model.m, model.d), dtype=np.int64)
     certain = np.empty(len(encoded), dtype=bool)
@@ -122,7 +122,7 @@ def sampled_odds(
     cells: Cells = "uniform",
 ) -> Floats:
     """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out."""
-    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
+    model, encoded = Model(index, alpha, prior), _complete(index, points)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):

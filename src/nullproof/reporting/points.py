@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attacks
 from nullproof.model import Model
-from nullproof.odds.labels import label_odds
+from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
 from nullproof.reporting.overview import GAP
 from nullproof.reporting.sample import weakest
@@ -34,12 +34,12 @@ def points(
 ) -> list[dict[str, Any]]:
     """Tell of some points all that is known of each."""
     found, fragile = results
-    certain = found.possible.sum(axis=1) == 1
-    odds = _odds(model, encoded, shown[~certain[shown]])
+    certain = found.certain
+    odds = _odds(model, encoded, found, shown[~certain[shown]])
     labels, rivals = fragile.label, fragile.rival
     told = []
     for place in shown.tolist():
-        one, possible = encoded.take(np.array([place])), found.possible[place]
+        here, possible = np.array([place]), found.possible[place]
         radius = float(fragile.radius[place])
         told.append(
             {
@@ -54,7 +54,7 @@ def points(
                 "support": support(model, found, place),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(place),
-                **_witness(model, one, bool(certain[place])),
+                **_witness(model, encoded.take(here), found.take(here)),
             }
         )
     return told
@@ -86,7 +86,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     after = index.blanked((b.label, b.feature, b.candidates, b.n_cells) for b in blanks)
     codes = fragile.codes[:, place : place + 1]
     point = Points(codes, index.n_values, ((),) * model.d)
-    attacked = Model(after, model.alpha, model.prior)
+    attacked = model.on(after)
     cells = [
         {
             "label": text(index.labels[blank.label]),
@@ -109,16 +109,16 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     }
 
 
-def _odds(model: Model, encoded: Points, places: NDArray[np.intp]) -> dict[int, list[Any]]:
+def _odds(
+    model: Model, encoded: Points, found: Verdicts, places: NDArray[np.intp]
+) -> dict[int, list[Any]]:
     """Bounds of the odds of some points, likeliest label first."""
     places = _affordable(model, encoded, places)
     if not len(places):
         return {}
-    found = label_odds(
-        model.index, encoded.take(places), alpha=model.alpha, prior=model.prior, gap=GAP
-    )
+    odds = odds_of(model, encoded.take(places), found.take(places), gap=GAP)
     told = {}
-    for place, lower, upper in zip(places.tolist(), found.lower, found.upper, strict=True):
+    for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
         order = np.lexsort((-lower, -(lower + upper)))
         told[place] = [
             {
@@ -170,12 +170,12 @@ def _unseen(model: Model, encoded: Points, place: int, j: int) -> str | None:
     return text(encoded.frame[model.index.features[j]][place])
 
 
-def _witness(model: Model, one: Points, certain: bool) -> dict[str, Any]:
+def _witness(model: Model, one: Points, found: Verdicts) -> dict[str, Any]:
     """Two worlds that disagree, by the holes that they fill differently."""
-    if certain:
+    if found.certain[0]:
         return {"worlds": None, "differences": [], "n_differences_left_off": 0}
     # The cells themselves are not asked for, so any stand-in that is no hole will do.
-    worlds = disagreeing(model, one, ("",) * model.d)
+    worlds = disagreeing(model, one, found, ("",) * model.d)
     rows = [
         row
         for i in sorted(worlds[0].raised | worlds[1].raised)

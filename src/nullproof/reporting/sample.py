@@ -27,9 +27,8 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
     return picked
 
 
-def points(possible: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Chosen:
+def points(is_certain: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Chosen:
     """All points if the limit allows it, else the weakest, and even samples of both verdicts."""
-    is_certain = possible.sum(axis=1) == 1
     if len(is_certain) <= limit:
         return Chosen(np.arange(len(is_certain)), "all points")
     open_ones, certain = np.flatnonzero(~is_certain), np.flatnonzero(is_certain)
