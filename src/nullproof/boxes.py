@@ -37,7 +37,7 @@ class Ranges:
         low, high = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         likely = np.empty(shape)
         for j in range(shape[2]):
-            used, places = np.unique(points.codes[j], return_inverse=True)
+            used, places = points.used(j)
             candidates = [points.candidates(j, int(code)) for code in used]
             codes = np.array([code for own in candidates for code in own], dtype=np.int64)
             starts = np.cumsum([0, *map(len, candidates)])[:-1]

@@ -31,7 +31,7 @@ def log_supports(model: Model, points: Points) -> Floats:
     """
     total = np.zeros((len(points), model.m))
     for j in range(model.d):
-        used, places = np.unique(points.codes[j], return_inverse=True)
+        used, places = points.used(j)
         total += _log_shares(model, points, j, used)[places]
     total += _log_prior(model)
     if model.alpha == 0:
@@ -71,12 +71,14 @@ def probabilities(model: Model, supports: Floats) -> Floats:
 
 
 def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -> Floats:
-    size = int(points.n_values[j])
     shares = np.zeros((len(used), model.m))
-    plain = used <= size
+    plain = used <= points.n_values[j]
     shares[plain] = _log_estimates(model, j, used[plain])
-    for place in np.flatnonzero(used > size + 1):
-        codes = np.array(points.candidates(j, int(used[place])))
+    for place in np.flatnonzero(~plain):
+        code = int(used[place])
+        if points.kind(j, code) == "missing":
+            continue
+        codes = np.array(points.candidates(j, code))
         with np.errstate(divide="ignore"):
             shares[place] = np.log(np.exp(_log_estimates(model, j, codes)).sum(axis=0))
     return shares

@@ -137,7 +137,7 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
-        used, inverse = np.unique(points.codes[j], return_inverse=True)
+        used, inverse = points.used(j)
         codes = [np.array(points.candidates(j, int(code))) for code in used]
         tables.append(model.range_rows(j, codes))
         places[j] = inverse + size

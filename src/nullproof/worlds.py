@@ -127,7 +127,7 @@ def disagreeing(
         The point as it was given: known cells, sets of candidates, or None.
     """
     possible = np.flatnonzero(found.possible[0])
-    start = [points.candidates(j, int(code))[0] for j, code in enumerate(points.codes[:, 0])]
+    start = [candidates[0] for candidates in points.choices(0)]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
     one = favouring(model, cells, start, likely)
     if len(one.winners) > 1:
@@ -151,9 +151,7 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         The completed point as codes.
     """
     index = model.index
-    points = Points(
-        np.array(codes, dtype=np.int32)[:, None], index.n_values, ((),) * model.d, single=True
-    )
+    points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
     low, high = point_counts(model, points, 0)
     counts = [high[i] if i == raised else low[i] for i in range(model.m)]
     winners = [
@@ -180,7 +178,7 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
 def _known_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
     """The cells of the point as given; None for every spelling of missing."""
     cells = _given_cells(index, point, points)
-    unknown = points.codes[:, 0] == points.n_values + 1
+    unknown = points.missing[:, 0]
     return tuple(None if gone else cell for cell, gone in zip(cells, unknown, strict=True))
 
 

@@ -91,7 +91,7 @@ class Confidence:
         total = np.zeros((len(points), model.m, 3 + 2 * len(_SLOPES)))
         sizes = model.index.label_counts + float(model.alpha) * model.index.n_values[:, None]
         for j in range(model.d):
-            used, places = np.unique(points.codes[j], return_inverse=True)
+            used, places = points.used(j)
             table = np.stack([self._rows(model, filling, j, int(code)) for code in used])
             table[:, :, 0] -= np.log(np.maximum(sizes[j], 1e-300))
             total += table[places]

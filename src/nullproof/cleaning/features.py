@@ -41,7 +41,7 @@ def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
     open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
-    own_holes = (some.codes > some.n_values[:, None]).any(axis=1)
+    own_holes = some.holes.any(axis=1)
     order = np.argsort(-n_missing, kind="stable")
     order = order[((n_missing > 0) | own_holes)[order]]
     n_features = MOST_FEATURES
@@ -115,8 +115,7 @@ def _holed_could(
             some = asked[start : start + _BLOCK]
             codes = points.codes[:, owners[some]]
             codes[j] = every[some]
-            filled = Points(codes, points.n_values, points.sets)
-            could[owners[some[verdicts(best, filled).certain]]] = True
+            could[owners[some[verdicts(best, points.with_codes(codes)).certain]]] = True
     return could
 
 
@@ -152,14 +151,14 @@ def _with_counts(index: CountIndex, j: int, counts: Counts) -> CountIndex:
 
 def _own_filled(index: CountIndex, points: Points, j: int) -> Points:
     """The points with their holes in a feature filled by the value known most often."""
-    size = int(points.n_values[j])
-    if not (points.codes[j] > size).any():
+    holes = points.holes[j]
+    if not holes.any():
         return points
     codes, n_known = points.codes.copy(), index.exact(j).sum(axis=1)
-    for code in np.unique(codes[j][codes[j] > size]).tolist():
+    for code in np.unique(codes[j][holes]).tolist():
         candidates = points.candidates(j, code)
         codes[j][points.codes[j] == code] = max(candidates, key=lambda c: (n_known[c], -c))
-    return Points(codes, points.n_values, points.sets)
+    return points.with_codes(codes)
 
 
 def _own_completions(
@@ -171,8 +170,7 @@ def _own_completions(
     names is not looked at once for every name.
     """
     values = {
-        code: _different(counts, points.candidates(j, code))
-        for code in np.unique(points.codes[j]).tolist()
+        code: _different(counts, points.candidates(j, code)) for code in points.used(j)[0].tolist()
     }
     own = [values[code] for code in points.codes[j].tolist()]
     owners = np.repeat(np.arange(len(points)), [len(codes) for codes in own])

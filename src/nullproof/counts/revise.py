@@ -107,15 +107,16 @@ def _changed(tally: Tally, rows: Any, labels: Sequence[Any], sign: int) -> Tally
     label_counts = tally.label_counts.copy()
     np.add.at(label_counts, codes, sign)
     known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
+    missing, unseen = points.missing, points.unseen
     for j, feature in enumerate(schema.features):
-        _refuse_outside(feature, points, j)
+        _refuse_outside(feature, points, j, unseen[j])
         cells = points.codes[j]
         held = cells < feature.n_values
         values, labels_held = cells[held], codes[held]
         known[j] = _with_cells(known[j], values, labels_held, np.full(len(values), sign))
-        np.add.at(n_null[j], codes[cells == feature.n_values + 1], sign)
-        for s, candidates in enumerate(points.sets[j]):
-            whose = codes[cells == feature.n_values + 2 + s]
+        np.add.at(n_null[j], codes[missing[j]], sign)
+        for candidates, here in points.with_candidates(j):
+            whose = codes[here]
             counts = sign * np.bincount(whose, minlength=len(schema.labels)).astype(np.int64)
             sets[j] = _with_set(sets[j], candidates, counts)
         if sign < 0 and (
@@ -139,11 +140,10 @@ def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
     return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
 
 
-def _refuse_outside(feature: Feature, points: Points, j: int) -> None:
-    outside = points.codes[j] == feature.n_values
-    for s, candidates in enumerate(points.sets[j]):
+def _refuse_outside(feature: Feature, points: Points, j: int, outside: NDArray[np.bool_]) -> None:
+    for candidates, here in points.with_candidates(j):
         if feature.n_values in candidates:
-            outside |= points.codes[j] == feature.n_values + 2 + s
+            outside = outside | here
     if outside.any():
         raise NullproofError(
             f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not in "

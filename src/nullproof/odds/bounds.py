@@ -6,11 +6,9 @@ still too far apart (THEORY 6).
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,18 +58,15 @@ class OddsBounds:
         self, points: Points, place: int, possible: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
         """Bound the odds of an incomplete point: the least and the greatest of all completions."""
-        column = points.codes[:, place].tolist()
-        candidates = [points.candidates(j, code) for j, code in enumerate(column)]
-        if math.prod(map(len, candidates)) > MAX_COMPLETIONS:
+        if points.n_completions(place) > MAX_COMPLETIONS:
             self._n_skipped += 1
             return np.zeros(len(possible)), possible.astype(np.float64)
-        codes = np.array(list(itertools.product(*candidates)), dtype=np.int32)
-        completions = replace(points, codes=np.ascontiguousarray(codes.T), frame=None, single=False)
+        completions = points.completions(place)
         found = verdicts(self.model, completions)
         own, sure = found.possible, found.certain
         lower, upper = own[sure].min(axis=0, initial=True), own[sure].max(axis=0, initial=False)
         span = lower.astype(np.float64), upper.astype(np.float64)
-        for filled, labels in zip(codes[~sure].tolist(), own[~sure], strict=True):
+        for filled, labels in zip(completions.codes.T[~sure].tolist(), own[~sure], strict=True):
             odds = self._of_point(filled, labels, span)
             span = np.minimum(span[0], odds[0]), np.maximum(span[1], odds[1])
         return span

@@ -181,7 +181,7 @@ def _record_weakest(
     model: Model, result: Radii, codes: NDArray[np.int32], owners: NDArray[np.intp]
 ) -> None:
     """Solve the completions of some points and keep the weakest of each."""
-    found = verdicts(model, Points(codes, model.index.n_values, ((),) * model.d))
+    found = verdicts(model, Points.without_holes(codes, model.index.n_values))
     solved = _solve(model, codes, result.winner[owners], found)
     order = np.lexsort((solved.at_most, owners))
     places, first = np.unique(owners[order], return_index=True)

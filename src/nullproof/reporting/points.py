@@ -85,7 +85,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     own = int(fragile.winner[place])
     after = index.blanked((b.label, b.feature, b.candidates, b.n_cells) for b in blanks)
     codes = fragile.codes[:, place : place + 1]
-    point = Points(codes, index.n_values, ((),) * model.d)
+    point = Points.without_holes(codes, index.n_values)
     attacked = model.on(after)
     cells = [
         {
@@ -134,13 +134,7 @@ def _odds(
 
 def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """The points with the fewest completions, as many as there is time for."""
-    sizes = np.array(
-        [
-            math.prod(len(encoded.candidates(j, code)) for j, code in enumerate(codes))
-            for codes in encoded.codes[:, places].T.tolist()
-        ],
-        dtype=np.float64,
-    )
+    sizes = np.array([encoded.n_completions(place) for place in places.tolist()], dtype=np.float64)
     order = np.argsort(sizes, kind="stable")
     n_terms = np.cumsum(sizes[order]) * (model.d * model.m)
     some: NDArray[np.intp] = np.sort(places[order[n_terms <= _ODDS_BUDGET]])
@@ -150,15 +144,14 @@ def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDAr
 def _values(model: Model, encoded: Points, place: int) -> list[dict[str, Any]]:
     told = []
     for j in range(min(model.d, MOST_VALUES)):
-        code, size = int(encoded.codes[j, place]), int(encoded.n_values[j])
-        value, kind = None, "missing"
-        if code < size:
-            value, kind = text(model.index.schema.features[j].values[code]), "known"
-        elif code == size:
-            value, kind = _unseen(model, encoded, place, j), "unseen"
-        elif code > size + 1:
-            named = _value_texts(model, j, encoded.candidates(j, code))
-            value, kind = " or ".join(named), "candidates"
+        code = int(encoded.codes[j, place])
+        value, kind = None, encoded.kind(j, code)
+        if kind == "known":
+            value = text(model.index.schema.features[j].values[code])
+        elif kind == "unseen":
+            value = _unseen(model, encoded, place, j)
+        elif kind == "candidates":
+            value = " or ".join(_value_texts(model, j, encoded.candidates(j, code)))
         told.append({"feature": text(model.index.features[j]), "value": value, "kind": kind})
     return told
 

@@ -214,10 +214,10 @@ def given_values(result: Result, position: int) -> dict[str, Any]:
     """The cells of a point as they were in its table; None for every spelling of missing."""
     frame = result.points.frame
     assert frame is not None
-    codes, unknown = result.points.codes[:, position], result.points.n_values + 1
+    missing = result.points.missing[:, position]
     return {
         name: None if gone else plain(frame[name][position])
-        for name, gone in zip(result.index.features, codes == unknown, strict=True)
+        for name, gone in zip(result.index.features, missing, strict=True)
     }
 
 
