@@ -137,7 +137,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = _widened_schema(self.index_.schema, table, self._options())
             names = [text(label) for label in known.tolist()]
             labels = Column("label", "category", codes=codes, values=names)
-            chunk = CountIndex(*count_like(schema, table, labels))
+            chunk = count_like(CountIndex, schema, table, labels)
             self._keep(self.index_.widened(schema) + chunk, known)
         return self
 
@@ -205,9 +205,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
         names = feature_names(table, "", (), self._options())
         labels = Column("label", "number", numbers=codes)
-        found = CountIndex(
-            *count_table(table, names, labels, self._options(), spellings(self.missing))
-        )
+        missing = spellings(self.missing)
+        found = count_table(CountIndex, table, names, labels, self._options(), missing)
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))

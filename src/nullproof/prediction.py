@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import SparseCounts
 from nullproof.model import Floats, Model, exact_prior
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
@@ -107,12 +106,10 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
 
 def _sizes(index: CountIndex, j: int, alpha: float) -> Floats:
     """The known cells of each label, smoothed; summed as CategoricalNB does, to the last digit."""
-    counts = index.known[j]
-    if isinstance(counts, SparseCounts) or index.sets[j]:
+    if index.sets[j]:
         known: Floats = index.label_counts - index.n_null[j] + alpha * float(index.n_values[j])
         return known
-    summed: Floats = np.ascontiguousarray(counts.T + alpha).sum(axis=1)
-    return summed
+    return index.known[j].label_sums(alpha)
 
 
 def _log_prior(model: Model) -> Floats:

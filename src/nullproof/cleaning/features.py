@@ -7,6 +7,7 @@ some way to fill its holes makes the point certain, whatever the holes of other 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import Counts
+from nullproof.counts.sparse import Counts, DenseCounts
 from nullproof.model import Model
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
@@ -145,8 +146,8 @@ def shared_out(n_cells: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
 def _with_counts(index: CountIndex, j: int, counts: Counts) -> CountIndex:
     """The index with a feature of which all cells are known."""
     known, sets, n_null = list(index.known), list(index.sets), index.n_null.copy()
-    known[j], sets[j], n_null[j] = counts, {}, 0
-    return CountIndex(index.schema, index.label_counts, tuple(known), n_null, tuple(sets))
+    known[j], sets[j], n_null[j] = DenseCounts(counts), {}, 0
+    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
 def _own_filled(index: CountIndex, points: Points, j: int) -> Points:
