@@ -71,7 +71,8 @@ def verdicts(model: Model, points: Points) -> Verdicts:
             counts = point_counts(model, points, start + int(position))
             possible[start + position] = _possible_exactly(model, *counts)
     if not complete.all():
-        _judge_incomplete(model, points, np.flatnonzero(~complete), possible)
+        holed = np.flatnonzero(~complete)
+        possible[holed] = _possible_with_holes(model, points.take(holed))
     return Verdicts(possible, low, high)
 
 
@@ -188,12 +189,11 @@ def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]])
     return [not any(model.exceeds(k, low[k], i, high[i]) for k in labels if k != i) for i in labels]
 
 
-def _judge_incomplete(
-    model: Model, points: Points, rows: NDArray[np.intp], possible: NDArray[np.bool_]
-) -> None:
-    """Find the undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
+    """The undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+    possible = np.empty((len(points), model.m), dtype=bool)
     block = max(1, _BLOCK // model.m)
-    tables = [_pair_table(model, points, j, rows) for j in range(model.d)]
+    tables = [_pair_table(model, points, j) for j in range(model.d)]
     magnitude = sum(bound for _, _, bound in tables)
     with np.errstate(invalid="ignore"):
         base = model.log_prior[:, None] - model.log_prior[None, :]
@@ -201,8 +201,8 @@ def _judge_incomplete(
     magnitude += float(np.abs(base[np.isfinite(base)]).sum())
     slack = 2 * model.slack(magnitude)
     itself = np.eye(model.m, dtype=bool)
-    for start in range(0, len(rows), block):
-        part = slice(start, min(start + block, len(rows)))
+    for start in range(0, len(points), block):
+        part = slice(start, min(start + block, len(points)))
         gap = np.repeat(base[None], part.stop - part.start, axis=0)
         with np.errstate(invalid="ignore"):
             for table, places, _ in tables:
@@ -213,15 +213,14 @@ def _judge_incomplete(
         ahead = gap > 0
         unclear = np.abs(gap) <= slack if model.floats_hold else np.broadcast_to(~itself, gap.shape)
         for position, i, k in np.argwhere(unclear):
-            ahead[position, i, k] = dominates(model, points, int(rows[start + position]), i, k)
-        possible[rows[part]] = ~ahead.any(axis=1)
+            ahead[position, i, k] = dominates(model, points, start + int(position), i, k)
+        possible[part] = ~ahead.any(axis=1)
+    return possible
 
 
-def _pair_table(
-    model: Model, points: Points, j: int, rows: NDArray[np.intp]
-) -> tuple[Floats, NDArray[np.intp], float]:
+def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[np.intp], float]:
     """Per used code and pair of labels: the least log ratio over its candidates."""
-    used, places = np.unique(points.codes[j, rows], return_inverse=True)
+    used, places = points.used(j)
     table = np.empty((len(used), model.m, model.m))
     bound = 0.0
     for place, code in enumerate(used):

@@ -143,7 +143,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know of before believing the numbers."""
     said = []
-    unseen = points.unseen.sum(axis=1)
+    unseen = points.n_unseen
     if unseen.any():
         names = [text(index.features[j]) for j in np.argsort(-unseen, kind="stable")[:5].tolist()]
         named = ", ".join(names[: int((unseen > 0).sum())])

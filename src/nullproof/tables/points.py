@@ -58,9 +58,15 @@ class Points:
     @property
     def unseen(self) -> NDArray[np.bool_]:
         """Features × points: cells with a value outside the domain."""
-        if (self._largest < self.n_values).all():
-            return np.zeros(self.codes.shape, dtype=bool)
         return np.asarray(self.codes == self.n_values[:, None])
+
+    @property
+    def n_unseen(self) -> NDArray[np.int64]:
+        """Per feature: how many points have a value outside the domain."""
+        n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
+        some = np.flatnonzero(self._largest >= self.n_values)
+        n_unseen[some] = (self.codes[some] == self.n_values[some, None]).sum(axis=1)
+        return n_unseen
 
     @property
     def missing(self) -> NDArray[np.bool_]:
@@ -241,7 +247,7 @@ def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[i
 
 
 def _warn_of_unseen(schema: Schema, points: Points) -> None:
-    unseen = points.unseen.sum(axis=1)
+    unseen = points.n_unseen
     if not unseen.any():
         return
     named = [
