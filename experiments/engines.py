@@ -14,6 +14,7 @@ import polars as pl
 
 from experiments.measuring import in_process, shown, times
 from nullproof.counts.index import CountIndex
+from nullproof.counts.sparse import DenseCounts
 from nullproof.tables.schema import Feature, Schema
 
 TITLE = "Counting where the data is"
@@ -157,7 +158,7 @@ def _paired(slow: list[float], fast: list[float]) -> float:
 def _saving(folder: Path) -> list[str]:
     index, path = _index(1_000_000, 1), folder / "a.index"
     seconds = times(5, save=lambda: index.save(path), load=lambda: CountIndex.load(path))
-    raw = sum(counts.nbytes for counts in index.known if isinstance(counts, np.ndarray))
+    raw = sum(c.table.nbytes for c in index.known if isinstance(c, DenseCounts))
     return [
         "## An index with 1 million values and 2 labels",
         "",
@@ -207,4 +208,5 @@ def _index(n_values: int, n_features: int) -> CountIndex:
     features = tuple(Feature(f"x{j}", "category", values) for j in range(n_features))
     rows = np.max([counts.sum(axis=0) for counts in known], axis=0) + 1
     n_null = np.array([rows - counts.sum(axis=0) for counts in known])
-    return CountIndex(Schema(features, ("no", "yes")), rows, known, n_null, ({},) * n_features)
+    counts = tuple(DenseCounts(own) for own in known)
+    return CountIndex(Schema(features, ("no", "yes")), rows, counts, n_null, ({},) * n_features)

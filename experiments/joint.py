@@ -27,7 +27,7 @@ from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.poisoning import attack, different, single_attack, union
+from nullproof.attacks.poisoning import attack_of, different, single_attack, union
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
@@ -36,6 +36,7 @@ from nullproof.model import Model
 from nullproof.radii.cells import radii
 from nullproof.tables.formats import read_file
 from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
@@ -90,7 +91,7 @@ def _measure(
     places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:
         return None
-    alone = (single_attack(Model.of(index), found, place)[1] for place in places)
+    alone = (single_attack(Model(index), found, place)[1] for place in places)
     n_union = sum(cells.n_cells for cells in union(alone))
     attacked = _attacked(index, found.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}
@@ -101,7 +102,9 @@ def _attacked(
 ) -> dict[str, Any]:
     begin = process_time()
     points = Points(codes, index.n_values, ((),) * len(codes))
-    joint = attack(Model.of(index), points, effort=Effort(limit, clock=process_time))
+    model = Model(index)
+    effort = Effort(limit, clock=process_time)
+    joint = attack_of(model, points, verdicts(model, points), effort=effort)
     return {
         "cells": joint.n_cells,
         "bound": joint.lower_bound,

@@ -37,7 +37,7 @@ class Ranges:
         low, high = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
         likely = np.empty(shape)
         for j in range(shape[2]):
-            used, places = np.unique(points.codes[j], return_inverse=True)
+            used, places = points.used(j)
             candidates = [points.candidates(j, int(code)) for code in used]
             codes = np.array([code for own in candidates for code in own], dtype=np.int64)
             starts = np.cumsum([0, *map(len, candidates)])[:-1]
@@ -61,9 +61,7 @@ class Ranges:
 
 def open_counts(index: CountIndex) -> Integers:
     """Labels × features: cells with more than one candidate."""
-    n_open = index.n_null.copy()
-    for j, sets in enumerate(index.sets):
-        n_open[j] += sum(sets.values())
+    n_open = index.n_open.copy()
     n_open[index.n_values == 1] = 0
     return n_open.T
 
@@ -73,6 +71,6 @@ def _shares(index: CountIndex, j: int, codes: Integers) -> Floats:
 
     One more cell, spread evenly, so that no value is held to be impossible.
     """
-    n_known = index.label_counts - index.n_null[j] - sum(index.sets[j].values())
+    n_known = index.label_counts - index.n_open[j]
     shares: Floats = (index.exact(j, codes) + 1 / int(index.n_values[j])) / (n_known + 1)
     return shares

@@ -14,7 +14,8 @@ from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.verdicts import verdicts
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts, verdicts
 
 
 @dataclass(frozen=True)
@@ -40,44 +41,54 @@ class Certificate:
         return f"Certificate(open: {' or '.join(str(label) for label in self.possible)})"
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Certificates:
     """What all worlds say of many points; as a sequence, one `Certificate` per point.
 
     Parameters
     ----------
-    labels
-        The labels, in the order of the columns of the arrays below.
-    possible
-        Points × labels: which labels win or tie in some world.
-    min_log_support, max_log_support
-        Points × labels: the range of the natural logarithm of each support, for display.
+    model
+        The index with the smoothing and the prior that were asked about.
+    verdicts
+        What every world agrees on, as positions in ``labels``.
     """
 
-    labels: tuple[Any, ...]
-    possible: NDArray[np.bool_]
-    min_log_support: Floats
-    max_log_support: Floats
+    model: Model
+    verdicts: Verdicts
     frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels, in the order of the columns of the arrays below."""
+        return self.model.index.labels
+
+    @property
+    def possible(self) -> NDArray[np.bool_]:
+        """Points × labels: which labels win or tie in some world."""
+        return self.verdicts.possible
+
+    @property
+    def min_log_support(self) -> Floats:
+        """Points × labels: the least natural logarithm of each support, for display."""
+        return self.verdicts.min_log
+
+    @property
+    def max_log_support(self) -> Floats:
+        """Points × labels: the greatest natural logarithm of each support, for display."""
+        return self.verdicts.max_log
 
     @property
     def certain(self) -> NDArray[np.bool_]:
         """Whether every world predicts the same label."""
-        certain: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
-        return certain
+        return self.verdicts.certain
 
     @property
     def label(self) -> NDArray[np.object_]:
         """The certain label of each certain point, None for the others."""
-        names = np.empty(len(self.labels) + 1, dtype=object)
-        names[: len(self.labels)] = self.labels
-        found: NDArray[np.object_] = names[
-            np.where(self.certain, self.possible.argmax(axis=1), len(self.labels))
-        ]
-        return found
+        return self.model.named(self.verdicts.winner)
 
     def __len__(self) -> int:
-        return len(self.possible)
+        return len(self.verdicts)
 
     def __getitem__(self, position: int) -> Certificate:
         possible = self.possible[position]
@@ -135,12 +146,7 @@ class Certificates:
         return f"Certificates: {int(self.certain.sum()):,} of {len(self):,} points certain"
 
     def _repr_html_(self) -> str:
-        some = replace(
-            self,
-            possible=self.possible[:ROWS],
-            min_log_support=self.min_log_support[:ROWS],
-            max_log_support=self.max_log_support[:ROWS],
-        )
+        some = replace(self, verdicts=self.verdicts.take(slice(ROWS)))
         columns = {"point": list(range(len(some))), **some.columns()}
         listing = shown_table(self._headline(), columns, len(self))
         return listing + "".join(
@@ -214,8 +220,10 @@ def certify(
       2: Certificate(certain: no in every world)
     """
     encoded = index.encode(points)
-    found = verdicts(Model.of(index, alpha, prior), encoded)
-    certificates = Certificates(
-        index.labels, found.possible, found.min_log, found.max_log, encoded.frame
-    )
-    return certificates[0] if encoded.single else certificates
+    found = certificates_of(Model(index, alpha, prior), encoded)
+    return found[0] if encoded.single else found
+
+
+def certificates_of(model: Model, points: Points) -> Certificates:
+    """What all worlds of a model say of some points."""
+    return Certificates(model, verdicts(model, points), points.frame)

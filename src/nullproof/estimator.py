@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Literal, Self
@@ -13,22 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.attack import Attack
-from nullproof.attacks.poisoning import poison
-from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
+from nullproof.attacks.poisoning import attack_of, effort_of
+from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates, certify
+from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.model import Model, Prior
-from nullproof.odds.labels import Odds, label_odds
+from nullproof.odds.labels import Odds, odds_of
 from nullproof.prediction import log_supports, probabilities, winners
-from nullproof.radii.cells import radius
+from nullproof.radii.cells import radii_of
 from nullproof.tables.columns import Column, fit_feature, widen_feature
 from nullproof.tables.options import TableOptions
-from nullproof.tables.points import encode_quietly
+from nullproof.tables.points import Points, encode_points, encode_quietly
 from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import text
+from nullproof.verdicts import Verdicts, verdicts
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -137,7 +138,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = _widened_schema(self.index_.schema, table, self._options())
             names = [text(label) for label in known.tolist()]
             labels = Column("label", "category", codes=codes, values=names)
-            chunk = CountIndex(*count_like(schema, table, labels))
+            chunk = count_like(CountIndex, schema, table, labels)
             self._keep(self.index_.widened(schema) + chunk, known)
         return self
 
@@ -153,13 +154,13 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
         """Predict with missing cells skipped; a certain point always gets its certain label."""
-        model, points = self._model_and_points(X)
+        model, points = self._model, self._encoded(X, encode_quietly)
         predicted: NDArray[Any] = self.classes_[winners(model, points, log_supports(model, points))]
         return predicted
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """Probabilities of the classes with missing cells skipped."""
-        model, points = self._model_and_points(X)
+        model, points = self._model, self._encoded(X, encode_quietly)
         return probabilities(model, log_supports(model, points))
 
     def predict_log_proba(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
@@ -170,9 +171,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def certify(self, X: Any) -> Certificates:  # noqa: N803
         """Tell for each row whether every world predicts the same label."""
-        check_is_fitted(self)
-        points = self._read(X, reset=False)
-        return certify(self.index_, points, alpha=self.alpha, prior=self.prior)
+        return certificates_of(self._model, self._encoded(X))
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
         """The labels that win or tie in some world, for each row."""
@@ -180,26 +179,20 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def radius(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The fewest training cells to blank before each row's prediction is no longer certain."""
-        check_is_fitted(self)
-        return radius(self.index_, self._read(X, reset=False), alpha=self.alpha, prior=self.prior)
+        return radii_of(*self._judged(X)).radius
 
     def poison(self, X: Any, **options: Any) -> Attack:  # noqa: N803
         """Training cells to blank so that no row's prediction is certain; options as for `poison`."""
-        check_is_fitted(self)
-        table = self._read(X, reset=False)
-        return poison(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
+        effort = effort_of(**{k: options.pop(k) for k in ("time_limit", "steps") if k in options})
+        return attack_of(*self._judged(X), effort=effort, **options)
 
     def label_odds(self, X: Any, **options: Any) -> Odds:  # noqa: N803
         """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
-        check_is_fitted(self)
-        table = self._read(X, reset=False)
-        return label_odds(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
+        return odds_of(*self._judged(X), **options)
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
         """Which missing training cells to fill first for these rows; options as for `cleaning_plan`."""
-        check_is_fitted(self)
-        table = self._read(X, reset=False)
-        return cleaning_plan(self.index_, table, alpha=self.alpha, prior=self.prior, **options)
+        return plan_of(*self._judged(X), **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,15 +208,30 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = self._options()
         names = feature_names(table, "", options)
         labels = Column("label", "number", numbers=codes)
-        found = CountIndex(*count_table(table, names, labels, options))
+        found = count_table(CountIndex, table, names, labels, options)
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
 
-    def _model_and_points(self, X: Any) -> tuple[Model, Any]:  # noqa: N803
+    @property
+    def _model(self) -> Model:
+        """The model that `fit` made, or another one if alpha or prior were set since."""
         check_is_fitted(self)
-        points = encode_quietly(self.index_.schema, self._read(X, reset=False))
-        return Model.of(self.index_, self.alpha, self.prior), points
+        now = Model(self.index_, self.alpha, self.prior)
+        return self._fitted if now.agrees(self._fitted) else now
+
+    def _encoded(
+        self,
+        X: Any,  # noqa: N803
+        how: Callable[[Schema, Any], Points] = encode_points,
+    ) -> Points:
+        check_is_fitted(self)
+        return how(self.index_.schema, self._read(X, reset=False))
+
+    def _judged(self, X: Any) -> tuple[Model, Points, Verdicts]:  # noqa: N803
+        """What every question takes: the model, the points and their verdicts."""
+        model, points = self._model, self._encoded(X)
+        return model, points, verdicts(model, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = self.missing if reset else self.index_.schema.missing
@@ -240,7 +248,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
-        Model.of(index, self.alpha, self.prior)  # refuses a bad alpha or prior at once
+        self._fitted = Model(index, self.alpha, self.prior)
         self.index_, self.classes_ = index, classes
 
 

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import SparseCounts
 from nullproof.model import Floats, Model, exact_prior
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
@@ -31,7 +30,7 @@ def log_supports(model: Model, points: Points) -> Floats:
     """
     total = np.zeros((len(points), model.m))
     for j in range(model.d):
-        used, places = np.unique(points.codes[j], return_inverse=True)
+        used, places = points.used(j)
         total += _log_shares(model, points, j, used)[places]
     total += _log_prior(model)
     if model.alpha == 0:
@@ -56,8 +55,7 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
         close = np.arange(len(points))
     if len(close):
         found = verdicts(model, points.take(close))
-        certain = found.possible.sum(axis=1) == 1
-        best[close[certain]] = found.possible[certain].argmax(axis=1)
+        best[close[found.certain]] = found.winner[found.certain]
     return best
 
 
@@ -72,12 +70,14 @@ def probabilities(model: Model, supports: Floats) -> Floats:
 
 
 def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -> Floats:
-    size = int(points.n_values[j])
     shares = np.zeros((len(used), model.m))
-    plain = used <= size
+    plain = used <= points.n_values[j]
     shares[plain] = _log_estimates(model, j, used[plain])
-    for place in np.flatnonzero(used > size + 1):
-        codes = np.array(points.candidates(j, int(used[place])))
+    for place in np.flatnonzero(~plain):
+        code = int(used[place])
+        if points.kind(j, code) == "missing":
+            continue
+        codes = np.array(points.candidates(j, code))
         with np.errstate(divide="ignore"):
             shares[place] = np.log(np.exp(_log_estimates(model, j, codes)).sum(axis=0))
     return shares
@@ -106,12 +106,10 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
 
 def _sizes(index: CountIndex, j: int, alpha: float) -> Floats:
     """The known cells of each label, smoothed; summed as CategoricalNB does, to the last digit."""
-    counts = index.known[j]
-    if isinstance(counts, SparseCounts) or index.sets[j]:
+    if index.sets[j]:
         known: Floats = index.label_counts - index.n_null[j] + alpha * float(index.n_values[j])
         return known
-    summed: Floats = np.ascontiguousarray(counts.T + alpha).sum(axis=1)
-    return summed
+    return index.known[j].label_sums(alpha)
 
 
 def _log_prior(model: Model) -> Floats:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,6 +33,24 @@ class Verdicts:
     min_log: Floats
     max_log: Floats
 
+    def __len__(self) -> int:
+        return len(self.possible)
+
+    @cached_property
+    def certain(self) -> NDArray[np.bool_]:
+        """Which points have the same label in every world."""
+        certain: NDArray[np.bool_] = self.possible.sum(axis=1) == 1
+        return certain
+
+    @cached_property
+    def winner(self) -> NDArray[np.int32]:
+        """The position of the certain label of each certain point, -1 for the others."""
+        return np.where(self.certain, self.possible.argmax(axis=1), -1).astype(np.int32)
+
+    def take(self, places: NDArray[np.intp] | slice) -> Verdicts:
+        """The verdicts of some of the points."""
+        return Verdicts(self.possible[places], self.min_log[places], self.max_log[places])
+
 
 def verdicts(model: Model, points: Points) -> Verdicts:
     """Find the undominated labels of every point, exactly (T3, T4)."""
@@ -52,7 +71,8 @@ def verdicts(model: Model, points: Points) -> Verdicts:
             counts = point_counts(model, points, start + int(position))
             possible[start + position] = _possible_exactly(model, *counts)
     if not complete.all():
-        _judge_incomplete(model, points, np.flatnonzero(~complete), possible)
+        holed = np.flatnonzero(~complete)
+        possible[holed] = _possible_with_holes(model, points.take(holed))
     return Verdicts(possible, low, high)
 
 
@@ -118,7 +138,7 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
-        used, inverse = np.unique(points.codes[j], return_inverse=True)
+        used, inverse = points.used(j)
         codes = [np.array(points.candidates(j, int(code))) for code in used]
         tables.append(model.range_rows(j, codes))
         places[j] = inverse + size
@@ -169,12 +189,11 @@ def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]])
     return [not any(model.exceeds(k, low[k], i, high[i]) for k in labels if k != i) for i in labels]
 
 
-def _judge_incomplete(
-    model: Model, points: Points, rows: NDArray[np.intp], possible: NDArray[np.bool_]
-) -> None:
-    """Find the undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
+    """The undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+    possible = np.empty((len(points), model.m), dtype=bool)
     block = max(1, _BLOCK // model.m)
-    tables = [_pair_table(model, points, j, rows) for j in range(model.d)]
+    tables = [_pair_table(model, points, j) for j in range(model.d)]
     magnitude = sum(bound for _, _, bound in tables)
     with np.errstate(invalid="ignore"):
         base = model.log_prior[:, None] - model.log_prior[None, :]
@@ -182,8 +201,8 @@ def _judge_incomplete(
     magnitude += float(np.abs(base[np.isfinite(base)]).sum())
     slack = 2 * model.slack(magnitude)
     itself = np.eye(model.m, dtype=bool)
-    for start in range(0, len(rows), block):
-        part = slice(start, min(start + block, len(rows)))
+    for start in range(0, len(points), block):
+        part = slice(start, min(start + block, len(points)))
         gap = np.repeat(base[None], part.stop - part.start, axis=0)
         with np.errstate(invalid="ignore"):
             for table, places, _ in tables:
@@ -194,15 +213,14 @@ def _judge_incomplete(
         ahead = gap > 0
         unclear = np.abs(gap) <= slack if model.floats_hold else np.broadcast_to(~itself, gap.shape)
         for position, i, k in np.argwhere(unclear):
-            ahead[position, i, k] = dominates(model, points, int(rows[start + position]), i, k)
-        possible[rows[part]] = ~ahead.any(axis=1)
+            ahead[position, i, k] = dominates(model, points, start + int(position), i, k)
+        possible[part] = ~ahead.any(axis=1)
+    return possible
 
 
-def _pair_table(
-    model: Model, points: Points, j: int, rows: NDArray[np.intp]
-) -> tuple[Floats, NDArray[np.intp], float]:
+def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[np.intp], float]:
     """Per used code and pair of labels: the least log ratio over its candidates."""
-    used, places = np.unique(points.codes[j, rows], return_inverse=True)
+    used, places = points.used(j)
     table = np.empty((len(used), model.m, model.m))
     bound = 0.0
     for place, code in enumerate(used):

@@ -16,7 +16,7 @@ from nullproof.tables.columns import encode_set
 from nullproof.tables.points import Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
-from nullproof.verdicts import dominates, point_counts, verdicts, worst_completion
+from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, worst_completion
 
 
 @dataclass(frozen=True, repr=False)
@@ -104,28 +104,30 @@ def witness(
     points = index.encode(point)
     if len(points) != 1:
         raise NullproofError(f"witness takes one point but got {len(points)}; give one row")
-    model = Model.of(index, alpha, prior)
+    model = Model(index, alpha, prior)
     found = verdicts(model, points)
-    possible = np.flatnonzero(found.possible[0])
-    if len(possible) == 1:
+    if found.certain[0]:
         raise NullproofError(
-            f"the point is certain: every world predicts {index.labels[possible[0]]!r}, so there "
+            f"the point is certain: every world predicts {index.labels[found.winner[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    return disagreeing(model, points, _known_cells(index, point, points))
+    return disagreeing(model, points, found, _known_cells(index, point, points))
 
 
-def disagreeing(model: Model, points: Points, cells: Sequence[Any]) -> tuple[World, World]:
-    """Two worlds that prove the only one of ``points``, which is open, to be so.
+def disagreeing(
+    model: Model, points: Points, found: Verdicts, cells: Sequence[Any]
+) -> tuple[World, World]:
+    """Two worlds that disagree about the one open point that ``points`` holds.
 
     Parameters
     ----------
+    found
+        The verdict of the point.
     cells
         The point as it was given: known cells, sets of candidates, or None.
     """
-    found = verdicts(model, points)
     possible = np.flatnonzero(found.possible[0])
-    start = [points.candidates(j, int(code))[0] for j, code in enumerate(points.codes[:, 0])]
+    start = [candidates[0] for candidates in points.choices(0)]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
     one = favouring(model, cells, start, likely)
     if len(one.winners) > 1:
@@ -149,9 +151,7 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         The completed point as codes.
     """
     index = model.index
-    points = Points(
-        np.array(codes, dtype=np.int32)[:, None], index.n_values, ((),) * model.d, single=True
-    )
+    points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
     low, high = point_counts(model, points, 0)
     counts = [high[i] if i == raised else low[i] for i in range(model.m)]
     winners = [
@@ -178,7 +178,7 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
 def _known_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
     """The cells of the point as given; None for every spelling of missing."""
     cells = _given_cells(index, point, points)
-    unknown = points.codes[:, 0] == points.n_values + 1
+    unknown = points.missing[:, 0]
     return tuple(None if gone else cell for cell, gone in zip(cells, unknown, strict=True))
 
 

@@ -17,6 +17,7 @@ import nullproof.odds.grid as grid_module
 import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof.cli import terminal as report
+from nullproof.model import Model
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.labels import Odds, label_odds
 from nullproof.odds.worlds import count_worlds
@@ -177,7 +178,8 @@ def test_shown_odds() -> None:
 def test_shown_bounds() -> None:
     """A bar is full up to the lower bound and shaded up to the upper; few labels are listed."""
     assert report.odds_bar(0.5, 0.75, 4).plain == "██▒·"
-    many = Odds(tuple(range(9)), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    nine = CountIndex.from_codes(np.zeros((9, 1), dtype=int), range(9))
+    many = Odds(Model(nine), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(report.odds_table(many, 1))
     assert "… 3 more" in console.export_text()

@@ -26,6 +26,7 @@ from support.strategies import EXTREME_ALPHAS, EXTREME_WEIGHTS, Case, random_cas
 import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
 from nullproof import CountIndex, NullproofWarning, certify
+from nullproof.counts.sparse import DenseCounts
 from nullproof.odds.filling import Cells, Open, count_of
 from nullproof.odds.labels import label_odds
 from nullproof.odds.samples import sampled_odds
@@ -262,12 +263,13 @@ def test_certain_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_very_many_missing_cells() -> None:
     """100,000 missing cells per label and feature: nothing overflows and no probability is lost."""
     n = np.array([150_000, 150_000, 150_000])
-    known = np.array([[30_000, 20_000, 10_000], [10_000, 20_000, 20_000], [10_000, 10_000, 20_000]])
+    table = np.array([[30_000, 20_000, 10_000], [10_000, 20_000, 20_000], [10_000, 10_000, 20_000]])
+    known, other = DenseCounts(table), DenseCounts(table + np.array([[9], [0], [0]]))
     template = CountIndex.from_codes(np.arange(3)[:, None].repeat(4, axis=1), list("abc"))
     index = CountIndex(
         template.schema,
         n,
-        (known, known + np.array([[9], [0], [0]]), known, known),
+        (known, other, known, known),
         np.full((4, 3), 100_000),
         template.sets,
     )

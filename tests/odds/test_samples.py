@@ -56,7 +56,7 @@ def test_sampled_worlds_are_worlds(chunk: int) -> None:
         if rng.random() < 0.2:
             case = replace(case, alpha=rng.choice(EXTREME_ALPHAS))
         index, points = index_of(case), completed(case)
-        model = Model.of(index, case.alpha, case.prior_for(index.labels))
+        model = Model(index, case.alpha, case.prior_for(index.labels))
         drawn = sample_worlds(index, points, 20, seed=rng.randrange(100))
         assert drawn.shape == (len(points), 20, model.m, model.d)
         names = index.labels

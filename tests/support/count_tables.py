@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from nullproof.counts.index import CountIndex
+from nullproof.counts.sparse import DenseCounts
 from nullproof.model import Model
 from nullproof.radii.frontier import Frontier
 from nullproof.tables.points import Points
@@ -26,7 +27,7 @@ def index_from_counts(sizes: Sequence[int], known: Sequence[Any]) -> CountIndex:
     return CountIndex(
         Schema(features, tuple(f"L{i}" for i in range(len(sizes)))),
         np.array(sizes, dtype=np.int64),
-        tuple(np.array(counts, dtype=np.int64) for counts in known),
+        tuple(DenseCounts(np.array(counts, dtype=np.int64)) for counts in known),
         np.zeros((len(known), len(sizes)), dtype=np.int64),
         ({},) * len(known),
     )

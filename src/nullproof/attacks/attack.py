@@ -162,7 +162,7 @@ class Attack:
                 "a time; poison one certain point"
             )
         target = broken[0]
-        after = Model(self.index_after, self.model.alpha, self.model.prior)
+        after = self.model.on(self.index_after)
         rival = self.index.labels.index(target.rival)
         return favouring(after, (None,) * self.model.d, list(target.codes), rival)
 

@@ -24,9 +24,10 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
-from nullproof.radii.cells import PointCounts, Radii, radii
+from nullproof.radii.cells import PointCounts, Radii, radii_of
 from nullproof.radii.frontier import Frontier
 from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import some
 
 Codes = tuple[int, ...]
@@ -73,31 +74,39 @@ def poison(
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """
-    if time_limit < 0 or (steps is not None and steps < 0):
-        raise NullproofError(
-            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
-        )
-    return attack(
-        Model.of(index, alpha, prior),
-        index.encode(points),
-        effort=Effort(seconds=time_limit, rounds=steps),
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return attack_of(
+        model,
+        encoded,
+        verdicts(model, encoded),
+        effort=effort_of(time_limit, steps),
         seed=seed,
         skip_unbreakable=skip_unbreakable,
         on_progress=on_progress,
     )
 
 
-def attack(
+def effort_of(time_limit: float = 10.0, steps: int | None = None) -> Effort:
+    """How long to look for a better attack: so many seconds, or so many rounds."""
+    if time_limit < 0 or (steps is not None and steps < 0):
+        raise NullproofError(
+            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
+        )
+    return Effort(seconds=time_limit, rounds=steps)
+
+
+def attack_of(
     model: Model,
     points: Points,
+    judged: Verdicts,
     *,
     effort: Effort,
     seed: int = 0,
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
 ) -> Attack:
-    """Choose cells to blank so that no given point is certain any more, as `poison` does."""
-    found = radii(model.index, points, alpha=model.alpha, prior=model.prior)
+    """The attack on points whose verdicts are known; options as for `poison`."""
+    found = radii_of(model, points, judged)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack(unbreakable.tolist())

@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from nullproof.cleaning.holes import OpenCells
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import fill_codes
-from nullproof.counts.sparse import cells_of
 from nullproof.errors import NullproofError
 from nullproof.tables.columns import encode
 from nullproof.tables.readers import column_of_cells
@@ -67,9 +66,8 @@ class Answers:
         labels = self.cells.training.row_labels
         for j, rows, codes, values in fills:
             sets = self.cells.column(j).sets
-            index = CountIndex(
-                *fill_codes(index.tally, j, labels[rows], codes, [sets.get(int(r)) for r in rows])
-            )
+            candidates = [sets.get(int(row)) for row in rows]
+            index = fill_codes(index, j, labels[rows], codes, candidates)
             name = index.features[j]
             for row, value in zip(rows.tolist(), values, strict=False):
                 self.given[row, j] = text(value)
@@ -164,7 +162,7 @@ def fingerprint(index: CountIndex) -> str:
     for counts in (index.label_counts, index.n_null):
         digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
     for known, sets in zip(index.known, index.sets, strict=True):
-        for part in cells_of(known):
+        for part in known.cells():
             digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
         shown = sorted((key, cells.tolist()) for key, cells in sets.items())
         digest.update(json.dumps(shown).encode())

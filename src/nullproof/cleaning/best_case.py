@@ -20,7 +20,7 @@ class Winning:
 
     def __init__(self, model: Model, points: Points, ranges: Ranges) -> None:
         self.model, self.ranges = model, ranges
-        several = (points.codes > points.n_values[:, None]).T[:, None, :]
+        several = points.holes.T[:, None, :]
         # Raised as the winner, lowered as a rival: two different worlds of the same cells.
         self._raised = np.where(several, ranges.high, ranges.low)
         self._lowered = np.where(several, ranges.low, ranges.high)

@@ -24,7 +24,7 @@ from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells
-from nullproof.verdicts import Verdicts, verdicts
+from nullproof.verdicts import verdicts
 from nullproof.words import many
 
 Cell = tuple[int, str]
@@ -71,20 +71,24 @@ class Cleaner:
         alpha: Alpha = 0.0,
         prior: Prior = None,
     ) -> None:
-        self.original = self.index = index
+        self.original = index
         self.points = index.encode(points)
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
-        self._model_options: dict[str, Any] = {"alpha": alpha, "prior": prior}
-        refuse_beyond_floats(Model(index, alpha, prior))
+        model = Model(index, alpha, prior)
+        refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
-        self._judge()
+        self._judge(model)
+
+    @property
+    def index(self) -> CountIndex:
+        """The counts of the table with all answers so far."""
+        return self.model.index
 
     @property
     def certain(self) -> NDArray[np.bool_]:
         """Which points are certain now."""
-        certain: NDArray[np.bool_] = self._verdicts.possible.sum(axis=1) == 1
-        return certain
+        return self._verdicts.certain
 
     @property
     def finished(self) -> bool:
@@ -100,10 +104,7 @@ class Cleaner:
     @property
     def certificates(self) -> Certificates:
         """What all worlds that are left say of the points."""
-        found = self._verdicts
-        return Certificates(
-            self.index.labels, found.possible, found.min_log, found.max_log, self.points.frame
-        )
+        return Certificates(self.model, self._verdicts, self.points.frame)
 
     def next(self, n_cells: int = 1) -> list[Cell]:
         """Propose cells to fill: those that probably settle most for least."""
@@ -139,8 +140,7 @@ class Cleaner:
 
     def take(self, fills: list[Fill]) -> None:
         """Take answers that were checked, as codes."""
-        self.index = self._answers.taken(self.index, fills)
-        self._judge()
+        self._judge(self.model.on(self._answers.taken(self.index, fills)))
 
     def complete(self) -> Any:
         """The table with all answers filled in, of the same type."""
@@ -200,20 +200,14 @@ class Cleaner:
         """The open cells of the table before any answer."""
         return self._answers.cells
 
-    def _judge(self) -> None:
-        model = Model(self.index, **self._model_options)
-        self._verdicts: Verdicts = verdicts(model, self.points)
-        self.done = self._confidence.done(model, self.points, self._verdicts.possible)
-        self._model = model
+    def _judge(self, model: Model) -> None:
+        self.model = model
+        self._verdicts = verdicts(model, self.points)
+        self.done = self._confidence.done(model, self.points, self._verdicts)
 
     def _outlook(self) -> Outlook:
         some = np.flatnonzero(~self.done)
-        points, found = self.points.take(some), self._verdicts
+        points = self.points.take(some)
         ranges = Ranges.of(self.index, points)
-        matter = contenders(
-            self._model,
-            points,
-            ranges,
-            Verdicts(found.possible[some], found.min_log[some], found.max_log[some]),
-        )
-        return Outlook(self._model, ranges, matter, self._confidence.confidence)
+        matter = contenders(self.model, points, ranges, self._verdicts.take(some))
+        return Outlook(self.model, ranges, matter, self._confidence.confidence)

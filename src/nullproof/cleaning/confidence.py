@@ -15,6 +15,7 @@ from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling, Open, count_of
 from nullproof.odds.terms import exponents
 from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts
 
 _SLOPES: Floats = 2.0 ** np.arange(-4.0, 12.0)
 _CUT = 1e-12
@@ -42,9 +43,9 @@ class Confidence:
         self.confidence, self.cells = float(confidence), cells
         self._known: dict[_Key, Floats] = {}
 
-    def done(self, model: Model, points: Points, possible: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Which points are done; ``possible`` are their possible labels (points × labels)."""
-        done: NDArray[np.bool_] = possible.sum(axis=1) == 1
+    def done(self, model: Model, points: Points, found: Verdicts) -> NDArray[np.bool_]:
+        """Which points are done."""
+        done, possible = found.certain.copy(), found.possible
         if self.confidence == 1:
             return done
         some = np.flatnonzero(~done & points.complete)
@@ -91,7 +92,7 @@ class Confidence:
         total = np.zeros((len(points), model.m, 3 + 2 * len(_SLOPES)))
         sizes = model.index.label_counts + float(model.alpha) * model.index.n_values[:, None]
         for j in range(model.d):
-            used, places = np.unique(points.codes[j], return_inverse=True)
+            used, places = points.used(j)
             table = np.stack([self._rows(model, filling, j, int(code)) for code in used])
             table[:, :, 0] -= np.log(np.maximum(sizes[j], 1e-300))
             total += table[places]

@@ -7,6 +7,7 @@ some way to fill its holes makes the point certain, whatever the holes of other 
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import Counts
+from nullproof.counts.sparse import Counts, DenseCounts
 from nullproof.model import Model
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
@@ -38,10 +39,10 @@ MEANING = (
 def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
     """Judge every feature with holes by the open points that its completion makes certain."""
     index, n_missing = model.index, model.index.missing_cells()[0].sum(axis=1)
-    open_ones = np.flatnonzero(found.possible.sum(axis=1) > 1)
+    open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
-    own_holes = (some.codes > some.n_values[:, None]).any(axis=1)
+    own_holes = some.holes.any(axis=1)
     order = np.argsort(-n_missing, kind="stable")
     order = order[((n_missing > 0) | own_holes)[order]]
     n_features = MOST_FEATURES
@@ -74,8 +75,8 @@ def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
 def certain_if_filled(model: Model, points: Points, j: int) -> NDArray[np.bool_]:
     """Which points are certain once the holes of a feature are filled like its known cells."""
     index = model.index
-    completed = Model(_with_counts(index, j, filled_counts(index, j)), model.alpha, model.prior)
-    return _is_certain(completed, _own_filled(index, points, j))
+    completed = model.on(_with_counts(index, j, filled_counts(index, j)))
+    return verdicts(completed, _own_filled(index, points, j)).certain
 
 
 def could_be_certain(
@@ -110,13 +111,12 @@ def _holed_could(
         asked = np.flatnonzero(possible[owners, i] & ~could[owners])
         counts = low.copy()
         counts[:, i] = high[:, i]
-        best = Model(_with_counts(index, j, counts), model.alpha, model.prior)
+        best = model.on(_with_counts(index, j, counts))
         for start in range(0, len(asked), _BLOCK):
             some = asked[start : start + _BLOCK]
             codes = points.codes[:, owners[some]]
             codes[j] = every[some]
-            filled = Points(codes, points.n_values, points.sets)
-            could[owners[some[_is_certain(best, filled)]]] = True
+            could[owners[some[verdicts(best, points.with_codes(codes)).certain]]] = True
     return could
 
 
@@ -143,28 +143,23 @@ def shared_out(n_cells: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
     return whole
 
 
-def _is_certain(model: Model, points: Points) -> NDArray[np.bool_]:
-    certain: NDArray[np.bool_] = verdicts(model, points).possible.sum(axis=1) == 1
-    return certain
-
-
 def _with_counts(index: CountIndex, j: int, counts: Counts) -> CountIndex:
     """The index with a feature of which all cells are known."""
     known, sets, n_null = list(index.known), list(index.sets), index.n_null.copy()
-    known[j], sets[j], n_null[j] = counts, {}, 0
-    return CountIndex(index.schema, index.label_counts, tuple(known), n_null, tuple(sets))
+    known[j], sets[j], n_null[j] = DenseCounts(counts), {}, 0
+    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
 def _own_filled(index: CountIndex, points: Points, j: int) -> Points:
     """The points with their holes in a feature filled by the value known most often."""
-    size = int(points.n_values[j])
-    if not (points.codes[j] > size).any():
+    holes = points.holes[j]
+    if not holes.any():
         return points
     codes, n_known = points.codes.copy(), index.exact(j).sum(axis=1)
-    for code in np.unique(codes[j][codes[j] > size]).tolist():
+    for code in np.unique(codes[j][holes]).tolist():
         candidates = points.candidates(j, code)
         codes[j][points.codes[j] == code] = max(candidates, key=lambda c: (n_known[c], -c))
-    return Points(codes, points.n_values, points.sets)
+    return points.with_codes(codes)
 
 
 def _own_completions(
@@ -176,8 +171,7 @@ def _own_completions(
     names is not looked at once for every name.
     """
     values = {
-        code: _different(counts, points.candidates(j, code))
-        for code in np.unique(points.codes[j]).tolist()
+        code: _different(counts, points.candidates(j, code)) for code in points.used(j)[0].tolist()
     }
     own = [values[code] for code in points.codes[j].tolist()]
     owners = np.repeat(np.arange(len(points)), [len(codes) for codes in own])

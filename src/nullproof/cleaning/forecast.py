@@ -144,7 +144,7 @@ def _draw(
 
 def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
     """Counts of the points from those of the values (draws × values), over their completions."""
-    used, places = np.unique(points.codes[j], return_inverse=True)
+    used, places = points.used(j)
     candidates = [list(points.candidates(j, int(code))) for code in used]
     least = np.stack([low[:, own].min(axis=1) for own in candidates], axis=1)
     most = np.stack([high[:, own].max(axis=1) for own in candidates], axis=1)

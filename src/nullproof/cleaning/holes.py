@@ -29,7 +29,7 @@ class OpenCells:
         """Open the table that an index counts; another table is refused."""
         found = cls(index, TrainingTable.open(index.schema, table, labels))
         for j, name in enumerate(index.features):
-            there = index.n_null[j] + sum(index.sets[j].values())
+            there = index.n_open[j]
             here = np.bincount(found._labels_of(j), minlength=len(index.labels))
             if not np.array_equal(there, here):
                 raise NullproofError(

@@ -26,7 +26,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.tables.points import Points
-from nullproof.verdicts import point_counts, verdicts
+from nullproof.verdicts import Verdicts, point_counts, verdicts
 
 Counts = list[list[int]]
 _SURE = 1e-9
@@ -64,21 +64,23 @@ def cases(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     >>> cases(index, [("a", "y"), ("b", "y")], alpha=1)
     Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
     """
-    encoded = index.encode(points)
-    model = Model.of(index, alpha, prior)
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return cases_of(model, encoded, verdicts(model, encoded))
+
+
+def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
+    """The fewest and the most cells that points need whose verdicts are known."""
     refuse_beyond_floats(model)
-    found = verdicts(model, encoded)
-    possible = found.possible
-    is_open = possible.sum(axis=1) > 1
-    best, worst = np.zeros(len(encoded)), np.zeros(len(encoded))
-    proven = np.ones(len(encoded), dtype=bool)
-    best[~encoded.complete & is_open] = worst[~encoded.complete & is_open] = np.nan
-    some = np.flatnonzero(is_open & encoded.complete)
-    ranges = Ranges.of(index, encoded.take(some))
+    possible, complete = found.possible, points.complete
+    best, worst = np.zeros(len(points)), np.zeros(len(points))
+    proven = np.ones(len(points), dtype=bool)
+    best[~complete & ~found.certain] = worst[~complete & ~found.certain] = np.nan
+    some = np.flatnonzero(~found.certain & complete)
+    ranges = Ranges.of(model.index, points.take(some))
     # Cells of a label that has no support in any world change nothing, though it may tie at zero.
     matter = (ranges.high - ranges.low).sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
     for place, t in enumerate(some.tolist()):
-        best[t], proven[t] = best_case(model, encoded, t, possible[t])
+        best[t], proven[t] = best_case(model, points, t, possible[t])
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
     return Cases(best, worst, proven)
 

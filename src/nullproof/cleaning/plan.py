@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
-from nullproof.cleaning.forecast import Part, forecast
+from nullproof.cleaning.forecast import Forecast, Part, forecast
 from nullproof.cleaning.holes import OpenCells
-from nullproof.cleaning.needs import Cases, cases, refuse_beyond_floats
+from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
@@ -25,7 +25,7 @@ from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
-from nullproof.verdicts import verdicts
+from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 
 
@@ -63,13 +63,18 @@ class CleaningPlan:
         Positions of points that no values of the missing cells make certain.
     """
 
-    index: CountIndex
-    points: Points
     model: Model
+    points: Points
+    verdicts: Verdicts
     steps: tuple[Step, ...]
     done: NDArray[np.bool_]
     stuck: tuple[int, ...]
     confidence: float
+
+    @property
+    def index(self) -> CountIndex:
+        """The counts of the table to clean."""
+        return self.model.index
 
     @property
     def n_points(self) -> int:
@@ -88,7 +93,7 @@ class CleaningPlan:
     @cached_property
     def cases(self) -> Cases:
         """The fewest and the most cells that each point can need; computed when first asked for."""
-        return cases(self.index, self.points, alpha=self.model.alpha, prior=self.model.prior)
+        return cases_of(self.model, self.points, self.verdicts)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
         """The cells to fill, in this order: row position and column name.
@@ -203,44 +208,57 @@ def cleaning_plan(
       x0 where label is no: 1 cell, then 1.4 expected, 2 at best
       x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
     """
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return plan_of(
+        model,
+        encoded,
+        verdicts(model, encoded),
+        budget=budget,
+        confidence=confidence,
+        cells=cells,
+        costs=costs,
+    )
+
+
+def plan_of(
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    *,
+    budget: float | None = None,
+    confidence: float = 1.0,
+    cells: Cells = "uniform",
+    costs: Mapping[str, float] | None = None,
+) -> CleaningPlan:
+    """The plan for points whose verdicts are known; options as for `cleaning_plan`."""
     if budget is not None and not (is_number(budget) and budget >= 0):
         raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
-    reached, filling = Confidence(confidence, cells), Filling(index, cells)
-    encoded = index.encode(points)
-    model = Model.of(index, alpha, prior)
+    reached, filling = Confidence(confidence, cells), Filling(model.index, cells)
+    each = column_costs(model.index, costs)
     refuse_beyond_floats(model)
-    found = verdicts(model, encoded)
-    done = reached.done(model, encoded, found.possible)
-    each = column_costs(index, costs)
-    ranges = Ranges.of(index, encoded)
-    matter = contenders(model, encoded, ranges, found)
+    done = reached.done(model, points, found)
+    ranges = Ranges.of(model.index, points)
+    matter = contenders(model, points, ranges, found)
     some = np.flatnonzero(~done)
     outlook = Outlook(model, ranges.take(some), matter[some], reached.confidence)
-    parts = [*_within(_order(outlook, index, each), budget, each)]
-    foreseen = forecast(model, encoded.take(some), filling, parts, confidence=reached.confidence)
-    n_done = len(encoded) - len(some)
-    steps = [
-        Step(
-            index.labels[i],
-            index.features[j],
-            n_cells,
-            n_done + float(expected),
-            n_done + int(best),
-        )
-        for (i, j, n_cells), expected, best in zip(
-            parts, foreseen.expected, foreseen.best, strict=True
-        )
-    ]
+    parts = [*_within(_order(outlook, model.index, each), budget, each)]
+    foreseen = forecast(model, points.take(some), filling, parts, confidence=reached.confidence)
+    n_done = len(points) - len(some)
+    steps = tuple(_steps(model.index, parts, foreseen, n_done))
     stuck = np.flatnonzero(~done & ~matter.any(axis=1))
     return CleaningPlan(
-        index,
-        encoded,
-        model,
-        tuple(steps),
-        done,
-        tuple(stuck.tolist()),
-        reached.confidence,
+        model, points, found, steps, done, tuple(stuck.tolist()), reached.confidence
     )
+
+
+def _steps(
+    index: CountIndex, parts: Sequence[Part], foreseen: Forecast, n_done: int
+) -> Iterator[Step]:
+    """The steps as a plan lists them; ``n_done`` points are done before the first."""
+    for (i, j, n_cells), expected, best in zip(
+        parts, foreseen.expected.tolist(), foreseen.best.tolist(), strict=True
+    ):
+        yield Step(index.labels[i], index.features[j], n_cells, n_done + expected, n_done + best)
 
 
 def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:

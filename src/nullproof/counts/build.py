@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import numbers
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.sparse import Counts, SparseCounts, count_columns
+from nullproof.counts.sparse import Counts, Known, count_columns
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.bins import doubles, extent
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
@@ -26,26 +27,40 @@ from nullproof.words import many, some
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_VALUES = 10
 _MANY_CELLS = 1_000_000
+_MOST_VALUES = 100_000_000
 T = TypeVar("T")
 NINES = re.compile(r"-?9{2,}")
 
 
-class Tally(NamedTuple):
-    """The counts of a table, as `CountIndex` holds them."""
+class IndexLike(Protocol):
+    """What building and changing need of an index: the five fields of `CountIndex`, which is above."""
 
-    schema: Schema
-    label_counts: Counts
-    known: tuple[Counts | SparseCounts, ...]
-    n_null: Counts
-    sets: tuple[CandidateSets, ...]
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def label_counts(self) -> Counts: ...
+    @property
+    def known(self) -> tuple[Known, ...]: ...
+    @property
+    def n_null(self) -> Counts: ...
+    @property
+    def sets(self) -> tuple[CandidateSets, ...]: ...
+
+
+Index = TypeVar("Index", bound=IndexLike)
+# The class of the index, called with its five fields.
+Make = Callable[[Schema, Counts, tuple[Known, ...], Counts, tuple[CandidateSets, ...]], Index]
 
 
 def count_table(
+    make: Make[Index],
     table: Table,
     names: Sequence[str],
     labels: Column,
     options: TableOptions,
-) -> Tally:
+) -> Index:
     """Learn the domains and count; only two columns at a time are held as they were read."""
     if not len(labels):
         raise NullproofError("the table has no rows; give at least one")
@@ -78,7 +93,7 @@ def count_table(
     pairs = list(_counts(columns(), features, row_labels, len(found)))
     schema = Schema(tuple(features), found, labels.name, tuple(options.missing))
     notify(schema, len(labels), empty, suspects)
-    return _assembled(schema, pairs, row_labels)
+    return _assembled(make, schema, pairs, row_labels)
 
 
 def _mapped(function: Callable[[str], T], names: Sequence[str], n_rows: int) -> Iterator[T]:
@@ -90,19 +105,75 @@ def _mapped(function: Callable[[str], T], names: Sequence[str], n_rows: int) -> 
         yield from pool.map(function, names)
 
 
-def count_like(schema: Schema, table: Table, labels: Column) -> Tally:
+def count_like(make: Make[Index], schema: Schema, table: Table, labels: Column) -> Index:
     """Count a table by a schema learned before."""
-    return tally(schema, _encoded_like(schema, table), known_label_codes(schema, labels))
+    return count_codes(
+        make, schema, _encoded_like(schema, table), known_label_codes(schema, labels)
+    )
 
 
-def tally(schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]) -> Tally:
+def count_codes(
+    make: Make[Index], schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
+) -> Index:
     """Count columns that are codes of a schema's features already."""
     checked = (
         _checked(feature, column, len(row_labels))
         for feature, column in zip(schema.features, columns, strict=True)
     )
     pairs = list(_counts(checked, list(schema.features), row_labels, len(schema.labels)))
-    return _assembled(schema, pairs, row_labels)
+    return _assembled(make, schema, pairs, row_labels)
+
+
+def checked_codes(codes: Any) -> NDArray[np.integer]:
+    """An array of codes of which none is too large to be counted."""
+    if isinstance(codes, np.ma.MaskedArray):
+        raise NullproofError(
+            "the codes are a masked array; give a plain one with -1 where a cell is missing"
+        )
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.dtype.kind not in "iu":
+        raise NullproofError(
+            f"the codes are a {array.ndim}-dimensional array of {array.dtype}; "
+            "give integers, rows × features"
+        )
+    if not array.size:
+        raise NullproofError(
+            f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
+            "× features, at least one of each"
+        )
+    if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
+        # As unsigned numbers they would wrap; as a domain they would fill the memory.
+        raise NullproofError(
+            f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
+            "from 0 on, and a negative one where a cell is missing"
+        )
+    return array
+
+
+def domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
+    """The size of each domain: as given, or by the largest code of each column."""
+    if n_values is None:
+        return [max(int(column.max()) + 1, 1) for column in codes.T]
+    try:
+        sizes = list(n_values)
+    except TypeError:
+        sizes = [n_values]
+    if not all(is_whole(size) and 1 <= size <= _MOST_VALUES for size in sizes):
+        raise NullproofError(
+            f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
+            "per feature"
+        )
+    if len(sizes) != codes.shape[1]:
+        raise NullproofError(
+            f"n_values has {len(sizes)} sizes but there are {codes.shape[1]} features; "
+            "give one size per feature"
+        )
+    return [int(size) for size in sizes]
+
+
+def is_whole(number: Any) -> bool:
+    """Whether something is a whole number, of Python or of numpy; True and 1.0 are none."""
+    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
 
 
 def _checked(feature: Feature, column: Encoded, n_rows: int) -> Encoded:
@@ -127,7 +198,7 @@ def _checked(feature: Feature, column: Encoded, n_rows: int) -> Encoded:
     return Encoded(codes, column.sets)
 
 
-_Pair = tuple[Counts | SparseCounts, Counts, CandidateSets]
+_Pair = tuple[Known, Counts, CandidateSets]
 
 
 def _counts(
@@ -153,10 +224,12 @@ def _counts(
         yield known, n_null, grouped
 
 
-def _assembled(schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]) -> Tally:
+def _assembled(
+    make: Make[Index], schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]
+) -> Index:
     n_labels = len(schema.labels)
     n_null = np.array([n_null for _, n_null, _ in pairs], dtype=np.int64).reshape(-1, n_labels)
-    return Tally(
+    return make(
         schema,
         np.bincount(row_labels, minlength=n_labels).astype(np.int64),
         tuple(known for known, _, _ in pairs),

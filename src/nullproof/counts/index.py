@@ -17,16 +17,17 @@ from numpy.typing import NDArray
 
 from nullproof.counts.build import (
     CandidateSets,
-    Tally,
+    checked_codes,
+    count_codes,
     count_like,
     count_table,
+    domain_sizes,
     feature_names,
-    tally,
 )
 from nullproof.counts.engines.counting import count_lazy, open_lazily
 from nullproof.counts.parquet import load, save
-from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, is_whole, remove_rows, widen
-from nullproof.counts.sparse import Counts, SparseCounts
+from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
+from nullproof.counts.sparse import Counts, Known
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
@@ -38,8 +39,6 @@ from nullproof.tables.readers import open_rows, open_table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import PLAIN, many, per_cent, some
-
-_MOST_VALUES = 100_000_000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,7 +69,7 @@ class CountIndex:
 
     schema: Schema
     label_counts: Counts
-    known: tuple[Counts | SparseCounts, ...]
+    known: tuple[Known, ...]
     n_null: Counts
     sets: tuple[CandidateSets, ...]
 
@@ -119,14 +118,14 @@ class CountIndex:
         spelled = tuple(options.missing) if schema is None else schema.missing
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
-                return cls(*count_lazy(lazy, options, like=schema))
+                return count_lazy(cls, lazy, options, like=schema)
         opened = options.open(table, label, schema)
         labels = opened.column(label)
         if schema is not None:
-            return cls(*count_like(schema, opened, labels))
+            return count_like(cls, schema, opened, labels)
         options = replace(options, missing=opened.missing)
         names = feature_names(opened, label, options)
-        return cls(*count_table(opened, names, labels, options))
+        return count_table(cls, opened, names, labels, options)
 
     @classmethod
     def from_rows(
@@ -159,10 +158,10 @@ class CountIndex:
         table = open_rows(rows, features, missing=missing)
         label_column = open_table({"label": labels}, missing=missing).column("label")
         if like is not None:
-            return cls(*count_like(like.schema, table, label_column))
+            return count_like(cls, like.schema, table, label_column)
         options = TableOptions(missing, bins=None, domains=domains or {})
         refuse_unknown(options.domains, features, "domains")
-        return cls(*count_table(table, features, label_column, options))
+        return count_table(cls, table, features, label_column, options)
 
     @classmethod
     def from_codes(
@@ -178,8 +177,8 @@ class CountIndex:
             Size of each domain, at most 100,000,000; by default the largest code of each column
             plus one.
         """
-        codes = _checked_codes(codes)
-        sizes = _domain_sizes(codes, n_values)
+        codes = checked_codes(codes)
+        sizes = domain_sizes(codes, n_values)
         features = tuple(
             Feature(name, "code", tuple(str(value) for value in range(size)))
             for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
@@ -189,7 +188,7 @@ class CountIndex:
             Encoded(codes[:, j] if codes.dtype.kind == "i" else codes[:, j].astype(np.int32), {})
             for j in range(codes.shape[1])
         )
-        return cls(*tally(Schema(features, names), columns, row_labels))
+        return count_codes(cls, Schema(features, names), columns, row_labels)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -206,11 +205,6 @@ class CountIndex:
         """The size of each feature's domain."""
         return np.array([feature.n_values for feature in self.schema.features], dtype=np.int64)
 
-    @cached_property
-    def cache(self) -> dict[Any, Any]:
-        """What the questions asked of this index remember between calls."""
-        return {}
-
     @property
     def n_rows(self) -> int:
         return int(self.label_counts.sum())
@@ -218,17 +212,20 @@ class CountIndex:
     @property
     def n_missing(self) -> int:
         """Cells with more than one candidate."""
-        return int(self.n_null.sum()) + sum(
-            int(counts.sum()) for sets in self.sets for counts in sets.values()
-        )
+        return int(self.n_open.sum())
+
+    @cached_property
+    def n_open(self) -> Counts:
+        """Features × labels: cells with more than one candidate."""
+        n_open = self.n_null.copy()
+        for j, sets in enumerate(self.sets):
+            for counts in sets.values():
+                n_open[j] += counts
+        return n_open
 
     def missing_cells(self) -> tuple[Counts, Counts]:
         """Features × labels: cells with several candidates, and those of them with fewer than all."""
-        candidates = np.zeros_like(self.n_null)
-        for j, sets in enumerate(self.sets):
-            for counts in sets.values():
-                candidates[j] += counts
-        return self.n_null + candidates, candidates
+        return self.n_open, self.n_open - self.n_null
 
     def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
         """Cells of feature ``j`` that are known to hold each value, values × labels.
@@ -236,11 +233,8 @@ class CountIndex:
         The last row, code ``n_values``, is for values outside the domain and always zero. With
         ``codes`` only those rows.
         """
-        known, size = self.known[j], int(self.n_values[j])
-        wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
-        if isinstance(known, SparseCounts):
-            return known.rows(wanted)
-        return np.where((wanted < size)[:, None], known.take(wanted, axis=0, mode="clip"), 0)
+        wanted = np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
+        return self.known[j].rows(wanted)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
         """Cells of feature ``j`` that hold each value in every world; as `exact`."""
@@ -262,15 +256,15 @@ class CountIndex:
 
     def widened(self, schema: Schema) -> CountIndex:
         """The same rows counted by a schema with more labels, values or features."""
-        return CountIndex(*widen(self.tally, schema))
+        return widen(self, schema)
 
     def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """The index with further rows counted; their values must be in the domains."""
-        return CountIndex(*add_rows(self.tally, rows, labels))
+        return add_rows(self, rows, labels)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """The index without rows that it counts, given as they were then; domains stay."""
-        return CountIndex(*remove_rows(self.tally, rows, labels))
+        return remove_rows(self, rows, labels)
 
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
@@ -279,20 +273,15 @@ class CountIndex:
 
         ``n_cells`` is how many of them, at most as many as there are.
         """
-        return CountIndex(*fill_cells(self.tally, feature, value, label, candidates, n_cells))
+        return fill_cells(self, feature, value, label, candidates, n_cells)
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
         """The index after cells were blanked; no more can be blanked than are counted."""
-        return CountIndex(*blank(self.tally, cells))
-
-    @property
-    def tally(self) -> Tally:
-        """The bare counts."""
-        return Tally(self.schema, self.label_counts, self.known, self.n_null, self.sets)
+        return blank(self, cells)
 
     def save(self, path: str | Path) -> None:
         """Write the index to a Parquet file (see `nullproof.counts.parquet` for what is in it)."""
-        save(self.tally, path)
+        save(self, path)
 
     @classmethod
     def load(cls, path: str | Path) -> CountIndex:
@@ -301,7 +290,7 @@ class CountIndex:
         A file whose bytes are not those that `save` wrote, by damage or by another program, and one
         of another format are refused, before anything in it is parsed.
         """
-        return cls(*load(path))
+        return load(cls, path)
 
     def encode(self, points: Any) -> Points:
         """Turn points (a table, an array, rows or one row) into codes of this index."""
@@ -315,7 +304,7 @@ class CountIndex:
         return CountIndex(
             self.schema,
             self.label_counts + other.label_counts,
-            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),  # type: ignore[operator]
+            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),
             self.n_null + other.n_null,
             sets,
         )
@@ -339,15 +328,11 @@ class CountIndex:
 
     def _repr_html_(self) -> str:
         some = self.schema.features[:ROWS]
-        missing = [
-            int(self.n_null[j].sum()) + sum(int(c.sum()) for c in self.sets[j].values())
-            for j in range(len(some))
-        ]
         columns: dict[str, list[Any]] = {
             "feature": [feature.name for feature in some],
             "kind": [feature.kind for feature in some],
             "values": [feature.n_values for feature in some],
-            "missing": missing,
+            "missing": self.n_open.sum(axis=1)[: len(some)].tolist(),
         }
         return shown_table(repr(self), columns, len(self.features))
 
@@ -384,65 +369,12 @@ def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
     return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
 
 
-def _same(a: Counts | SparseCounts, b: Counts | SparseCounts) -> bool:
-    if isinstance(a, SparseCounts) or isinstance(b, SparseCounts):
-        return (
-            isinstance(a, SparseCounts)
-            and isinstance(b, SparseCounts)
-            and np.array_equal(a.keys, b.keys)
-            and np.array_equal(a.counts, b.counts)
-        )
-    return np.array_equal(a, b)
+def _same(a: Known, b: Known) -> bool:
+    return all(np.array_equal(*pair) for pair in zip(a.cells(), b.cells(), strict=True))
 
 
 def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
     return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
-
-
-def _checked_codes(codes: Any) -> NDArray[np.integer]:
-    """An array of codes of which none is too large to be counted."""
-    if isinstance(codes, np.ma.MaskedArray):
-        raise NullproofError(
-            "the codes are a masked array; give a plain one with -1 where a cell is missing"
-        )
-    array = np.asarray(codes)
-    if array.ndim != 2 or array.dtype.kind not in "iu":
-        raise NullproofError(
-            f"the codes are a {array.ndim}-dimensional array of {array.dtype}; "
-            "give integers, rows × features"
-        )
-    if not array.size:
-        raise NullproofError(
-            f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
-            "× features, at least one of each"
-        )
-    if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
-        # As unsigned numbers they would wrap; as a domain they would fill the memory.
-        raise NullproofError(
-            f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
-            "from 0 on, and a negative one where a cell is missing"
-        )
-    return array
-
-
-def _domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
-    if n_values is None:
-        return [max(int(column.max()) + 1, 1) for column in codes.T]
-    try:
-        sizes = list(n_values)
-    except TypeError:
-        sizes = [n_values]
-    if not all(is_whole(size) and 1 <= size <= _MOST_VALUES for size in sizes):
-        raise NullproofError(
-            f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
-            "per feature"
-        )
-    if len(sizes) != codes.shape[1]:
-        raise NullproofError(
-            f"n_values has {len(sizes)} sizes but there are {codes.shape[1]} features; "
-            "give one size per feature"
-        )
-    return [int(size) for size in sizes]
 
 
 def _numbered(size: int) -> list[str]:

@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nullproof.counts.build import Tally
-from nullproof.counts.sparse import Counts, cells_of, from_cells
+from nullproof.counts.build import Index, IndexLike, Make
+from nullproof.counts.sparse import Counts, DenseCounts, from_cells
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.tables.schema import Feature, Schema
@@ -49,10 +49,10 @@ def is_saved(path: str | Path) -> bool:
     return _SEAL_MARK in footer or _HEADER_MARK.search(footer) is not None
 
 
-def save(tally: Tally, path: str | Path) -> None:
+def save(index: IndexLike, path: str | Path) -> None:
     """Write the counts of an index to a file, whole or not at all."""
-    frame = _frame(tally)
-    text = json.dumps(_header(tally), ensure_ascii=False)
+    frame = _frame(index)
+    text = json.dumps(_header(index), ensure_ascii=False)
 
     def write(part: Path) -> None:
         metadata = {_KEY: text, _SEAL_KEY: _SEAL + _OPEN}
@@ -62,7 +62,7 @@ def save(tally: Tally, path: str | Path) -> None:
     write_whole(Path(path), write)
 
 
-def load(path: str | Path) -> Tally:
+def load(make: Make[Index], path: str | Path) -> Index:
     """Read an index back, and refuse a file that is damaged, altered or of another format."""
     import polars as pl
 
@@ -70,7 +70,7 @@ def load(path: str | Path) -> Tally:
         raw = _sealed(path)
         header = json.loads(pl.read_parquet_metadata(BytesIO(raw))[_KEY])
         _refuse_other_versions(path, header["version"])
-        return _tally(header, pl.read_parquet(BytesIO(raw)))
+        return _index(make, header, pl.read_parquet(BytesIO(raw)))
     except NullproofError:
         raise
     except OSError as problem:
@@ -159,13 +159,13 @@ def _seal(part: Path) -> None:
         stream.write(_digest(raw, start))
 
 
-def _header(tally: Tally) -> dict[str, Any]:
-    schema = tally.schema
+def _header(index: IndexLike) -> dict[str, Any]:
+    schema = index.schema
     return {
         "version": VERSION,
         "labels": list(schema.labels),
         "label_name": schema.label_name,
-        "label_counts": tally.label_counts.tolist(),
+        "label_counts": index.label_counts.tolist(),
         "missing": list(schema.missing),
         "features": [
             {"name": f.name, "kind": f.kind, "edges": [repr(e) for e in f.edges], "bins": f.bins}
@@ -173,22 +173,23 @@ def _header(tally: Tally) -> dict[str, Any]:
         ],
         "sets": [
             [[list(codes), counts.tolist()] for codes, counts in sets.items()]
-            for sets in tally.sets
+            for sets in index.sets
         ],
     }
 
 
-def _frame(tally: Tally) -> pl.DataFrame:
+def _frame(index: IndexLike) -> pl.DataFrame:
     import polars as pl
 
     features, values, rows, labels, counts = [], [], [], [], []
     n_rows = 0
-    for j, (feature, known) in enumerate(zip(tally.schema.features, tally.known, strict=True)):
+    for j, (feature, known) in enumerate(zip(index.schema.features, index.known, strict=True)):
         size = feature.n_values
         features.append(np.full(size + 1, j, dtype=np.int32))
         values += [*feature.values, None]
-        for block, start in ((known, n_rows), (tally.n_null[j : j + 1], n_rows + size)):
-            where, which, what = cells_of(block)
+        missing = DenseCounts(index.n_null[j : j + 1])
+        for block, start in ((known, n_rows), (missing, n_rows + size)):
+            where, which, what = block.cells()
             rows.append(where + start)
             labels.append(which)
             counts.append(what)
@@ -228,7 +229,7 @@ def _lists(flat: Counts, lengths: Counts) -> pl.Series:
     return pl.concat(parts).gather(np.argsort(np.concatenate(rows)))
 
 
-def _tally(header: dict[str, Any], frame: pl.DataFrame) -> Tally:
+def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> Index:
     n_labels = len(header["labels"])
     starts = np.append(np.flatnonzero(np.diff(frame["feature"], prepend=-1)), frame.height)
     lengths = frame["labels"].list.len().to_numpy()
@@ -266,4 +267,4 @@ def _tally(header: dict[str, Any], frame: pl.DataFrame) -> Tally:
         for sets in header["sets"]
     )
     label_counts = np.array(header["label_counts"], dtype=np.int64)
-    return Tally(schema, label_counts, tuple(known), n_null, sets)
+    return make(schema, label_counts, tuple(known), n_null, sets)

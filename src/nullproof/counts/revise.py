@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import CandidateSets, Tally
-from nullproof.counts.sparse import Counts, SparseCounts, cells_of, from_cells
+from nullproof.counts.build import CandidateSets, Index, is_whole
+from nullproof.counts.sparse import Counts, Known, from_cells
 from nullproof.errors import NullproofError
 from nullproof.tables.columns import encode
 from nullproof.tables.points import Points, encode_quietly
@@ -36,26 +35,26 @@ class Cells:
     n_cells: int
 
 
-def add_rows(tally: Tally, rows: Any, labels: Sequence[Any]) -> Tally:
+def add_rows(index: Index, rows: Any, labels: Sequence[Any]) -> Index:
     """Count further rows."""
-    return _changed(tally, rows, labels, 1)
+    return _changed(index, rows, labels, 1)
 
 
-def remove_rows(tally: Tally, rows: Any, labels: Sequence[Any]) -> Tally:
+def remove_rows(index: Index, rows: Any, labels: Sequence[Any]) -> Index:
     """Take rows out of the counts; domains stay as they are."""
-    return _changed(tally, rows, labels, -1)
+    return _changed(index, rows, labels, -1)
 
 
 def fill_cells(
-    tally: Tally, name: str, value: Any, label: Any, candidates: Any, n_cells: int
-) -> Tally:
+    index: Index, name: str, value: Any, label: Any, candidates: Any, n_cells: int
+) -> Index:
     """Give missing cells of one label and feature a value, or fewer candidates than before."""
-    if name not in tally.schema.position:
+    if name not in index.schema.position:
         raise NullproofError(
-            f"there is no feature {name!r}; it is one of {some(tally.schema.position, 20)}"
+            f"there is no feature {name!r}; it is one of {some(index.schema.position, 20)}"
         )
-    j, i = tally.schema.position[name], _label_codes(tally.schema, [label])[0]
-    feature = tally.schema.features[j]
+    j, i = index.schema.position[name], _label_codes(index.schema, [label])[0]
+    feature = index.schema.features[j]
     after = _candidate_codes(feature, value)
     before = None if candidates is None else _candidate_codes(feature, candidates)
     if not after or (before and not {*after} <= {*before}):
@@ -66,49 +65,49 @@ def fill_cells(
         raise NullproofError(
             f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
         )
-    n_null, sets = tally.n_null.copy(), list(tally.sets)
+    n_null, sets = index.n_null.copy(), list(index.sets)
     there = n_null[j, i] if not before else sets[j].get(before, n_null[j] * 0)[i]
     if n_cells > there:
         raise NullproofError(
             f"column {name!r} has {many(int(there), 'such missing cell')} with label {label!r}, "
             f"not {n_cells:,}; fill no more than there are"
         )
-    one = np.zeros(len(tally.schema.labels), dtype=np.int64)
+    one = np.zeros(len(index.schema.labels), dtype=np.int64)
     one[i] = n_cells
     if before:
         sets[j] = _with_set(sets[j], before, -one)
     else:
         n_null[j] -= one
-    known = list(tally.known)
+    known = list(index.known)
     if len(after) > 1:
         sets[j] = _with_set(sets[j], after, one)
     else:
-        known[j] = _with_cells(known[j], np.array(after), np.array([i]), np.array([n_cells]))
-    return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
+        known[j] = known[j].changed(np.array(after), np.array([i]), np.array([n_cells]))
+    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
 def fill_codes(
-    tally: Tally,
+    index: Index,
     j: int,
     labels: NDArray[np.integer],
     codes: NDArray[np.integer],
     candidates: Sequence[tuple[int, ...] | None],
-) -> Tally:
+) -> Index:
     """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
-    known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
-    known[j] = _with_cells(known[j], codes, labels, np.ones(len(codes), dtype=np.int64))
+    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
+    known[j] = known[j].changed(codes, labels, np.ones(len(codes), dtype=np.int64))
     for sort in {*candidates}:
         whose = labels[[own == sort for own in candidates]]
-        n_cells = np.bincount(whose, minlength=len(tally.schema.labels)).astype(np.int64)
+        n_cells = np.bincount(whose, minlength=len(index.schema.labels)).astype(np.int64)
         if sort is None:
             n_null[j] -= n_cells
         else:
             sets[j] = _with_set(sets[j], sort, -n_cells)
-    return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
+    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
-def _changed(tally: Tally, rows: Any, labels: Sequence[Any], sign: int) -> Tally:
-    schema = tally.schema
+def _changed(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> Index:
+    schema = index.schema
     points = encode_quietly(schema, rows)
     if points.single and isinstance(labels, str):
         labels = [labels]
@@ -117,29 +116,37 @@ def _changed(tally: Tally, rows: Any, labels: Sequence[Any], sign: int) -> Tally
             f"there are {many(len(points), 'row')} but {len(labels)} labels; give one label per row"
         )
     codes = _label_codes(schema, labels)
-    label_counts = tally.label_counts.copy()
+    label_counts = index.label_counts.copy()
     np.add.at(label_counts, codes, sign)
-    known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
+    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
+    missing, unseen = points.missing, points.unseen
     for j, feature in enumerate(schema.features):
-        _refuse_outside(feature, points, j)
+        _refuse_outside(feature, points, j, unseen[j])
         cells = points.codes[j]
         held = cells < feature.n_values
         values, labels_held = cells[held], codes[held]
-        known[j] = _with_cells(known[j], values, labels_held, np.full(len(values), sign))
-        np.add.at(n_null[j], codes[cells == feature.n_values + 1], sign)
-        for s, candidates in enumerate(points.sets[j]):
-            whose = codes[cells == feature.n_values + 2 + s]
+        known[j] = known[j].changed(values, labels_held, np.full(len(values), sign))
+        np.add.at(n_null[j], codes[missing[j]], sign)
+        for candidates, here in points.with_candidates(j):
+            whose = codes[here]
             counts = sign * np.bincount(whose, minlength=len(schema.labels)).astype(np.int64)
             sets[j] = _with_set(sets[j], candidates, counts)
         if sign < 0 and (
             _is_negative(n_null[j], *sets[j].values())
-            or _is_negative(_at(known[j], values, labels_held))
+            or _is_negative(known[j].at(values, labels_held))
         ):
             raise NullproofError(
                 f"a row to remove has a cell in column {feature.name!r} that is not counted with "
                 "that label; give rows as they were when they were counted"
             )
-    return Tally(schema, label_counts, tuple(known), n_null, tuple(sets))
+    return replace(
+        index,
+        schema=schema,
+        label_counts=label_counts,
+        known=tuple(known),
+        n_null=n_null,
+        sets=tuple(sets),
+    )
 
 
 def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
@@ -152,11 +159,10 @@ def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
     return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
 
 
-def _refuse_outside(feature: Feature, points: Points, j: int) -> None:
-    outside = points.codes[j] == feature.n_values
-    for s, candidates in enumerate(points.sets[j]):
+def _refuse_outside(feature: Feature, points: Points, j: int, outside: NDArray[np.bool_]) -> None:
+    for candidates, here in points.with_candidates(j):
         if feature.n_values in candidates:
-            outside |= points.codes[j] == feature.n_values + 2 + s
+            outside = outside | here
     if outside.any():
         raise NullproofError(
             f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not in "
@@ -176,93 +182,39 @@ def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
     return () if codes == (-1,) else codes
 
 
-def _with_cells(
-    counts: Counts | SparseCounts,
-    values: NDArray[np.integer],
-    labels: NDArray[np.integer],
-    n_cells: NDArray[np.integer],
-) -> Counts | SparseCounts:
-    """Counts of their own after a change; the same ones if there is none."""
-    if not len(values):
-        return counts
-    if isinstance(counts, SparseCounts):
-        return _with_sparse_cells(counts, values, labels, n_cells)
-    counts = counts.copy()
-    np.add.at(counts, (values, labels), n_cells)
-    return counts
-
-
-def _with_sparse_cells(
-    counts: SparseCounts,
-    values: NDArray[np.integer],
-    labels: NDArray[np.integer],
-    n_cells: NDArray[np.integer],
-) -> SparseCounts:
-    """Look up only what changes: sorting all keys anew takes a hundred times as long."""
-    changed, which = np.unique(
-        values.astype(np.int64) * counts.shape[1] + labels, return_inverse=True
-    )
-    added = np.zeros(len(changed), dtype=np.int64)
-    np.add.at(added, which, n_cells)
-    places = np.searchsorted(counts.keys, changed)
-    there = np.isin(changed, counts.keys[places[places < len(counts.keys)]])
-    cells = counts.counts.copy()
-    cells[places[there]] += added[there]
-    gone = places[there][cells[places[there]] == 0]
-    keys = counts.keys
-    if not there.all():
-        keys = np.insert(keys, places[~there], changed[~there])
-        cells = np.insert(cells, places[~there], added[~there])
-    if len(gone):
-        left = cells != 0
-        keys, cells = keys[left], cells[left]
-    return SparseCounts(keys, cells, counts.shape)
-
-
 def _with_set(sets: CandidateSets, candidates: tuple[int, ...], counts: Counts) -> CandidateSets:
     changed = sets.get(candidates, np.zeros_like(counts)) + counts
     others = {key: cells for key, cells in sets.items() if key != candidates}
     return {**others, candidates: changed} if changed.any() else others
 
 
-def _at(
-    counts: Counts | SparseCounts, values: NDArray[np.integer], labels: NDArray[np.integer]
-) -> Counts:
-    return counts.counts if isinstance(counts, SparseCounts) else counts[values, labels]
-
-
 def _is_negative(*counts: Counts) -> bool:
     return any(bool((cells < 0).any()) for cells in counts)
 
 
-def blank(tally: Tally, cells: Iterable[Cells]) -> Tally:
+def blank(index: Index, cells: Iterable[Cells]) -> Index:
     """Make cells missing."""
-    known, n_null, sets = list(tally.known), tally.n_null.copy(), list(tally.sets)
+    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
     places: dict[int, list[tuple[int, int, int]]] = {}
     for sort in cells:
-        checked = _checked_sort(tally.schema, sort)
+        checked = _checked_sort(index.schema, sort)
         label, j, candidates = checked.label, checked.feature, checked.candidates
         n_cells = checked.n_cells
         n_null[j, label] += n_cells
         if len(candidates) > 1:
-            one = np.zeros(len(tally.schema.labels), dtype=np.int64)
+            one = np.zeros(len(index.schema.labels), dtype=np.int64)
             one[label] = n_cells
             sets[j] = _with_set(sets[j], candidates, -one)
             if candidates in sets[j] and _is_negative(sets[j][candidates]):
-                raise _not_there(tally.schema, j)
+                raise _not_there(index.schema, j)
         else:
             places.setdefault(j, []).append((candidates[0], label, -n_cells))
     for j, changes in places.items():
         values, labels, n_changed = np.array(changes, dtype=np.int64).T
-        known[j] = _with_cells(known[j], values, labels, n_changed)
-        if _is_negative(_at(known[j], values, labels)):
-            raise _not_there(tally.schema, j)
-    return tally._replace(known=tuple(known), n_null=n_null, sets=tuple(sets))
-
-
-def is_whole(number: Any) -> bool:
-    """Whether something is a whole number, of Python or of numpy; True and 1.0 are none."""
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+        known[j] = known[j].changed(values, labels, n_changed)
+        if _is_negative(known[j].at(values, labels)):
+            raise _not_there(index.schema, j)
+    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
 def _checked_sort(schema: Schema, sort: Any) -> Cells:
@@ -293,35 +245,42 @@ def _not_there(schema: Schema, j: int) -> NullproofError:
     )
 
 
-def widen(tally: Tally, schema: Schema) -> Tally:
+def widen(index: Index, schema: Schema) -> Index:
     """Count the same rows by a schema with more labels, values or features.
 
     A feature that is new had no known value in these rows: all its cells are missing.
     """
-    labels = np.array([schema.label_codes[text(label)] for label in tally.schema.labels])
+    labels = np.array([schema.label_codes[text(label)] for label in index.schema.labels])
     n_labels = len(schema.labels)
-    label_counts = _spread(tally.label_counts, labels, n_labels)
-    known: list[Counts | SparseCounts] = []
+    label_counts = _spread(index.label_counts, labels, n_labels)
+    known: list[Known] = []
     n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
     sets: list[CandidateSets] = []
     for place, feature in enumerate(schema.features):
-        j, shape = tally.schema.position.get(feature.name), (feature.n_values, n_labels)
+        j, shape = index.schema.position.get(feature.name), (feature.n_values, n_labels)
         if j is None:
             nothing = np.empty(0, dtype=np.int64)
             known.append(from_cells(nothing, nothing, nothing, shape))
             sets.append({})
             continue
-        codes = np.array([feature.codes[value] for value in tally.schema.features[j].values])
-        values, whose, counts = cells_of(tally.known[j])
+        codes = np.array([feature.codes[value] for value in index.schema.features[j].values])
+        values, whose, counts = index.known[j].cells()
         known.append(from_cells(codes[values], labels[whose], counts, shape))
-        n_null[place, labels] = tally.n_null[j]
+        n_null[place, labels] = index.n_null[j]
         sets.append(
             {
                 tuple(sorted(codes[list(candidates)].tolist())): _spread(cells, labels, n_labels)
-                for candidates, cells in tally.sets[j].items()
+                for candidates, cells in index.sets[j].items()
             }
         )
-    return Tally(schema, label_counts, tuple(known), n_null, tuple(sets))
+    return replace(
+        index,
+        schema=schema,
+        label_counts=label_counts,
+        known=tuple(known),
+        n_null=n_null,
+        sets=tuple(sets),
+    )
 
 
 def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:

@@ -6,11 +6,9 @@ still too far apart (theory 6).
 
 from __future__ import annotations
 
-import itertools
 import math
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -60,20 +58,17 @@ class OddsBounds:
         self, points: Points, place: int, possible: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
         """Bound the odds of an incomplete point: the least and the greatest of all completions."""
-        column = points.codes[:, place].tolist()
-        candidates = [points.candidates(j, code) for j, code in enumerate(column)]
-        if math.prod(map(len, candidates)) > MAX_COMPLETIONS:
+        if points.n_completions(place) > MAX_COMPLETIONS:
             self._n_skipped += 1
             return np.zeros(len(possible)), possible.astype(np.float64)
-        codes = np.array(list(itertools.product(*candidates)), dtype=np.int32)
-        completions = replace(points, codes=np.ascontiguousarray(codes.T), frame=None, single=False)
-        own = verdicts(self.model, completions).possible
-        sure = own.sum(axis=1) == 1
+        completions = points.completions(place)
+        found = verdicts(self.model, completions)
+        own, sure = found.possible, found.certain
         lower, upper = own[sure].min(axis=0, initial=True), own[sure].max(axis=0, initial=False)
         span = lower.astype(np.float64), upper.astype(np.float64)
-        for filled, labels in zip(codes[~sure].tolist(), own[~sure], strict=True):
-            found = self._of_point(filled, labels, span)
-            span = np.minimum(span[0], found[0]), np.maximum(span[1], found[1])
+        for filled, labels in zip(completions.codes.T[~sure].tolist(), own[~sure], strict=True):
+            odds = self._of_point(filled, labels, span)
+            span = np.minimum(span[0], odds[0]), np.maximum(span[1], odds[1])
         return span
 
     def notify(self) -> None:
@@ -83,7 +78,7 @@ class OddsBounds:
                 f"the odds of {self._n_wide:,} points are known only to within "
                 f"{self._widest:.2g}, not {self.gap:g}: labels tie too often there",
                 NullproofWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
         if self._n_skipped:
             warnings.warn(
@@ -91,7 +86,7 @@ class OddsBounds:
                 "odds are not bounded any closer than by their possible labels; fill in some of "
                 "their missing cells",
                 NullproofWarning,
-                stacklevel=3,
+                stacklevel=4,
             )
 
     def _of_point(

@@ -59,7 +59,6 @@ class Filling:
             raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
         self.index, self.cells = index, cells
         self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
-        self._n_known: dict[int, Integers] = {}
 
     def low(self, j: int, code: int) -> Integers:
         """Per label: the cells of feature ``j`` that hold the value in every world."""
@@ -98,19 +97,14 @@ class Filling:
         if self.cells == "uniform":
             yield index.n_null[j], ones, ones * size
         else:
-            known, here = self._known(j), index.exact(j, np.array([code]))[0]
+            known = index.label_counts - index.n_open[j]
+            here = index.exact(j, np.array([code]))[0]
             seen = known > 0
             yield index.n_null[j], np.where(seen, here, 1), np.where(seen, known, size)
         for candidates, n_cells in index.sets[j].items():
             if code in candidates:
                 weights = self.weights(j, candidates)
                 yield n_cells, weights[candidates.index(code)], weights.sum(axis=0)
-
-    def _known(self, j: int) -> Integers:
-        if j not in self._n_known:
-            n_open = self.index.n_null[j] + sum(self.index.sets[j].values())
-            self._n_known[j] = self.index.label_counts - n_open
-        return self._n_known[j]
 
 
 def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:

@@ -22,7 +22,8 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
-from nullproof.verdicts import verdicts
+from nullproof.tables.points import Points
+from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
 
 _LEAST_GAP = 1e-6
@@ -34,17 +35,22 @@ class Odds:
 
     Parameters
     ----------
-    labels
-        The labels, in the order of the columns.
+    model
+        The index with the smoothing and the prior that were asked about.
     lower, upper
         The true odds lie between them. The odds of a label that no world predicts are exactly 0,
         those of a certain label exactly 1.
     """
 
-    labels: tuple[Any, ...]
+    model: Model
     lower: Floats
     upper: Floats
     frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def labels(self) -> tuple[Any, ...]:
+        """The labels, in the order of the columns."""
+        return self.model.index.labels
 
     @property
     def gap(self) -> float:
@@ -54,10 +60,7 @@ class Odds:
     @property
     def likeliest(self) -> NDArray[np.object_]:
         """The label with the greatest odds, by the middle of its bounds."""
-        names = np.empty(len(self.labels), dtype=object)
-        names[:] = self.labels
-        found: NDArray[np.object_] = names[(self.lower + self.upper).argmax(axis=1)]
-        return found
+        return self.model.named((self.lower + self.upper).argmax(axis=1))
 
     def columns(self) -> dict[str, list[Any]]:
         """Return plain columns: the likeliest label, then lower and upper bound of every label."""
@@ -163,18 +166,23 @@ def label_odds(
       0: no 0 %, yes 100 %
       1: no 25.0 %, yes 75.0 %
     """
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return odds_of(model, encoded, verdicts(model, encoded), cells=cells, gap=gap)
+
+
+def odds_of(
+    model: Model, points: Points, found: Verdicts, *, cells: Cells = "uniform", gap: float = 0.01
+) -> Odds:
+    """The odds of points whose verdicts are known; options as for `label_odds`."""
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
-    encoded = index.encode(points)
-    asker = OddsBounds(Model.of(index, alpha, prior), Filling(index, cells), float(gap))
-    lower, upper = np.zeros((len(encoded), asker.model.m)), np.zeros((len(encoded), asker.model.m))
-    possible = verdicts(asker.model, encoded).possible
-    certain = possible.sum(axis=1) == 1
+    asker = OddsBounds(model, Filling(model.index, cells), float(gap))
+    possible, certain, complete = found.possible, found.certain, points.complete
+    lower, upper = np.zeros(possible.shape), np.zeros(possible.shape)
     lower[certain] = upper[certain] = possible[certain]
-    complete = encoded.complete
     some = np.flatnonzero(~certain & complete)
-    lower[some], upper[some] = asker.bounds(encoded.codes[:, some], possible[some])
+    lower[some], upper[some] = asker.bounds(points.codes[:, some], possible[some])
     for place in np.flatnonzero(~certain & ~complete):
-        lower[place], upper[place] = asker.of_completions(encoded, int(place), possible[place])
+        lower[place], upper[place] = asker.of_completions(points, int(place), possible[place])
     asker.notify()
-    return Odds(index.labels, lower, upper, encoded.frame)
+    return Odds(model, lower, upper, points.frame)

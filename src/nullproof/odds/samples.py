@@ -97,7 +97,7 @@ def sampled_odds(
     cells: Cells = "uniform",
 ) -> Floats:
     """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out."""
-    model, encoded = Model.of(index, alpha, prior), _complete(index, points)
+    model, encoded = Model(index, alpha, prior), _complete(index, points)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):

@@ -75,7 +75,7 @@ def count_worlds(
             f"count_worlds takes one complete point but got {_described(points)}; "
             "give one row with one value per feature"
         )
-    model = Model.of(index, alpha, prior)
+    model = Model(index, alpha, prior)
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
     filling = Filling(index)
     n_worlds = [_n_fillings(index, i) for i in range(model.m)]

@@ -23,7 +23,7 @@ from nullproof.radii.frontier import Frontier
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import Points
-from nullproof.verdicts import verdicts
+from nullproof.verdicts import Verdicts, verdicts
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -32,20 +32,20 @@ class Radii:
 
     Parameters
     ----------
-    labels
-        The labels of the index.
+    model
+        The index with the smoothing and the prior that were asked about.
     radius
         The fewest cells to blank: 0 where the point is open now, infinite where no attack
         exists.
     winner, overtaker
-        Positions in ``labels`` of the certain label and of the rival that catches up; -1 for none.
+        Positions of the certain label and of the rival that catches up; -1 for none.
     n_raise, n_lower
         How many of the cells are the rival's, to raise it (A1), and the winner's, to lower it (A2).
     codes
         Features × points: the points as codes; of an incomplete point its weakest completion.
     """
 
-    labels: tuple[Any, ...]
+    model: Model
     radius: Floats
     winner: NDArray[np.int32]
     overtaker: NDArray[np.int32]
@@ -57,18 +57,12 @@ class Radii:
     @property
     def label(self) -> NDArray[np.object_]:
         """The certain label of each certain point, None for the others."""
-        return self._names(self.winner)
+        return self.model.named(self.winner)
 
     @property
     def rival(self) -> NDArray[np.object_]:
         """The label that catches up; None for points that are open or beyond attack."""
-        return self._names(self.overtaker)
-
-    def _names(self, positions: NDArray[np.int32]) -> NDArray[np.object_]:
-        names = np.empty(len(self.labels) + 1, dtype=object)
-        names[:-1] = self.labels
-        found: NDArray[np.object_] = names[positions]
-        return found
+        return self.model.named(self.overtaker)
 
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in; infinite: no attack exists."""
@@ -167,29 +161,28 @@ def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
     (['no', 'yes'], [0, 0], [3, 1])
     """
-    model, encoded = Model.of(index, alpha, prior), index.encode(points)
-    found = verdicts(model, encoded)
-    certain = found.possible.sum(axis=1) == 1
-    winner = np.where(certain, found.possible.argmax(axis=1), -1).astype(np.int32)
-    result = _nothing_attacked(index, encoded, winner)
-    complete = encoded.complete
-    places = np.flatnonzero(certain & complete)
-    logs = found.min_log[places], found.max_log[places]
-    _record(result, places, _solve(model, encoded.codes[:, places], winner[places], logs))
-    places = np.flatnonzero(certain & ~complete)
-    for codes, owners in Completions(model, encoded).batches(places, winner):
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return radii_of(model, encoded, verdicts(model, encoded))
+
+
+def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
+    """The radii of points whose verdicts are known."""
+    result = _nothing_attacked(model, points, found.winner)
+    places = np.flatnonzero(found.certain & points.complete)
+    codes, own = points.codes[:, places], found.take(places)
+    _record(result, places, _solve(model, codes, found.winner[places], own))
+    places = np.flatnonzero(found.certain & ~points.complete)
+    for codes, owners in Completions(model, points).batches(places, found.winner):
         _record_weakest(model, result, codes, owners)
     return result
 
 
-def _nothing_attacked(index: CountIndex, points: Points, winner: NDArray[np.int32]) -> Radii:
+def _nothing_attacked(model: Model, points: Points, winner: NDArray[np.int32]) -> Radii:
     n_points = len(points)
     nobody = np.full(n_points, -1, dtype=np.int32)
     n_raise, n_lower = np.zeros((2, n_points), dtype=np.int64)
     codes = points.codes.copy()
-    return Radii(
-        index.labels, np.zeros(n_points), winner, nobody, n_raise, n_lower, codes, points.frame
-    )
+    return Radii(model, np.zeros(n_points), winner, nobody, n_raise, n_lower, codes, points.frame)
 
 
 def _record(result: Radii, places: NDArray[np.intp], solved: Bounds) -> None:
@@ -203,8 +196,8 @@ def _record_weakest(
     model: Model, result: Radii, codes: NDArray[np.int32], owners: NDArray[np.intp]
 ) -> None:
     """Solve the completions of some points and keep the weakest of each."""
-    found = verdicts(model, Points(codes, model.index.n_values, ((),) * model.d))
-    solved = _solve(model, codes, result.winner[owners], (found.min_log, found.max_log))
+    found = verdicts(model, Points.without_holes(codes, model.index.n_values))
+    solved = _solve(model, codes, result.winner[owners], found)
     order = np.lexsort((solved.at_most, owners))
     places, first = np.unique(owners[order], return_index=True)
     weakest = order[first]
@@ -213,13 +206,10 @@ def _record_weakest(
 
 
 def _solve(
-    model: Model,
-    codes: NDArray[np.int32],
-    winner: NDArray[np.int32],
-    logs: tuple[Floats, Floats],
+    model: Model, codes: NDArray[np.int32], winner: NDArray[np.int32], found: Verdicts
 ) -> Bounds:
     """Find the radius of complete points that are certain with label ``winner``, exactly."""
-    bounds = bound_radii(model, codes, winner, *logs)
+    bounds = bound_radii(model, codes, winner, found.min_log, found.max_log)
     unclear = np.flatnonzero(bounds.at_least < bounds.at_most)
     if len(unclear):
         columns, first, copy_of = np.unique(

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.plan import cleaning_plan
+from nullproof.cleaning.plan import plan_of
 from nullproof.model import Model
 from nullproof.tables.points import Points, evenly
+from nullproof.verdicts import Verdicts
 from nullproof.words import many, text
 
 MOST_POINTS = 1000
@@ -18,18 +18,18 @@ SHOWN = 20
 LIKELY = 0.99
 
 
-def first_steps(model: Model, points: Points, possible: NDArray[np.bool_]) -> dict[str, Any] | None:
+def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any] | None:
     """The plan as a report tells it, for the open points or an even sample of them."""
-    open_ones = np.flatnonzero(possible.sum(axis=1) > 1)
+    open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     # A plan weighs by floats, which such an alpha or prior does not fit into.
     if not len(judged) or not model.floats_hold:
         return None
-    chosen = points.take(judged)
-    plan = cleaning_plan(model.index, chosen, alpha=model.alpha, prior=model.prior)
+    chosen, own = points.take(judged), found.take(judged)
+    plan = plan_of(model, chosen, own)
     if not plan.steps:
         return None
-    likely = Confidence(LIKELY).done(model, chosen, possible[judged])
+    likely = Confidence(LIKELY).done(model, chosen, own)
     return {
         "n_open": len(open_ones),
         "n_judged": len(judged),

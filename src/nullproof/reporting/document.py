@@ -74,7 +74,7 @@ from nullproof.cleaning import features as completing
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
-from nullproof.radii.cells import Radii, radii
+from nullproof.radii.cells import Radii, radii_of
 from nullproof.reporting import overview
 from nullproof.reporting import points as details
 from nullproof.reporting.cleaning import first_steps
@@ -113,17 +113,23 @@ def tell(
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
     say = on_progress or (lambda _text, _share: None)
     say("reading the points", 0.0)
-    model, encoded = Model.of(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior), index.encode(points)
     say("certifying", 0.1)
-    found = verdicts(model, encoded)
+    return document_of(model, encoded, verdicts(model, encoded), limit=limit, say=say)
+
+
+def document_of(
+    model: Model, points: Points, found: Verdicts, *, limit: int = LIMIT, say: Progress
+) -> dict[str, Any]:
+    """The document of points whose verdicts are known."""
     say("finding the fewest cells for each point", 0.2)
-    fragile = radii(index, encoded, alpha=alpha, prior=prior)
+    fragile = radii_of(model, points, found)
     limit = min(limit, max(overview.WEAKEST, _BUDGET // model.d))
-    chosen = overview.sample(found.possible, fragile.radius, limit)
+    chosen = overview.sample(found.certain, fragile.radius, limit)
     say("weighing the worlds", 0.4)
-    told = details.points(model, encoded, (found, fragile), chosen.shown)
+    told = details.points(model, points, (found, fragile), chosen.shown)
     say("completing each feature, planning what to clean", 0.7)
-    document = _document(model, encoded, (found, fragile), told, chosen)
+    document = _document(model, points, (found, fragile), told, chosen)
     say("done", 1.0)
     return document
 
@@ -147,7 +153,7 @@ def _document(
         "fragility": overview.fragility(fragile),
         "features": completing.features(model, points, found),
         "attack": details.attack(model, fragile),
-        "cleaning": first_steps(model, points, found.possible),
+        "cleaning": first_steps(model, points, found),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),

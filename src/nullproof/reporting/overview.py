@@ -45,15 +45,15 @@ def table(model: Model) -> dict[str, Any]:
 def certain(index: CountIndex, found: Verdicts) -> dict[str, Any]:
     """How many predictions hold in every world."""
     possible = found.possible
-    sure = possible.sum(axis=1) == 1
-    own, all_ = possible[sure].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
+    own, all_ = possible[found.certain].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
+    n_certain = int(found.certain.sum())
     return {
-        "n_points": len(possible),
-        "n_certain": int(sure.sum()),
-        "share": _share(int(sure.sum()), len(possible)),
+        "n_points": len(found),
+        "n_certain": n_certain,
+        "share": _share(n_certain, len(found)),
         "labels": [
-            {"label": text(label), "n_certain": n_certain, "n_possible": n_possible}
-            for label, n_certain, n_possible in zip(index.labels, own, all_, strict=True)
+            {"label": text(label), "n_certain": n_own, "n_possible": n_possible}
+            for label, n_own, n_possible in zip(index.labels, own, all_, strict=True)
         ],
     }
 
@@ -94,7 +94,7 @@ def holes(index: CountIndex) -> dict[str, Any]:
 def open_ones(index: CountIndex, found: Verdicts, told: list[dict[str, Any]]) -> dict[str, Any]:
     """Between which labels the points hang."""
     possible = found.possible
-    is_open = possible.sum(axis=1) > 1
+    is_open = ~found.certain
     sets, counts = _distinct_rows(possible[is_open])
     order = np.argsort(-counts, kind="stable")
     shown = [point for point in told if not point["certain"]]
@@ -144,7 +144,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know before trusting the numbers."""
     said = []
-    unseen = (points.codes == points.n_values[:, None]).sum(axis=1)
+    unseen = points.n_unseen
     if unseen.any():
         names = [text(index.features[j]) for j in np.argsort(-unseen, kind="stable")[:5].tolist()]
         named = ", ".join(names[: int((unseen > 0).sum())])
@@ -183,9 +183,8 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
     return picked
 
 
-def sample(possible: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
+def sample(is_certain: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
     """All points if the limit allows it, else the weakest, and even samples of both verdicts."""
-    is_certain = possible.sum(axis=1) == 1
     if len(is_certain) <= limit:
         return Sample(np.arange(len(is_certain)), "all points")
     open_ones, certain = np.flatnonzero(~is_certain), np.flatnonzero(is_certain)

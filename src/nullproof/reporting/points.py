@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
 from nullproof.model import Model
-from nullproof.odds.labels import label_odds
+from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
 from nullproof.reporting.overview import GAP, weakest
 from nullproof.tables.points import Points
@@ -33,12 +33,12 @@ def points(
 ) -> list[dict[str, Any]]:
     """Tell of some points all that is known of each."""
     found, fragile = results
-    certain = found.possible.sum(axis=1) == 1
-    odds = _odds(model, encoded, shown[~certain[shown]])
+    certain = found.certain
+    odds = _odds(model, encoded, found, shown[~certain[shown]])
     labels, rivals = fragile.label, fragile.rival
     told = []
     for place in shown.tolist():
-        one, possible = encoded.take(np.array([place])), found.possible[place]
+        here, possible = np.array([place]), found.possible[place]
         radius = float(fragile.radius[place])
         told.append(
             {
@@ -53,7 +53,7 @@ def points(
                 "support": support(model, found, place),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(place),
-                **_witness(model, one, bool(certain[place])),
+                **_witness(model, encoded.take(here), found.take(here)),
             }
         )
     return told
@@ -84,8 +84,8 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     own = int(fragile.winner[place])
     after = index.blanked(blanks)
     codes = fragile.codes[:, place : place + 1]
-    point = Points(codes, index.n_values, ((),) * model.d)
-    attacked = Model(after, model.alpha, model.prior)
+    point = Points.without_holes(codes, index.n_values)
+    attacked = model.on(after)
     cells = [
         {
             "label": text(index.labels[blank.label]),
@@ -108,16 +108,16 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     }
 
 
-def _odds(model: Model, encoded: Points, places: NDArray[np.intp]) -> dict[int, list[Any]]:
+def _odds(
+    model: Model, encoded: Points, found: Verdicts, places: NDArray[np.intp]
+) -> dict[int, list[Any]]:
     """Bounds of the odds of some points, likeliest label first."""
     places = _affordable(model, encoded, places)
     if not len(places):
         return {}
-    found = label_odds(
-        model.index, encoded.take(places), alpha=model.alpha, prior=model.prior, gap=GAP
-    )
+    odds = odds_of(model, encoded.take(places), found.take(places), gap=GAP)
     told = {}
-    for place, lower, upper in zip(places.tolist(), found.lower, found.upper, strict=True):
+    for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
         order = np.lexsort((-lower, -(lower + upper)))
         told[place] = [
             {
@@ -133,13 +133,7 @@ def _odds(model: Model, encoded: Points, places: NDArray[np.intp]) -> dict[int, 
 
 def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """The points with the fewest completions, as many as there is time for."""
-    sizes = np.array(
-        [
-            math.prod(len(encoded.candidates(j, code)) for j, code in enumerate(codes))
-            for codes in encoded.codes[:, places].T.tolist()
-        ],
-        dtype=np.float64,
-    )
+    sizes = np.array([encoded.n_completions(place) for place in places.tolist()], dtype=np.float64)
     order = np.argsort(sizes, kind="stable")
     n_terms = np.cumsum(sizes[order]) * (model.d * model.m)
     some: NDArray[np.intp] = np.sort(places[order[n_terms <= _ODDS_BUDGET]])
@@ -149,15 +143,14 @@ def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDAr
 def _values(model: Model, encoded: Points, place: int) -> list[dict[str, Any]]:
     told = []
     for j in range(min(model.d, MOST_VALUES)):
-        code, size = int(encoded.codes[j, place]), int(encoded.n_values[j])
-        value, kind = None, "missing"
-        if code < size:
-            value, kind = text(model.index.schema.features[j].values[code]), "known"
-        elif code == size:
-            value, kind = _unseen(model, encoded, place, j), "unseen"
-        elif code > size + 1:
-            named = _value_texts(model, j, encoded.candidates(j, code))
-            value, kind = " or ".join(named), "candidates"
+        code = int(encoded.codes[j, place])
+        value, kind = None, encoded.kind(j, code)
+        if kind == "known":
+            value = text(model.index.schema.features[j].values[code])
+        elif kind == "unseen":
+            value = _unseen(model, encoded, place, j)
+        elif kind == "candidates":
+            value = " or ".join(_value_texts(model, j, encoded.candidates(j, code)))
         told.append({"feature": text(model.index.features[j]), "value": value, "kind": kind})
     return told
 
@@ -169,12 +162,12 @@ def _unseen(model: Model, encoded: Points, place: int, j: int) -> str | None:
     return text(encoded.frame[model.index.features[j]][place])
 
 
-def _witness(model: Model, one: Points, certain: bool) -> dict[str, Any]:
+def _witness(model: Model, one: Points, found: Verdicts) -> dict[str, Any]:
     """Two worlds that disagree, by the holes that they fill differently."""
-    if certain:
+    if found.certain[0]:
         return {"worlds": None, "differences": [], "n_differences_left_off": 0}
     # The cells themselves are not asked for, so any stand-in that is no hole will do.
-    worlds = disagreeing(model, one, ("",) * model.d)
+    worlds = disagreeing(model, one, found, ("",) * model.d)
     rows = [
         row
         for i in sorted(worlds[0].raised | worlds[1].raised)

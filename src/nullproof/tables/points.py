@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import warnings
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -19,6 +21,7 @@ from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
 from nullproof.words import some
 
+Kind = Literal["known", "unseen", "missing", "candidates"]
 _BLOCK = 4096
 
 
@@ -37,26 +40,68 @@ class Points:
     single: bool = False
     frame: nw.DataFrame[Any] | None = None
 
+    @classmethod
+    def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
+        """Points with one value for every feature."""
+        return cls(codes, n_values, ((),) * len(n_values))
+
     def __len__(self) -> int:
         return int(self.codes.shape[1])
 
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature."""
-        wanting = np.flatnonzero(self.largest > self.n_values)
+        wanting = np.flatnonzero(self._largest > self.n_values)
         if not len(wanting):
             return np.ones(len(self), dtype=bool)
         return np.asarray((self.codes[wanting] <= self.n_values[wanting, None]).all(axis=0))
 
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Features × points: cells with a value outside the domain."""
+        return np.asarray(self.codes == self.n_values[:, None])
+
+    @property
+    def n_unseen(self) -> NDArray[np.int64]:
+        """Per feature: how many points have a value outside the domain."""
+        n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
+        some = np.flatnonzero(self._largest >= self.n_values)
+        n_unseen[some] = (self.codes[some] == self.n_values[some, None]).sum(axis=1)
+        return n_unseen
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Features × points: cells that may hold any value of the domain."""
+        return np.asarray(self.codes == self.n_values[:, None] + 1)
+
+    @property
+    def holes(self) -> NDArray[np.bool_]:
+        """Features × points: cells with more than one candidate, missing ones included."""
+        return np.asarray(self.codes > self.n_values[:, None])
+
     @cached_property
-    def largest(self) -> NDArray[np.int32]:
+    def _largest(self) -> NDArray[np.int32]:
         """The largest code of each feature: one quick look that settles most questions."""
         largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
         return largest
 
     def take(self, positions: NDArray[np.intp]) -> Points:
         """Some of the points."""
-        return replace(self, codes=self.codes[:, positions], frame=None, single=False)
+        return self.with_codes(self.codes[:, positions])
+
+    def with_codes(self, codes: NDArray[np.int32]) -> Points:
+        """Other points of the same features and candidates."""
+        return replace(self, codes=codes, frame=None, single=False)
+
+    def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """The codes that occur in feature ``j``, each once, and the place of each point's among them."""
+        codes, places = np.unique(self.codes[j], return_inverse=True)
+        return codes, places
+
+    def kind(self, j: int, code: int) -> Kind:
+        """What a code of feature ``j`` means."""
+        meanings: tuple[Kind, ...] = ("known", "unseen", "missing", "candidates")
+        return meanings[min(max(code - int(self.n_values[j]) + 1, 0), 3)]
 
     def candidates(self, j: int, code: int) -> tuple[int, ...]:
         """The codes that feature ``j`` may have where the point has ``code``."""
@@ -66,6 +111,25 @@ class Points:
         if code == n_values + 1:
             return tuple(range(n_values))
         return self.sets[j][code - n_values - 2]
+
+    def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
+        """Each candidate set of feature ``j``, and which points have it."""
+        for s, candidates in enumerate(self.sets[j]):
+            yield candidates, self.codes[j] == int(self.n_values[j]) + 2 + s
+
+    def choices(self, position: int) -> list[tuple[int, ...]]:
+        """The candidates of one point, feature by feature."""
+        column = self.codes[:, position].tolist()
+        return [self.candidates(j, code) for j, code in enumerate(column)]
+
+    def n_completions(self, position: int) -> int:
+        """In how many ways the holes of one point can be filled."""
+        return math.prod(map(len, self.choices(position)))
+
+    def completions(self, position: int) -> Points:
+        """Every way to fill the holes of one point."""
+        codes = np.array(list(itertools.product(*self.choices(position))), dtype=np.int32)
+        return self.with_codes(np.ascontiguousarray(codes.T))
 
 
 def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
@@ -128,7 +192,7 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
         codes = codes.astype(np.int32)
     elif (codes.max(axis=1, initial=0) > n_values).any():
         codes = np.minimum(codes, n_values[:, None]).astype(np.int32)
-    return Points(codes, n_values, ((),) * len(n_values))
+    return Points.without_holes(codes, n_values)
 
 
 def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:
@@ -178,9 +242,7 @@ def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[i
 
 
 def _warn_of_unseen(schema: Schema, points: Points) -> None:
-    if (points.largest < points.n_values).all():
-        return
-    unseen = (points.codes == points.n_values[:, None]).sum(axis=1)
+    unseen = points.n_unseen
     if not unseen.any():
         return
     named = [

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates, certify
+from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
-from nullproof.radii.cells import radii
+from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
-from nullproof.reporting.document import tell
+from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import Points, encode_quietly
@@ -125,18 +125,16 @@ class Analysis:
         points = _encoded(index, table if named is None else named.path, named or self._train)
         alpha = written_number(self.options.alpha)
         prior = None if self.options.prior in (None, "") else self.options.prior
-        model = Model.of(index, alpha, prior)  # type: ignore[arg-type]
+        model = Model(index, alpha, prior)  # type: ignore[arg-type]
         with self.job.computing():
-            document = tell(
-                index,
+            say(_READING, "certifying")
+            certificates = certificates_of(model, points)
+            document = document_of(
+                model,
                 points,
-                alpha=alpha,
-                prior=prior,  # type: ignore[arg-type]
-                on_progress=lambda doing, share: say(_READING + (0.95 - _READING) * share, doing),
+                certificates.verdicts,
+                say=lambda doing, share: say(_READING + (0.95 - _READING) * share, doing),
             )
-        say(0.95, "keeping the verdicts")
-        certificates = certify(index, points, alpha=alpha, prior=prior)  # type: ignore[arg-type]
-        assert isinstance(certificates, Certificates)
         return Result(model, points, certificates, document)
 
     def _counted(self, say: Say) -> tuple[CountIndex, Any]:
@@ -161,11 +159,11 @@ def _encoded(index: CountIndex, source: Any, upload: Upload) -> Points:
 def about_points(result: Result, positions: NDArray[np.intp]) -> list[dict[str, Any]]:
     """The verdicts of some points, one line each."""
     labels = [text(label) for label in result.index.labels]
-    possible = result.certificates.possible
+    possible, certain = result.certificates.possible, result.certificates.certain
     return [
         {
             "point": int(place),
-            "certain": bool(possible[place].sum() == 1),
+            "certain": bool(certain[place]),
             "possible": [labels[i] for i in np.flatnonzero(possible[place])],
         }
         for place in positions.tolist()
@@ -206,10 +204,10 @@ def given_values(result: Result, position: int) -> dict[str, Any]:
     """The cells of a point as they were in its table; None for every spelling of missing."""
     frame = result.points.frame
     assert frame is not None
-    codes, unknown = result.points.codes[:, position], result.points.n_values + 1
+    missing = result.points.missing[:, position]
     return {
         name: None if gone else plain(frame[name][position])
-        for name, gone in zip(result.index.features, codes == unknown, strict=True)
+        for name, gone in zip(result.index.features, missing, strict=True)
     }
 
 
@@ -240,7 +238,7 @@ def _refuse_huge(name: str, cell: Any) -> None:
 def explain(model: Model, point: Points) -> dict[str, Any]:
     """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
     found = verdicts(model, point)
-    fragile = radii(model.index, point, alpha=model.alpha, prior=model.prior)
+    fragile = radii_of(model, point, found)
     (told,) = details.points(model, point, (found, fragile), np.array([0]))
     return {name: told[name] for name in told if name not in ("point", "values")}
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
-from nullproof.decision import Certificates, certify
+from nullproof.decision import certificates_of
 from nullproof.model import Model
 from nullproof.tables.training import decode
 from nullproof.web.analysis import Result, about_points, label_place
@@ -41,7 +41,7 @@ def changed(index: CountIndex, changes: Sequence[Change]) -> CountIndex:
 
 def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     """The model of the changed table; smoothing and prior stay."""
-    return Model(changed(model.index, changes), model.alpha, model.prior) if changes else model
+    return model.on(changed(model.index, changes)) if changes else model
 
 
 def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
@@ -50,11 +50,10 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
     some = result.points
     if len(some) > MOST_POINTS:
         some = some.take(np.arange(MOST_POINTS))
-    before = result.certificates.possible[: len(some)]
-    after = certify(model.index, some, alpha=model.alpha, prior=model.prior)
-    assert isinstance(after, Certificates)
-    was, now = before.sum(axis=1) == 1, after.certain
-    moved = np.flatnonzero((before != after.possible).any(axis=1))
+    before = result.certificates.verdicts.take(slice(len(some)))
+    after = certificates_of(model, some)
+    was, now = before.certain, after.certain
+    moved = np.flatnonzero((before.possible != after.possible).any(axis=1))
     # Points that gain or lose certainty come first; the others only change their possible labels.
     moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
     judged = Result(model, some, after, result.document)

@@ -19,7 +19,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Tally, feature_names, notify, suspicions
+from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
 from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
 from nullproof.counts.engines.edges import edges_of, extents_of, lone_extremes, weighted_edges
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
@@ -33,7 +33,7 @@ from nullproof.counts.engines.keys import (
     lazy_column,
     value_key,
 )
-from nullproof.counts.sparse import Counts, SparseCounts, cells_of, from_cells
+from nullproof.counts.sparse import Counts, Known, from_cells
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
@@ -94,18 +94,23 @@ class LazyTable:
         return lazy_column(self.frame, name, self.schema[name], self.spellings)
 
 
-def count_lazy(table: LazyTable, options: TableOptions, *, like: Schema | None = None) -> Tally:
+def count_lazy(
+    make: Make[Index], table: LazyTable, options: TableOptions, *, like: Schema | None = None
+) -> Index:
     """Count a lazy table, by a schema learned before if there is one."""
     table.header.column(table.label)
     if any(dtype.is_float() for dtype in table.schema.values()):
         refuse_engine_that_miscounts(table.frame)
     with explained(table.frame):
         if like is not None:
-            return _count_like(like, table)
-        return _count(table, feature_names(table.header, table.label, options), options)
+            return _count_like(make, like, table)
+        names = feature_names(table.header, table.label, options)
+        return _count(make, table, names, options)
 
 
-def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Tally:
+def _count(
+    make: Make[Index], table: LazyTable, names: Sequence[str], options: TableOptions
+) -> Index:
     columns = [table.column(name) for name in names]
     binned = [
         column
@@ -140,14 +145,14 @@ def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Tal
         known.append(counted.tally(feature, codes))
     schema = Schema(tuple(features), schema.labels, table.label, table.missing)
     notify(schema, int(label_counts.sum()), empty, suspects)
-    return assembled(schema, label_counts, known)
+    return assembled(make, schema, label_counts, known)
 
 
 def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
     return column.steps > 0 and extent[1] - extent[0] <= _FEW * column.steps
 
 
-def _count_like(schema: Schema, table: LazyTable) -> Tally:
+def _count_like(make: Make[Index], schema: Schema, table: LazyTable) -> Index:
     keys = [like_key(feature, table.column(feature.name)) for feature in schema.features]
     rows, groups = grouped(table, keys)
     found, counts = _labels(table, rows)
@@ -170,7 +175,7 @@ def _count_like(schema: Schema, table: LazyTable) -> Tally:
                 "the value with domains when the first index is made"
             )
         known.append(counted.tally(feature, codes))
-    return assembled(schema, label_counts, known)
+    return assembled(make, schema, label_counts, known)
 
 
 def like_key(feature: Feature, column: LazyColumn) -> Key:
@@ -231,7 +236,7 @@ class Counted:
         """Values that often stand for missing, among groups of values."""
         return [] if self.key.edges else suspicions(self.column)
 
-    def tally(self, feature: Feature, codes: NDArray[Any]) -> Counts | SparseCounts:
+    def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
         """Add up the groups of each code and label."""
         held = codes != MISSING
         labels = _coded_labels(self.schema, self.groups.labels)[held]
@@ -353,16 +358,16 @@ def _coded_labels(schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
 
 
 def assembled(
-    schema: Schema, label_counts: Counts, known: Iterable[Counts | SparseCounts]
-) -> Tally:
+    make: Make[Index], schema: Schema, label_counts: Counts, known: Iterable[Known]
+) -> Index:
     """All counts; what no group holds is missing."""
     known = tuple(known)
     n_null = np.empty((len(known), len(label_counts)), dtype=np.int64)
     for j, counts in enumerate(known):
-        _, labels, cells = cells_of(counts)
+        _, labels, cells = counts.cells()
         n_null[j] = label_counts
         np.subtract.at(n_null[j], labels, cells)
-    return Tally(schema, label_counts, known, n_null, ({},) * len(known))
+    return make(schema, label_counts, known, n_null, ({},) * len(known))
 
 
 @contextmanager
