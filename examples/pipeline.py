@@ -26,4 +26,4 @@ print(f"{right:.0%} of the predictions are right, {both:.0%} are certain and rig
 certificates = model[-1].certify(model[:-1].transform(test))
 n_certain = certificates.certain.sum()
 print(f"{n_certain} of {len(test)} hold whatever the missing values were; not these:")
-print(certificates.to_frame().query("open"))
+print(certificates.to_frame().query("not certain"))
