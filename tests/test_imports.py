@@ -48,9 +48,11 @@ ROOMS = {
         "Cleaner",
         "CleaningPlan",
         "Curve",
+        "FeatureEffects",
         "Step",
         "cases",
         "cleaning_plan",
+        "feature_effects",
         "simulate_cleaning",
     ],
     "odds": [

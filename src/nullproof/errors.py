@@ -1,5 +1,10 @@
 """The exceptions and warnings of nullproof: each message says what came, what was needed, what to do."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 class NullproofError(ValueError):
     """Input that nullproof cannot answer for; the message is one sentence for the user."""
@@ -19,3 +24,22 @@ def missing_extra(what: str, extra: str) -> MissingExtraError:
         f"{what} needs an optional part that is not installed; "
         f'install it with: pip install "nullproof[{extra}]"'
     )
+
+
+@contextmanager
+def explained(engine: str) -> Iterator[None]:
+    """Say in one sentence what an engine, or a library on the way from it, could not do."""
+    try:
+        yield
+    except BaseException as problem:
+        origin = type(problem).__module__.partition(".")[0]
+        # A panic of polars is no Exception. Libraries overflow at dates that Python does not have.
+        theirs = isinstance(problem, Exception) and origin not in ("builtins", "nullproof")
+        told = isinstance(problem, OverflowError | NotImplementedError)
+        if not (theirs or told or origin == "pyo3_runtime"):
+            raise
+        said = " ".join(str(problem).split())[:200]
+        raise NullproofError(
+            f"{engine.lower()} cannot count the table: {said}; cast the column to text, numbers or dates "
+            "there, leave it out with ignore, or read the table into memory first"
+        ) from problem

@@ -60,7 +60,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the index, the smoothing and the prior, but no table made from them."""
-        tables = ("terms", "log_prior", "_denominators")
+        tables = ("terms", "log_prior", "log_weights", "_denominators")
         return {name: value for name, value in vars(self).items() if name not in tables}
 
     def named(self, positions: NDArray[np.integer]) -> NDArray[np.object_]:

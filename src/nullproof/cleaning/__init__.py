@@ -4,6 +4,7 @@
 `cleaning_plan`      which cells to fill first: a `CleaningPlan`, one `Step` after another
 `Cleaner`            a loop with a person: it proposes cells, takes answers, says when to stop
 `simulate_cleaning`  how far each order of work gets where the true values are known: a `Curve`
+`feature_effects`    what would become certain if one feature had no holes: `FeatureEffects`
 `cases`              the fewest and the most cells that each point can need: `Cases`
 ===================  ====================================================================================
 """
@@ -16,6 +17,8 @@ from nullproof.lazy import public
 
 if TYPE_CHECKING:
     from nullproof.cleaning.cleaner import Cleaner as Cleaner
+    from nullproof.cleaning.features import FeatureEffects as FeatureEffects
+    from nullproof.cleaning.features import feature_effects as feature_effects
     from nullproof.cleaning.needs import Cases as Cases
     from nullproof.cleaning.needs import cases as cases
     from nullproof.cleaning.plan import CleaningPlan as CleaningPlan
@@ -31,9 +34,11 @@ __all__, __getattr__, __dir__ = public(
         "Cleaner": "cleaner",
         "CleaningPlan": "plan",
         "Curve": "simulation",
+        "FeatureEffects": "features",
         "Step": "plan",
         "cases": "needs",
         "cleaning_plan": "plan",
+        "feature_effects": "features",
         "simulate_cleaning": "simulation",
     },
 )

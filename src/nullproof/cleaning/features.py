@@ -7,7 +7,8 @@ some way to fill its holes makes the point certain, whatever the holes of other 
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -17,10 +18,10 @@ from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
 from nullproof.counts.index import CountIndex
 from nullproof.counts.sparse import Counts, DenseCounts
-from nullproof.model import Model
+from nullproof.model import Alpha, Model, Prior
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
-from nullproof.words import text
+from nullproof.words import many, text
 
 MOST_POINTS = 500
 MOST_FEATURES = 40
@@ -36,9 +37,96 @@ MEANING = (
 )
 
 
-def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
-    """Judge every feature with holes by the open points that its completion makes certain."""
-    index, n_missing = model.index, model.index.missing_cells()[0].sum(axis=1)
+@dataclass(frozen=True)
+class FeatureEffect:
+    """How many of the judged points one complete feature makes certain, and how many it could."""
+
+    feature: str
+    n_missing: int
+    n_certain: int
+    n_could: int
+
+
+@dataclass(frozen=True)
+class FeatureEffects:
+    """What completing one feature at a time would do for the open points, most helpful first.
+
+    Parameters
+    ----------
+    n_open, n_judged
+        Open points, and those of them that were judged: all, or an even sample.
+    n_left_off
+        Features with holes that were not judged, those with the fewest holes.
+    """
+
+    n_open: int
+    n_judged: int
+    n_left_off: int
+    effects: tuple[FeatureEffect, ...]
+
+    def __len__(self) -> int:
+        return len(self.effects)
+
+    def __iter__(self) -> Iterator[FeatureEffect]:
+        return iter(self.effects)
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {effect.feature}: {effect.n_certain:,} would be certain, {effect.n_could:,} could be "
+            f"({many(effect.n_missing, 'hole')})"
+            for effect in self.effects
+        ]
+        return "\n".join([f"FeatureEffects on {many(self.n_judged, 'open point')}", *lines])
+
+    def document(self) -> dict[str, Any]:
+        """The plain values that reports hold."""
+
+        def share(count: int) -> float | None:
+            return count / self.n_judged if self.n_judged else None
+
+        return {
+            "meaning": MEANING,
+            "n_open": self.n_open,
+            "n_judged": self.n_judged,
+            "n_left_off": self.n_left_off,
+            "features": [
+                {
+                    "feature": text(effect.feature),
+                    "n_missing": effect.n_missing,
+                    "n_certain": effect.n_certain,
+                    "share": share(effect.n_certain),
+                    "n_could": effect.n_could,
+                    "share_could": share(effect.n_could),
+                }
+                for effect in self.effects
+            ],
+        }
+
+
+def feature_effects(
+    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
+) -> FeatureEffects:
+    """How many open points would become certain if one feature had no holes.
+
+    *Would*: the feature's holes are filled in the proportions of the known cells of the same label.
+    *Could*: some way to fill them makes the point certain, whatever other holes hold.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", None), ("b", "y"), (None, "y")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> feature_effects(index, [("b", "x")])
+    FeatureEffects on 1 open point
+      x0: 0 would be certain, 0 could be (1 hole)
+      x1: 0 would be certain, 0 could be (1 hole)
+    """
+    model, encoded = Model(index, alpha, prior), index.encode(points)
+    return effects_of(model, encoded, verdicts(model, encoded))
+
+
+def effects_of(model: Model, points: Points, found: Verdicts) -> FeatureEffects:
+    """The effects on points whose verdicts are known."""
+    n_missing = model.index.missing_cells()[0].sum(axis=1)
     open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
@@ -48,28 +136,18 @@ def features(model: Model, points: Points, found: Verdicts) -> dict[str, Any]:
     n_features = MOST_FEATURES
     if not some.complete.all():
         n_features = min(n_features, max(1, _BUDGET // (model.d * (model.m + 1))))
-    told: list[dict[str, Any]] = []
-    for j in order[:n_features].tolist():
-        n_certain = int(certain_if_filled(model, some, j).sum())
-        n_could = int(could_be_certain(model, some, possible, j).sum())
-        told.append(
-            {
-                "feature": text(index.features[j]),
-                "n_missing": int(n_missing[j]),
-                "n_certain": n_certain,
-                "share": n_certain / len(judged) if len(judged) else None,
-                "n_could": n_could,
-                "share_could": n_could / len(judged) if len(judged) else None,
-            }
+    effects = [
+        FeatureEffect(
+            model.index.features[j],
+            int(n_missing[j]),
+            int(certain_if_filled(model, some, j).sum()),
+            int(could_be_certain(model, some, possible, j).sum()),
         )
-    told.sort(key=lambda row: (-row["n_certain"], -row["n_could"]))
-    return {
-        "meaning": MEANING,
-        "n_open": len(open_ones),
-        "n_judged": len(judged),
-        "n_left_off": max(0, len(order) - n_features),
-        "features": told,
-    }
+        for j in order[:n_features].tolist()
+    ]
+    effects.sort(key=lambda effect: (-effect.n_certain, -effect.n_could))
+    n_left_off = max(0, len(order) - n_features)
+    return FeatureEffects(len(open_ones), len(judged), n_left_off, tuple(effects))
 
 
 def certain_if_filled(model: Model, points: Points, j: int) -> NDArray[np.bool_]:

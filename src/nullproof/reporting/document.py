@@ -70,7 +70,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from nullproof.cleaning import features as completing
+from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
@@ -151,7 +151,7 @@ def _document(
         "holes": overview.holes(model.index),
         "open": overview.open_ones(model.index, found, told),
         "fragility": overview.fragility(fragile),
-        "features": completing.features(model, points, found),
+        "features": effects_of(model, points, found).document(),
         "attack": details.attack(model, fragile),
         "cleaning": first_steps(model, points, found),
         "sample": {

@@ -141,9 +141,9 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
 
 
 def encode_points(schema: Schema, points: Any) -> Points:
-    """Encode a table, an array, rows, or one point, and tell of values outside their domain.
+    """Encode a table, an array, rows, or one point, and warn of values outside their domain.
 
-    Points that are encoded already were told of then.
+    `Points` come back as they are, without a second warning.
     """
     if isinstance(points, Points):
         return points

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, present
 from nullproof.tables.columns import Column, distinct, number_array, without_cells
 from nullproof.tables.formats import TEXT_MISSING, read_file
@@ -254,28 +253,9 @@ def _narwhals(source: Any) -> nw.DataFrame[Any]:
             f"the table has a column name twice ({named}); give each column its own name"
         ) from None
     if isinstance(frame, nw.LazyFrame):
-        with explained(frame):
+        with explained(frame.implementation.name):
             return frame.collect("polars")
     return frame
-
-
-@contextmanager
-def explained(frame: nw.LazyFrame[Any]) -> Iterator[None]:
-    """Say in one sentence what an engine, or a library on the way from it, could not do."""
-    try:
-        yield
-    except BaseException as problem:
-        origin = type(problem).__module__.partition(".")[0]
-        ours = origin in ("builtins", "nullproof", "_pytest")
-        # Libraries say so of dates that Python does not have.
-        if ours and not isinstance(problem, OverflowError | NotImplementedError):
-            raise
-        engine = frame.implementation.name.lower()
-        said = " ".join(str(problem).split())[:200]
-        raise NullproofError(
-            f"{engine} cannot count the table: {said}; cast the column to text, numbers or dates "
-            "there, leave it out with ignore, or read the table into memory first"
-        ) from problem
 
 
 def _from_array(array: NDArray[Any], missing: tuple[str, ...]) -> Table:

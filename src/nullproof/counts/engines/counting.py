@@ -34,13 +34,13 @@ from nullproof.counts.engines.keys import (
     value_key,
 )
 from nullproof.counts.sparse import Counts, Known, from_cells
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
 from nullproof.tables.labels import label_codes
 from nullproof.tables.options import TableOptions, stay_text
-from nullproof.tables.readers import Table, explained, read_series
+from nullproof.tables.readers import Table, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import many, some
@@ -101,7 +101,7 @@ def count_lazy(
     table.header.column(table.label)
     if any(dtype.is_float() for dtype in table.schema.values()):
         refuse_engine_that_miscounts(table.frame)
-    with explained(table.frame):
+    with explained(table.frame.implementation.name):
         if like is not None:
             return _count_like(make, like, table)
         names = feature_names(table.header, table.label, options)
