@@ -128,7 +128,7 @@ def test_points_that_do_not_fit(points: Any, reason: str) -> None:
 def test_many_lacking_features_are_not_all_listed() -> None:
     """Three lacking features are enough to see what is wrong."""
     wide = CountIndex.from_rows([("u",) * 7], ["p"])
-    with pytest.raises(NullproofError, match="lack 6 of the 7 features: 'x1', 'x2', 'x3'…; add"):
+    with pytest.raises(NullproofError, match="lack 6 of the 7 features: 'x1', 'x2', 'x3', …; add"):
         wide.encode(pl.DataFrame({"x0": ["u"]}))
 
 
