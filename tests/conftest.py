@@ -10,11 +10,15 @@ from support.command_line import TEST, TRAIN, Runner
 HERE = Path(__file__).parent
 # Folders and files of tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
+    "attacks/test_joint.py",
     "counts/engines/test_counting.py",
     "counts/engines/test_ways_engines.py",
+    "counts/test_ways.py",
     "docs/test_examples.py",
     "experiments",
-    "reporting/test_browser.py",
+    "radii/test_bounds.py",
+    "radii/test_cells.py",
+    "reporting",
     "test_real_data.py",
     "web",
 )
