@@ -190,6 +190,21 @@ def test_f_both_zeros(way: Way) -> None:
     assert turned == binned
 
 
+@pytest.mark.parametrize(
+    ("cells", "labels"),
+    [
+        ([-0.0, 1.0, 1.0, 0.0, -0.0, 0.0, 0.0, 0.0, 0.0], "aababaaab"),
+        ([None, 1.0, -0.0, 0.0, 0.0, -0.0], "baabba"),
+    ],
+    ids=["wrong counts", "cannot reindex"],
+)
+def test_f_both_zeros_in_two_partitions_of_dask(cells: list[float | None], labels: str) -> None:
+    """F: Dask counts both zeros as one value where groups of two partitions meet."""
+    table = {"x": cells, "y": list(labels)}
+    expected = CountIndex.from_table(table, "y", bins=None)
+    assert CountIndex.from_table(_dask(table), "y", bins=None) == expected
+
+
 def test_g_quantiles_of_narrow_integers() -> None:
     """G: the middle of narrow integers is found without overflow, in memory and lazily."""
     cells = [1, -128, -128, 127, -128, 127, -128, 0]
