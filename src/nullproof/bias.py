@@ -68,7 +68,7 @@ def share_of(known: int, n_known: int, n_candidates: int, alpha: Fraction) -> tu
     return (known * q + p, below) if below else (1, n_candidates)
 
 
-def groups_of(index: CountIndex, j: int, codes: Integers) -> Iterator[Groups]:
+def groups_of(index: CountIndex, j: int, codes: NDArray[np.integer]) -> Iterator[Groups]:
     """The groups of feature ``j`` that each of some values belongs to, by candidates.
 
     A domain of one value has none: its missing cells have no choice.
@@ -160,8 +160,10 @@ def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tupl
 
 
 def _share(number: Any, whose: str) -> Fraction:
-    if isinstance(number, numbers.Real) and not isinstance(number, bool) and 0 <= number <= 1:
-        return Fraction(number if isinstance(number, numbers.Rational) else float(number))
+    if isinstance(number, numbers.Real) and not isinstance(number, bool):
+        exact: Any = number if isinstance(number, numbers.Rational) else float(number)
+        if 0 <= exact <= 1:
+            return Fraction(exact)
     raise NullproofError(
         f"the bias{whose} is {number!r}; give a number from 0 (holes are like the known cells) to 1 "
         "(they may hold anything)"

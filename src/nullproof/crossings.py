@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Groups, groups_of
+from nullproof.bias import Groups, groups_of, share_of
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model import WIDE, Floats, Model
 from nullproof.tables.points import Points
@@ -24,6 +24,8 @@ _EPS = float(np.finfo(np.float64).eps)
 # Just above 0: the jumps at 0 itself lie clearly below it.
 _FIRST = 2.0**-40
 _MOST_ROUNDS = 60
+# Not quite the middle: jumps often lie at simple fractions, where rounding would blur them.
+_MIDDLE = 0.4873291
 # How many jumps to go beyond a guess, and how few are worth a look at each.
 _BEYOND, _FEW = 2.0, 6
 # Products of so many factors neither over- nor underflow where `floats_do`.
@@ -38,35 +40,70 @@ def floats_do(model: Model) -> bool:
 
 
 class _Part(NamedTuple):
-    """One group of open cells by row and label: its size, and the cells that its reference expects.
-
-    ``above`` and ``below`` are the reference as a ratio of whole numbers; NaN where they are too
-    large for doubles.
-    """
+    """Groups of open cells, one per place: their size, and how many of them their reference expects."""
 
     n_cells: Floats
     expected: Floats
-    above: Floats
-    below: Floats
+
+    def at(self, places: Places) -> _Part:
+        """The same for some of the points."""
+        return _Part(self.n_cells[:, places], self.expected[:, places])
+
+
+class _Whole(NamedTuple):
+    """The groups of all rows and labels, one after another, as `Groups` has them."""
+
+    known: NDArray[np.int64]
+    n_cells: NDArray[np.int64]
+    n_known: NDArray[np.int64]
+    n_candidates: NDArray[np.int64]
+    expected: Floats
 
     @classmethod
-    def of(cls, groups: Groups, alpha: Fraction) -> _Part:
-        n_cells = groups.n_cells.astype(np.float64)
-        p, q = alpha.as_integer_ratio()
-        below = groups.n_known * float(q) + float(p) * groups.n_candidates
-        above = np.where(below > 0, groups.known * float(q) + float(p), 1.0)
-        below = np.where(below > 0, below, groups.n_candidates)
-        fits = (max(p, q) < _WHOLE) & (below * np.maximum(n_cells, 1) < _WHOLE)
-        above, below = (np.where(fits, own, np.nan) for own in (above, below))
-        return cls(n_cells, n_cells * groups.reference(float(alpha)), above, below)
-
-    @classmethod
-    def none(cls, shape: tuple[int, int]) -> _Part:
-        nothing = np.zeros(shape)
-        return cls(nothing, nothing, nothing, nothing)
+    def of(cls, groups: Groups, alpha: float) -> _Whole:
+        n_candidates = np.broadcast_to(groups.n_candidates, groups.known.shape)
+        expected = groups.n_cells * groups.reference(alpha)
+        return cls(groups.known, groups.n_cells, groups.n_known, n_candidates, expected)
 
     def take(self, places: Places) -> _Part:
-        return _Part(*(own.take(places) for own in self))
+        """The size and the expectation of some groups."""
+        return _Part(self.n_cells.take(places).astype(np.float64), self.expected.take(places))
+
+    def jump(self, places: Places, sign: int, cells: Floats, alpha: Fraction) -> Floats:
+        """The bias up to which so many cells of some groups hold their value, rounded down."""
+        p, q = alpha.as_integer_ratio()
+        known, n_cells, n_known, n_candidates, _ = (own.take(places) for own in self)
+        largest = (n_known.max(initial=1) + 1) * max(
+            n_cells.max(initial=1), n_candidates.max(initial=1)
+        )
+        if max(p, q) * int(largest) * 2 > _WHOLE:
+            every = zip(known, n_known, n_candidates, n_cells, cells, strict=True)
+            return np.array(
+                [_jump(*(int(x) for x in own), alpha=alpha, sign=sign) for own in every],
+                dtype=float,
+            )
+        below = n_known * q + p * n_candidates
+        above = np.where(below > 0, known * q + p, 1)
+        below = np.where(below > 0, below, n_candidates)
+        return _rounded_down(
+            sign * (cells * below - above * n_cells), (below * n_cells).astype(float)
+        )
+
+
+def _jump(
+    known: int,
+    n_known: int,
+    n_candidates: int,
+    n_cells: int,
+    cells: int,
+    *,
+    alpha: Fraction,
+    sign: int,
+) -> float:
+    share = Fraction(*share_of(known, n_known, n_candidates, alpha))
+    jump = sign * (Fraction(cells, n_cells) - share)
+    nearest = float(jump)
+    return nearest if Fraction(nearest) <= jump else float(np.nextafter(nearest, -1.0))
 
 
 class Tables:
@@ -117,14 +154,14 @@ class Tables:
         self._slots.append(np.array(padded, dtype=np.intp))
         return rows
 
-    def _of_feature(self, j: int, rows: NDArray[np.int32]) -> tuple[Floats, Floats, list[_Part]]:
+    def _of_feature(self, j: int, rows: NDArray[np.int32]) -> tuple[Floats, Floats, list[_Whole]]:
         model = self.model
         if model.fixed[j]:
             low, high = model.low(j, rows), model.high(j, rows)
             parts = []
         else:
             low = high = model.index.low(j, rows)
-            parts = [_Part.of(own, model.alpha) for own in groups_of(model.index, j, rows)]
+            parts = [_Whole.of(own, float(model.alpha)) for own in groups_of(model.index, j, rows)]
         alpha = float(model.alpha)
         # The factor of a feature that is left out is 1, and `pairs` leaves its size out.
         least, most = (np.where(own == LEFT_OUT, 1.0, own + alpha) for own in (low, high))
@@ -139,11 +176,10 @@ class Tables:
             rows[first : first + slots.shape[1]] = slots.T.take(own, axis=1) + self._starts[j]
         rows *= self.model.m
         winning, threatening = rows + winner, rows + rival
-        constant, slack = self._constants(places, winner, rival)
         return Pairs(
-            constant,
-            slack,
-            self.first_slots if self.n_slots > self.model.d else None,
+            self,
+            *self._constants(places, winner, rival),
+            (winning, threatening),
             (self.low.take(winning), self.high.take(threatening)),
             tuple(part.take(winning) for part in self.parts),
             tuple(part.take(threatening) for part in self.parts),
@@ -170,16 +206,16 @@ class Tables:
 
 
 def _below_each_other(
-    parts: list[list[_Part]], shapes: list[tuple[int, ...]]
-) -> tuple[_Part, ...]:
+    parts: list[list[_Whole]], shapes: list[tuple[int, ...]]
+) -> tuple[_Whole, ...]:
     """The first part of every feature, then the second, …; nothing where a feature has no more."""
     found = []
     for number in range(max(map(len, parts), default=0)):
         own = [
-            of_feature[number] if number < len(of_feature) else _Part.none((shape[0], shape[1]))
+            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((5, *shape), int))
             for of_feature, shape in zip(parts, shapes, strict=True)
         ]
-        found.append(_Part(*(np.vstack(column).ravel() for column in zip(*own, strict=True))))
+        found.append(_Whole(*(np.vstack(column).ravel() for column in zip(*own, strict=True))))
     return tuple(found)
 
 
@@ -201,9 +237,10 @@ class Lead(NamedTuple):
 class Pairs:
     """Points with their winner and a rival; parts and bases are slots × points."""
 
+    tables: Tables
     constant: Floats
     slack: Floats
-    first_slots: NDArray[np.intp] | None
+    rows: tuple[Places, Places]
     bases: tuple[Floats, Floats]
     winning: tuple[_Part, ...]
     threatening: tuple[_Part, ...]
@@ -211,12 +248,13 @@ class Pairs:
     def at(self, places: Places) -> Self:
         """Some of the points."""
         return type(self)(
+            self.tables,
             self.constant[places],
             self.slack[places],
-            self.first_slots,
+            (self.rows[0][:, places], self.rows[1][:, places]),
             (self.bases[0][:, places], self.bases[1][:, places]),
-            tuple(_Part(*(own[:, places] for own in part)) for part in self.winning),
-            tuple(_Part(*(own[:, places] for own in part)) for part in self.threatening),
+            tuple(part.at(places) for part in self.winning),
+            tuple(part.at(places) for part in self.threatening),
         )
 
     def lead(self, bias: Floats) -> Lead:
@@ -226,8 +264,8 @@ class Pairs:
             ratio = low / high
             if not low.all():
                 ratio[low == 0] = 0.0
-            if self.first_slots is not None:
-                ratio = np.minimum.reduceat(ratio, self.first_slots, axis=0)
+            if len(ratio) > len(self.tables.first_slots):
+                ratio = np.minimum.reduceat(ratio, self.tables.first_slots, axis=0)
             logs = np.zeros(len(bias))
             for start in range(0, len(ratio), _FACTORS):
                 logs += np.log(ratio[start : start + _FACTORS].prod(axis=0))
@@ -264,7 +302,7 @@ class Pairs:
                 for part in parts:
                     slope += (part.n_cells / counts).sum(axis=0)
             guess = start.log / slope
-        return np.where(guess > 0, np.minimum(1.05 * guess + 1e-9, 1.0), 0.5)
+        return np.where(guess > 0, np.minimum(1.05 * guess + 1e-9, 0.99), _MIDDLE)
 
     def crossing(self, beyond: Floats, lead: Lead) -> Floats:
         """The largest double at which each winner is ahead; NaN where rounding could blur it.
@@ -302,19 +340,19 @@ class Pairs:
         n_points = len(bracket.left)
         first, last = np.full(n_points, np.inf), np.full(n_points, -np.inf)
         blurred = np.zeros(n_points, dtype=bool)
-        for sign, parts in ((-1, self.winning), (1, self.threatening)):
-            for part in parts:
+        sides = ((-1, self.winning, self.rows[0]), (1, self.threatening, self.rows[1]))
+        for sign, parts, rows in sides:
+            for part, whole in zip(parts, self.tables.parts, strict=True):
                 start, stop, unclear = _cells_at_ends(part, sign, bracket)
                 blurred |= unclear
                 slot, point = np.nonzero(start != stop)
-                own = _Part(*(column[slot, point] for column in part))
-                for cells, most in ((start[slot, point], False), (stop[slot, point] - sign, True)):
-                    jump = _rounded_down(own, sign, cells)
-                    blurred[point[~(jump >= 0)]] = True
-                    if most:
-                        np.maximum.at(last, point, jump)
-                    else:
-                        np.minimum.at(first, point, jump)
+                groups, alpha = rows[slot, point], self.tables.model.alpha
+                least = whole.jump(groups, sign, start[slot, point], alpha)
+                most = whole.jump(groups, sign, stop[slot, point] - sign, alpha)
+                # Rounding took a jump just below the bracket for one at its left end.
+                blurred[point[least < 0]] = True
+                np.minimum.at(first, point, least)
+                np.maximum.at(last, point, most)
         blurred |= np.isinf(first)
         return np.where(blurred, np.nan, first), np.where(blurred, np.nan, last)
 
@@ -367,15 +405,22 @@ class _Bracket:
         step = np.where(self.rose, _BEYOND, -_BEYOND) / n_jumps
         share = np.clip(top / (top - bottom) + step, 0.01, 0.99)
         if number % 4 == 0:
-            share[:] = 0.5
-        return self.left + width * np.where(n_jumps <= 2 * _BEYOND, 0.5, share)
+            share[:] = _MIDDLE
+        return self.left + width * np.where(n_jumps <= 2 * _BEYOND, _MIDDLE, share)
 
     def narrow(self, trial: Floats, lead: Lead) -> None:
         """Replace the end on whose side the lead at ``trial`` is."""
         ahead = self.rose = lead.log > 0
-        self.left, self.right = np.where(ahead, trial, self.left), np.where(ahead, self.right, trial)
-        self.low = Lead(*(np.where(ahead, new, old) for new, old in zip(lead, self.low, strict=True)))
-        self.high = Lead(*(np.where(ahead, old, new) for new, old in zip(lead, self.high, strict=True)))
+        self.left, self.right = (
+            np.where(ahead, trial, self.left),
+            np.where(ahead, self.right, trial),
+        )
+        self.low = Lead(
+            *(np.where(ahead, new, old) for new, old in zip(lead, self.low, strict=True))
+        )
+        self.high = Lead(
+            *(np.where(ahead, old, new) for new, old in zip(lead, self.high, strict=True))
+        )
 
 
 def _cells_at_ends(
@@ -389,29 +434,25 @@ def _cells_at_ends(
     ends = [part.expected + sign * part.n_cells * end for end in (bracket.left, bracket.right)]
     unclear = np.zeros(part.n_cells.shape, dtype=bool)
     for cells, is_zero in zip(ends, (bracket.left == 0, False), strict=True):
-        inside = (part.n_cells > 0) & (cells > -doubt) & (cells < part.n_cells + doubt)
+        # Beyond none or all of the cells, nothing jumps.
+        inside = cells > 0.5 if sign < 0 else cells < part.n_cells - 0.5
         unclear |= inside & (np.abs(cells - np.rint(cells)) <= doubt) & ~np.asarray(is_zero)
     if sign < 0:
         start, stop = np.floor(ends[0] + doubt), np.floor(ends[1])
-        return np.maximum(start, 0), np.maximum(stop, 0), unclear.any(axis=0)
+        return np.maximum(start, 0), np.maximum(stop, 0), np.asarray(unclear.any(axis=0))
     start, stop = np.ceil(ends[0] - doubt), np.ceil(ends[1])
     most = part.n_cells
-    return np.minimum(start, most), np.minimum(stop, most), unclear.any(axis=0)
+    return np.minimum(start, most), np.minimum(stop, most), np.asarray(unclear.any(axis=0))
 
 
-def _rounded_down(part: _Part, sign: int, cells: Floats) -> Floats:
-    """The bias up to which ``cells`` cells of a part hold its value, as the double at or below it.
+def _rounded_down(above: Floats, below: Floats) -> Floats:
+    """The greatest double that is at most the quotient of two whole numbers which doubles hold.
 
-    ``sign · (cells / n_cells - above / below)``: numerator and denominator are whole numbers that
-    doubles hold, so the quotient is rounded once; the product's error tells whether upwards.
+    The quotient is rounded once; the error of its product with ``below`` tells whether upwards.
     """
-    above = sign * (cells * part.below - part.above * part.n_cells)
-    below = part.below * part.n_cells
-    with np.errstate(invalid="ignore"):
-        quotient = above / below
-        product, error = _two_product(quotient, below)
-        too_large = (product - above) + error > 0
-    return np.where(too_large, np.nextafter(quotient, -1.0), quotient)
+    quotient = above / below
+    product, error = _two_product(quotient, below)
+    return np.where((product - above) + error > 0, np.nextafter(quotient, -1.0), quotient)
 
 
 def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Bias
 from nullproof.counts.index import CountIndex
+from nullproof.curve import CertaintyCurve, curve_of
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.prediction import predictions
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
@@ -19,6 +20,9 @@ from nullproof.tables.cells import native_frame
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
+
+# The bias at which a summary says that a prediction holds, unless one is asked about.
+HOLDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -141,6 +145,34 @@ class Certificates:
     def tolerances(self) -> Tolerances:
         """Tolerance and rival of every point, as positions."""
         return tolerances_of(self.model, self.points, self.verdicts if self.strict else None)
+
+    @property
+    def threshold(self) -> float:
+        """The bias that a summary takes: the one that was asked about, else 0.05."""
+        free = [
+            float(b)
+            for b, named in zip(self.model.bias, self.model.fixed, strict=True)
+            if not named
+        ]
+        asked = max(free, default=1.0)
+        return HOLDS if asked == 1 else asked
+
+    @property
+    def verdict(self) -> NDArray[np.object_]:
+        """Per point ``"certain"``, ``"holds"`` (up to `threshold`) or ``"open"``."""
+        tolerance = self.tolerance
+        named = np.where(tolerance >= self.threshold, "holds", "open")
+        return np.where(tolerance == 1, "certain", named).astype(object)
+
+    def curve(self, truth: Any = None) -> CertaintyCurve:
+        """How many predictions hold as the bias grows.
+
+        Parameters
+        ----------
+        truth
+            The true label of each point, to tell how many predictions are right that hold.
+        """
+        return curve_of(self.tolerance, self.predicted, truth)
 
     def __len__(self) -> int:
         return len(self.verdicts)

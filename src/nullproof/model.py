@@ -284,7 +284,7 @@ class _LastTerms:
 _LAST = _LastTerms()
 
 
-def _left_out(size: Floats) -> Floats:
+def _left_out(size: NDArray[np.floating]) -> Floats:
     """The log term of a feature that a point leaves out: 0, but for a label without support."""
     return np.where(size > 0, 0.0, -np.inf)
 

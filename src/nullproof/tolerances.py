@@ -137,9 +137,9 @@ class _Search:
 
     def _block(self, tables: Tables, places: NDArray[np.intp]) -> None:
         """Find the least tolerance against any rival, the strongest first; NaN where floats blur it."""
-        order = self.max_log[places].copy()
-        order[np.arange(len(places)), self.winner[places]] = np.inf
-        order = np.argsort(-order, axis=1, kind="stable")
+        strength = self.max_log[places].copy()
+        strength[np.arange(len(places)), self.winner[places]] = np.inf
+        order = np.argsort(-strength, axis=1, kind="stable")
         value, rival = np.full(len(places), np.inf), np.full(len(places), -1)
         blurred = np.zeros(len(places), dtype=bool)
         for rank in range(1, self.model.m):
@@ -154,9 +154,7 @@ class _Search:
             blurred[some] |= np.isnan(found)
             challenger = order[some, rank]
             with np.errstate(invalid="ignore"):
-                less = (found < value[some]) | (
-                    (found == value[some]) & (challenger < rival[some])
-                )
+                less = (found < value[some]) | ((found == value[some]) & (challenger < rival[some]))
             value[some[less]], rival[some[less]] = found[less], challenger[less]
         sure = np.isfinite(value) & ~blurred
         self.value[places[sure]], self.rival[places[sure]] = value[sure], rival[sure]
