@@ -14,9 +14,18 @@ from typing import Any
 
 import numpy as np
 
-from nullproof import CountIndex
+from nullproof import CertifiedNB, CountIndex
 from support import oracle
-from support.bias_oracle import Bias, Judge, OwnHoles, has_bias_at_most
+from support.bias_oracle import (
+    Bias,
+    Judge,
+    OwnHoles,
+    compositions,
+    has_bias_at_most,
+    limits,
+    open_groups,
+    support,
+)
 from support.strategies import POOLS, UNSEEN
 
 ALPHAS: tuple[Any, ...] = (
@@ -108,15 +117,14 @@ class Holed:
     def supports(self, world: Sequence[Any], point: Sequence[Any]) -> oracle.Supports:
         """Compute the supports in one complete table; a None in the point is left out."""
         kept = [j for j, cell in enumerate(point) if cell is not None]
-        return oracle.supports(
-            [tuple(row[j] for j in kept) for row in world],
-            list(self.labels),
-            tuple(point[j] for j in kept),
-            [self.domains[j] for j in kept],
-            alpha=self.alpha,
-            prior=self.prior,
-            all_labels=self.names,
-        )
+        table = [tuple(row[j] for j in kept) for row in world]
+        counts = oracle.count(table, self.labels, self.names, tuple(point[j] for j in kept))
+        share = oracle.shares(self.labels, self.names, self.prior)
+        domains = [self.domains[j] for j in kept]
+        return {
+            label: support(share[label], own, self.labels.count(label), domains, self.alpha)
+            for label, own in zip(self.names, counts, strict=True)
+        }
 
     def moved(self, rng: random.Random) -> tuple[Holed, list[int]]:
         """Shuffle rows and columns; return the new places of the columns too."""
@@ -163,7 +171,12 @@ class Holed:
 
 
 def random_holed(
-    rng: random.Random, *, n_rows: int = 8, own_holes: float = 0.0, only_null: bool = False
+    rng: random.Random,
+    *,
+    n_rows: int = 8,
+    own_holes: float = 0.0,
+    only_null: bool = False,
+    only_text: bool = False,
 ) -> Holed:
     """Draw a table of at most ``n_rows`` rows and one to three points.
 
@@ -173,20 +186,22 @@ def random_holed(
         The chance that a cell of a point is a hole or a set of candidates.
     only_null
         Without candidate sets in the table or in the points.
+    only_text
+        Without numbers and without labels that no row has, as the estimator takes a table.
     """
     n = rng.randint(2, n_rows)
     names = LABELS[: rng.choice((2, 2, 2, 3, 3, 4))]
     labels = tuple(rng.choice(names) for _ in range(n))
     columns, domains = [], []
     for _ in range(rng.choice((1, 1, 2, 2, 3))):
-        cells, domain = _column(rng, labels, only_null)
+        cells, domain = _column(rng, labels, POOLS[:1] if only_text else POOLS, only_null)
         columns.append(cells)
         domains.append(domain)
     points = tuple(
         tuple(_point_cell(rng, domain, own_holes, only_null) for domain in domains)
         for _ in range(rng.randint(1, 3))
     )
-    has_empty_label = rng.random() < 0.15
+    has_empty_label = not only_text and rng.random() < 0.15
     every = sorted({*labels, *([EMPTY] if has_empty_label else [])})
     kind = rng.random()
     prior: Any = None if kind < 0.6 else "uniform"
@@ -237,14 +252,31 @@ def random_mapping(rng: random.Random, holed: Holed, judge: Judge) -> tuple[dict
     return mapping, tuple(named.get(name, rest) for name in holed.features)
 
 
+def random_world(rng: random.Random, holed: Holed, bias: Bias) -> list[tuple[Any, ...]]:
+    """Draw one world of at most this bias: for every group a way to share out its cells."""
+    judge = holed.judge()
+    world = [list(row) for row in holed.rows]
+    for i, row in enumerate(world):
+        world[i] = [oracle.candidates(cell, holed.domains[j])[0] for j, cell in enumerate(row)]
+    for group, places in open_groups(holed.rows, holed.labels, holed.domains).items():
+        _, j, _ = group
+        n_cells, shares = judge.groups[group]
+        allowed = [limits(n_cells, share, bias[j]) for share in shares.values()]
+        way = rng.choice(list(compositions(n_cells, allowed)))
+        values = [value for value, n in zip(shares, way, strict=True) for _ in range(n)]
+        for i, value in zip(rng.sample(places, n_cells), values, strict=True):
+            world[i][j] = value
+    return [tuple(row) for row in world]
+
+
 def _column(
-    rng: random.Random, labels: Sequence[str], only_null: bool
+    rng: random.Random, labels: Sequence[str], pools: Sequence[tuple[Any, ...]], only_null: bool
 ) -> tuple[list[Any], tuple[Any, ...]]:
     """Draw one column and its domain, of which some values may never be seen.
 
     Most columns lean to another value for every label: without that few points hold.
     """
-    pool = rng.choice(POOLS)
+    pool = rng.choice(pools)
     used = pool[: rng.choice((1, 2, 2, 2, 3))]
     domain = pool[: min(3, len(used) + (rng.random() < 0.3))]
     n_holes_in_ten = rng.choice((2, 4, 6, 8))
@@ -290,3 +322,10 @@ def assert_verdicts(
         told = result.label[place], frozenset(names[result.possible[place]])
         assert told == (expected.label, expected.possible), (point, bias, own_holes, holed)
         assert bool(result.certain[place]) == (expected.label is not None), (point, bias, holed)
+
+
+def fitted(holed: Holed, **options: Any) -> CertifiedNB:
+    """Fit a CertifiedNB to the plain rows of a table of text."""
+    domains = {f"x{j}": domain for j, domain in enumerate(holed.domains)}
+    model = CertifiedNB(holed.alpha, prior=holed.weights, domains=domains, **options)
+    return model.fit(list(holed.rows), list(holed.labels))
