@@ -83,7 +83,7 @@ def test_skipping_is_leaving_the_column_out() -> None:
     """A point with a hole has the verdict and tolerance of a table that lacks that column."""
     rng = random.Random(SEED)
     n_compared = 0
-    for _ in range(600):
+    for _ in range(300):
         holed = random_holed(rng)
         if len(holed.domains) == 1:
             continue
@@ -99,14 +99,14 @@ def test_skipping_is_leaving_the_column_out() -> None:
         assert told.predicted.tolist() == expected.predicted.tolist(), (j, bias, holed)
         np.testing.assert_array_equal(told.tolerance, expected.tolerance, str(holed))
         n_compared += 1
-    assert n_compared > 200
+    assert n_compared > 100
 
 
 def test_any_value_is_stricter_than_skipping() -> None:
     """What holds whatever the own holes hold also holds without them, with the same label."""
     rng = random.Random(SEED)
     n_held = 0
-    for _ in range(1000):
+    for n_asked in range(800):
         holed = random_holed(rng, own_holes=0.4)
         index, points = holed.index(), list(holed.points)
         bias = random_bias(rng, holed.judge())
@@ -117,6 +117,8 @@ def test_any_value_is_stricter_than_skipping() -> None:
         for one, other in zip(skipped.label, whatever.label, strict=True):
             assert other is None or one == other, (bias, holed)
             n_held += other is not None
+        if n_asked % 8:
+            continue
         less, more = (np.nan_to_num(one.tolerance, nan=-1.0) for one in (whatever, skipped))
         assert (less <= more).all(), holed
     assert n_held > 300
@@ -125,7 +127,7 @@ def test_any_value_is_stricter_than_skipping() -> None:
 def test_any_value_is_the_set_of_the_whole_domain() -> None:
     """A hole under "any" is the set of all values, which means the same under both readings."""
     rng = random.Random(SEED)
-    for _ in range(400):
+    for _ in range(100):
         holed = random_holed(rng, own_holes=0.5)
         named = [
             tuple(
