@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
     from nullproof.tables.injection import inject_missing as inject_missing
+    from nullproof.tolerances import tolerance as tolerance
     from nullproof.worlds import witness as witness
 
 __all__, __getattr__, __dir__ = public(
@@ -36,6 +37,7 @@ __all__, __getattr__, __dir__ = public(
         "poison": "attacks.poisoning",
         "radius": "radii.cells",
         "report": "reporting.reports",
+        "tolerance": "tolerances",
         "witness": "worlds",
     },
 )

@@ -1,21 +1,28 @@
-"""certify: is a prediction the same in every world of an incomplete training table?"""
+"""certify: is a prediction the same in every world of an incomplete training table, or how far?"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, overload
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.bias import Bias
 from nullproof.counts.index import CountIndex
+from nullproof.curve import CertaintyCurve, curve_of
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.prediction import predictions
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
+from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
+
+# The bias at which a summary says that a prediction holds, unless one is asked about.
+HOLDS = 0.05
 
 
 @dataclass(frozen=True)
@@ -24,20 +31,36 @@ class Certificate:
 
     ``possible`` are the labels that win or tie in some world; the point is certain if there is only
     one, its ``label``. For an incomplete point they are the labels that no label beats everywhere.
+    ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
     """
 
     certain: bool
     label: Any
     possible: tuple[Any, ...]
+    predicted: Any
     min_log_support: dict[Any, float]
     max_log_support: dict[Any, float]
+    n_own_holes: int
+    position: int
+    among: Certificates
+
+    @property
+    def tolerance(self) -> float:
+        """The largest bias up to which the prediction holds; NaN if not even 0 decides."""
+        return float(self.among.tolerance[self.position])
+
+    @property
+    def rival(self) -> Any:
+        """The label that threatens first as the bias grows; None where there is none."""
+        return self.among.rival[self.position]
 
     def _repr_html_(self) -> str:
         return shown_figure(repr(self), _picture(self))
 
     def __repr__(self) -> str:
+        worlds = "every world" if self.among.strict else "every world of this bias"
         if self.certain:
-            return f"Certificate(certain: {self.label} in every world)"
+            return f"Certificate(certain: {self.label} in {worlds})"
         return f"Certificate(open: {' or '.join(str(label) for label in self.possible)})"
 
 
@@ -48,19 +71,26 @@ class Certificates:
     Parameters
     ----------
     model
-        The index with the smoothing and the prior that were asked about.
+        The index with the smoothing, the prior and the bias that were asked about.
+    points
+        The points, with their own holes as they were to be read.
     verdicts
         What every world agrees on, as positions in ``labels``.
     """
 
     model: Model
+    points: Points
     verdicts: Verdicts
-    frame: nw.DataFrame[Any] | None = None
 
     @property
     def labels(self) -> tuple[Any, ...]:
         """The labels, in the order of the columns of the arrays below."""
         return self.model.index.labels
+
+    @property
+    def strict(self) -> bool:
+        """Whether missing cells may hold anything: no bias was given."""
+        return self.model.unbiased is self.model
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -79,13 +109,70 @@ class Certificates:
 
     @property
     def certain(self) -> NDArray[np.bool_]:
-        """Whether every world predicts the same label."""
+        """Whether every world (of at most the bias, if one was given) predicts the same label."""
         return self.verdicts.certain
 
     @property
     def label(self) -> NDArray[np.object_]:
         """The certain label of each certain point, None for the others."""
         return self.model.named(self.verdicts.winner)
+
+    @cached_property
+    def predicted(self) -> NDArray[np.object_]:
+        """What Naive Bayes predicts from the known cells; None where labels tie."""
+        return self.model.named(predictions(self.model, self.points))
+
+    @property
+    def n_own_holes(self) -> NDArray[np.int64]:
+        """How many cells of each point itself are not known."""
+        return self.points.n_own_holes
+
+    @property
+    def tolerance(self) -> Floats:
+        """The largest bias up to which each prediction holds, worked out when first asked for.
+
+        1 where a point is certain, NaN where not even a bias of 0 decides. Columns that the bias
+        named one by one keep theirs.
+        """
+        return self.tolerances.value
+
+    @property
+    def rival(self) -> NDArray[np.object_]:
+        """The label that threatens each point first as the bias grows; None where there is none."""
+        return self.model.named(self.tolerances.rival)
+
+    @cached_property
+    def tolerances(self) -> Tolerances:
+        """Tolerance and rival of every point, as positions."""
+        return tolerances_of(self.model, self.points, self.verdicts if self.strict else None)
+
+    @property
+    def threshold(self) -> float:
+        """The bias that a summary takes: the one that was asked about, else 0.05."""
+        free = [
+            float(b)
+            for b, named in zip(self.model.bias, self.model.fixed, strict=True)
+            if not named
+        ]
+        asked = max(free, default=1.0)
+        return HOLDS if asked == 1 else asked
+
+    @property
+    def verdict(self) -> NDArray[np.object_]:
+        """Per point ``"certain"``, ``"holds"`` (up to `threshold`) or ``"open"``."""
+        tolerance = self.tolerance
+        named = np.where(tolerance >= self.threshold, "holds", "open")
+        return np.where(tolerance == 1, "certain", named).astype(object)
+
+    def curve(self, truth: Any = None) -> CertaintyCurve:
+        """How many predictions hold as the bias grows.
+
+        Parameters
+        ----------
+        truth
+            The true label of each point, to tell how many predictions are right that hold.
+        """
+        return curve_of(self.tolerance, self.predicted, truth)
 
     def __len__(self) -> int:
         return len(self.verdicts)
@@ -97,23 +184,30 @@ class Certificates:
             len(names) == 1,
             names[0] if len(names) == 1 else None,
             names,
+            self.predicted[position],
             dict(zip(self.labels, self.min_log_support[position].tolist(), strict=True)),
             dict(zip(self.labels, self.max_log_support[position].tolist(), strict=True)),
+            int(self.n_own_holes[position]),
+            position,
+            self,
         )
 
     def __iter__(self) -> Iterator[Certificate]:
         return (self[position] for position in range(len(self)))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The verdicts as plain columns: certain, label, possible."""
+        """The verdicts as plain columns: predicted, certain, label, possible, tolerance, n_own_holes."""
         names = [str(label) for label in self.labels]
         return {
+            "predicted": [None if label is None else str(label) for label in self.predicted],
             "certain": self.certain.tolist(),
             "label": [None if label is None else str(label) for label in self.label],
             "possible": [
                 " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
                 for row in self.possible.tolist()
             ],
+            "tolerance": [None if t != t else t for t in self.tolerance.tolist()],
+            "n_own_holes": self.n_own_holes.tolist(),
         }
 
     def file_columns(self) -> dict[str, list[Any]]:
@@ -139,14 +233,15 @@ class Certificates:
         }
 
     def to_frame(self) -> Any:
-        """One row per point: certain, label, possible; in the library that the points came in."""
-        return native_frame(self.columns(), self.frame)
+        """One row per point, in the library that the points came in."""
+        return native_frame(self.columns(), self.points.frame)
 
     def _headline(self) -> str:
         return f"Certificates: {int(self.certain.sum()):,} of {len(self):,} points certain"
 
     def _repr_html_(self) -> str:
-        some = replace(self, verdicts=self.verdicts.take(slice(ROWS)))
+        first = np.arange(min(len(self), ROWS))
+        some = replace(self, verdicts=self.verdicts.take(first), points=self.points.take(first))
         columns = {"point": list(range(len(some))), **some.columns()}
         listing = shown_table(self._headline(), columns, len(self))
         return listing + "".join(
@@ -186,13 +281,27 @@ def certify(
     *,
     alpha: Alpha = ...,
     prior: Prior = ...,
+    own_holes: OwnHoles = ...,
+    bias: Bias = ...,
 ) -> Certificate: ...
 @overload
 def certify(
-    index: CountIndex, points: Any, *, alpha: Alpha = ..., prior: Prior = ...
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = ...,
+    prior: Prior = ...,
+    own_holes: OwnHoles = ...,
+    bias: Bias = ...,
 ) -> Certificates: ...
 def certify(
-    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
 ) -> Certificate | Certificates:
     """Decide for each point whether every world predicts the same label; exact, whatever ``n`` is.
 
@@ -200,12 +309,19 @@ def certify(
     ----------
     points
         A data frame, a file, an array or a list of rows; or one point, as a tuple with one value per
-        feature in the order of ``index.features``, or as a mapping. A cell may be None (any value
-        of the domain) or a set of candidates.
+        feature in the order of ``index.features``, or as a mapping. A cell may be None (not known)
+        or a set of candidates.
     alpha
         Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
+    own_holes
+        ``"skip"``: predict from the cells that a point knows, as `predict` does. ``"any"``: the
+        prediction must be the same whatever the point's own missing cells hold.
+    bias
+        How far missing training cells may differ from the known ones (docs/assumptions.md): 1 for
+        any values at all; 0.05 if the share of a value among them is within 0.05 of its share
+        among the known cells. Or a mapping from column to number, with ``"*"`` for the rest.
 
     Examples
     --------
@@ -219,11 +335,11 @@ def certify(
       1: Certificate(open: no or yes)
       2: Certificate(certain: no in every world)
     """
-    encoded = index.encode(points)
-    found = certificates_of(Model(index, alpha, prior), encoded)
+    encoded = index.encode(points).read(own_holes)
+    found = certificates_of(Model(index, alpha, prior, bias), encoded)
     return found[0] if encoded.single else found
 
 
 def certificates_of(model: Model, points: Points) -> Certificates:
     """What all worlds of a model say of some points."""
-    return Certificates(model, verdicts(model, points), points.frame)
+    return Certificates(model, points, verdicts(model, points))

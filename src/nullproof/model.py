@@ -1,6 +1,7 @@
-"""An index with a smoothing and a prior, and the one exact comparison of two supports.
+"""An index with a smoothing, a prior and a bias, and the one exact comparison of two supports.
 
-``S_i(c) = prior_i · ∏_j (c_ij + α) / (N_i + α·|dom_j|)``: all that a support depends on is here.
+``S_i(c) = prior_i · ∏_j (c_ij + α) / (N_i + α·|dom_j|)``: all that a support depends on is here, and
+`Model.low` and `Model.high` say between which counts the worlds of the bias lie.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.index import CountIndex
+from nullproof.bias import Bias, Groups, exact_bias, groups_of, held
+from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 
 Alpha = float | Fraction
@@ -24,12 +26,14 @@ Prior = Literal["uniform"] | Sequence[float | Fraction] | None
 Floats = NDArray[np.float64]
 Terms = tuple[Floats, NDArray[np.int32]]
 WIDE = 10_000
+# Rows of terms that each feature has beside those of its values.
+_SPECIAL = 3
 _TINY = Fraction(1, 10**150)
 _EPS = float(np.finfo(np.float64).eps)
 
 
 class Model:
-    """An index with a smoothing and a prior: everything that a support depends on.
+    """An index with a smoothing, a prior and a bias: everything that a verdict depends on.
 
     Parameters
     ----------
@@ -37,12 +41,18 @@ class Model:
         Smoothing, taken as the exact rational number that it is.
     prior
         None for the frequencies of the labels, ``"uniform"``, or one number per label.
+    bias
+        How far missing cells may differ from known ones (theory 8): one number, 1 for any values at
+        all, or a mapping from column to number with ``"*"`` for the rest.
     """
 
-    def __init__(self, index: CountIndex, alpha: Alpha = 0.0, prior: Prior = None) -> None:
+    def __init__(
+        self, index: CountIndex, alpha: Alpha = 0.0, prior: Prior = None, bias: Bias = 1
+    ) -> None:
         self.index = index
         self.alpha = _exact_alpha(alpha)
         self.prior = exact_prior(index, prior)
+        self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
         self.floats_hold = all(
@@ -50,17 +60,57 @@ class Model:
         )
 
     def on(self, index: CountIndex) -> Model:
-        """The same smoothing and prior on another index, say that of a changed table."""
-        return Model(index, self.alpha, self.prior)
+        """The same smoothing, prior and bias on another index, say that of a changed table."""
+        changed = Model(index, self.alpha, self.prior)
+        changed.bias, changed.fixed = self.bias, self.fixed
+        return changed
+
+    def biased(self, bias: Fraction | int) -> Model:
+        """The same model with another bias, but for the columns that a mapping named."""
+        other = self.on(self.index)
+        pairs = zip(self.bias, self.fixed, strict=True)
+        other.bias = tuple(own if fixed else Fraction(bias) for own, fixed in pairs)
+        return other
+
+    @property
+    def unbiased(self) -> Model:
+        """The same model where missing cells may hold anything, as an enemy may choose."""
+        if min(self.bias, default=1) == 1:
+            return self
+        return Model(self.index, self.alpha, self.prior)
 
     def agrees(self, other: Model) -> bool:
-        """Whether another model has the same index, smoothing and prior."""
-        mine, theirs = (self.alpha, self.prior), (other.alpha, other.prior)
+        """Whether another model has the same index, smoothing, prior and bias."""
+        mine, theirs = ((one.alpha, one.prior, one.bias, one.fixed) for one in (self, other))
         return self.index is other.index and mine == theirs
+
+    def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """Cells of feature ``j`` that hold each value in every world of the bias; as `CountIndex.low`."""
+        counts = self.index.low(j, codes)
+        return counts if self.bias[j] == 1 else counts + self._held(j, counts, codes)[0]
+
+    def high(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
+        """Cells of feature ``j`` that hold each value in some world of the bias; as `CountIndex.low`."""
+        if self.bias[j] == 1:
+            return self.index.high(j, codes)
+        counts = self.index.low(j, codes)
+        return counts + self._held(j, counts, codes)[1]
+
+    def _held(
+        self, j: int, counts: NDArray[np.int64], codes: NDArray[Any] | None
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """How many open cells hold each value at least and at most."""
+        wanted = np.arange(len(counts)) if codes is None else np.asarray(codes)
+        low, high = np.zeros_like(counts), np.zeros_like(counts)
+        for groups in groups_of(self.index, j, wanted):
+            least, most = held(groups, self.alpha, self.bias, np.full(len(wanted), j))
+            low += least
+            high += most
+        return low, high
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the index, the smoothing and the prior, but no table made from them."""
-        tables = ("terms", "log_prior", "log_weights", "_denominators")
+        tables = ("terms", "log_prior", "log_weights", "_sizes", "_denominators")
         return {name: value for name, value in vars(self).items() if name not in tables}
 
     def named(self, positions: NDArray[np.integer]) -> NDArray[np.object_]:
@@ -71,13 +121,17 @@ class Model:
         return found
 
     @cached_property
-    def _denominators(self) -> list[int]:
-        """Per label the product of all ``N_i + α·|dom_j|``, times the denominator of α each."""
+    def _sizes(self) -> list[list[int]]:
+        """Per label and feature ``N_i + α·|dom_j|``, times the denominator of α."""
         p, q = self.alpha.as_integer_ratio()
         return [
-            math.prod(int(n) * q + p * int(v) for v in self.index.n_values)
-            for n in self.index.label_counts
+            [int(n) * q + p * int(v) for v in self.index.n_values] for n in self.index.label_counts
         ]
+
+    @cached_property
+    def _denominators(self) -> list[int]:
+        """Per label the product of the sizes of all features."""
+        return [math.prod(sizes) for sizes in self._sizes]
 
     @cached_property
     def log_weights(self) -> Floats:
@@ -89,7 +143,10 @@ class Model:
         )
 
     def exceeds(self, i: int, counts_i: Sequence[int], k: int, counts_k: Sequence[int]) -> bool:
-        """Decide ``S_i(counts_i) > S_k(counts_k)`` exactly; a tie is not an excess (T2)."""
+        """Decide ``S_i(counts_i) > S_k(counts_k)`` exactly; a tie is not an excess (T2).
+
+        A count of `LEFT_OUT` stands for a feature that the point leaves out.
+        """
         left, right = self._weight(i, counts_i), self._weight(k, counts_k)
         if left == 0 or self._denominators[i] == 0:
             return False
@@ -101,7 +158,12 @@ class Model:
 
     def _weight(self, i: int, counts: Sequence[int]) -> int:
         p, q = self.alpha.as_integer_ratio()
-        return self.prior[i].numerator * math.prod(int(c) * q + p for c in counts)
+        # A feature that is left out has its own size as numerator, so that its factor is 1.
+        factors = (
+            int(c) * q + p if c != LEFT_OUT else size
+            for c, size in zip(counts, self._sizes[i], strict=True)
+        )
+        return self.prior[i].numerator * math.prod(factors)
 
     @cached_property
     def log_prior(self) -> Floats:
@@ -115,63 +177,70 @@ class Model:
         size = self.index.label_counts + alpha * float(self.index.n_values[j])
         with np.errstate(all="ignore"):
             terms: Floats = np.log((counts + alpha) / np.where(size > 0, size, np.inf))
-        return terms
+        return np.where(counts == LEFT_OUT, _left_out(size), terms)
 
     def range_rows(self, j: int, candidates: Sequence[NDArray[np.intp]]) -> Floats:
         """Per candidate set of values: the least low and the greatest high log terms of each label."""
         rows = np.empty((len(candidates), 2 * self.m))
         for place, codes in enumerate(candidates):
-            rows[place, : self.m] = self.log_terms(j, self.index.low(j, codes)).min(axis=0)
-            rows[place, self.m :] = self.log_terms(j, self.index.high(j, codes)).max(axis=0)
+            rows[place, : self.m] = self.log_terms(j, self.low(j, codes)).min(axis=0)
+            rows[place, self.m :] = self.log_terms(j, self.high(j, codes)).max(axis=0)
         return rows
 
     @cached_property
     def terms(self) -> Terms:
         """Rows of log terms for every code of the features that are not wide, and their starts.
 
-        Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, and any value.
-        Wide features, with more than ``WIDE`` values, have none.
+        Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, a feature that
+        is left out, and any value. Wide features, with more than ``WIDE`` values, have none.
         """
-        return _LAST.of(self.index, self.alpha) or _LAST.keep(
-            self.index, self.alpha, self._all_terms()
-        )
+        return _LAST.of(self) or _LAST.keep(self, self._all_terms())
 
     def _all_terms(self) -> Terms:
-        sizes = np.where(self.index.n_values > WIDE, -2, self.index.n_values)
-        starts = np.cumsum(sizes + 2) - (sizes + 2)
-        low, high = self._narrow_counts(sizes, starts)
-        whose = np.repeat(np.arange(self.d), sizes + 2)
+        sizes = np.where(self.index.n_values > WIDE, -_SPECIAL, self.index.n_values)
+        starts = np.cumsum(sizes + _SPECIAL) - (sizes + _SPECIAL)
+        whose = np.repeat(np.arange(self.d), sizes + _SPECIAL)
+        low, high = self._narrow_counts(sizes, starts, whose)
         alpha = _float(self.alpha)
         with np.errstate(all="ignore"):
             below = self.index.label_counts + alpha * self.index.n_values[whose, None]
-            below = np.tile(np.where(below > 0, below, np.inf), 2)
-            table: Floats = np.log((np.hstack([low, high]) + alpha) / below)
+            sure = np.tile(np.where(below > 0, below, np.inf), 2)
+            table: Floats = np.log((np.hstack([low, high]) + alpha) / sure)
         narrow = np.flatnonzero(sizes > 0)
         if len(narrow):
-            # The two rows after the values must not decide what the least and the greatest are.
-            special = np.concatenate(
-                [starts[narrow] + sizes[narrow], starts[narrow] + sizes[narrow] + 1]
-            )
+            outside = starts[narrow] + sizes[narrow]
+            table[outside + 1] = np.tile(_left_out(below[outside]), 2)
+            # The rows after the values must not decide what the least and the greatest are.
+            special = np.concatenate([outside + k for k in range(_SPECIAL)])
             least, most = table[:, : self.m].copy(), table[:, self.m :].copy()
             least[special], most[special] = np.inf, -np.inf
-            anything = starts[narrow] + sizes[narrow] + 1
-            table[anything, : self.m] = np.minimum.reduceat(least, starts[narrow])
-            table[anything, self.m :] = np.maximum.reduceat(most, starts[narrow])
+            table[outside + 2, : self.m] = np.minimum.reduceat(least, starts[narrow])
+            table[outside + 2, self.m :] = np.maximum.reduceat(most, starts[narrow])
         return table, starts.astype(np.int32)
 
     def _narrow_counts(
-        self, sizes: NDArray[np.int64], starts: NDArray[np.int64]
+        self, sizes: NDArray[np.int64], starts: NDArray[np.int64], whose: NDArray[np.intp]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Low and high counts of all narrow features below each other, two empty rows after each."""
-        low = np.zeros((int((sizes + 2).sum()), self.m), dtype=np.int64)
-        high = np.zeros_like(low)
+        """Low and high counts of all narrow features below each other, empty rows after each."""
+        index = self.index
+        low = np.zeros((len(whose), self.m), dtype=np.int64)
+        open_here = np.zeros_like(low)
+        apart = []
         for j in np.flatnonzero(sizes > 0).tolist():
             rows = slice(int(starts[j]), int(starts[j] + sizes[j]))
-            if self.index.sets[j] or sizes[j] == 1:
-                low[rows], high[rows] = self.index.low(j)[:-1], self.index.high(j)[:-1]
+            if index.sets[j] or sizes[j] == 1:
+                apart.append((j, rows))
             else:
-                low[rows] = self.index.exact(j)[:-1]
-                high[rows] = low[rows] + self.index.n_null[j]
+                low[rows] = index.exact(j)[:-1]
+                open_here[rows] = index.n_null[j]
+        high = low + open_here
+        if min(self.bias, default=1) < 1:
+            n_known = (index.label_counts - index.n_open)[whose]
+            groups = Groups(low, open_here, n_known, index.n_values[whose, None])
+            least, most = held(groups, self.alpha, self.bias, whose)
+            low, high = low + least, low + most
+        for j, rows in apart:
+            low[rows], high[rows] = self.low(j)[:-1], self.high(j)[:-1]
         return low, high
 
     def slack(self, magnitude: Any) -> Any:
@@ -193,18 +262,18 @@ class _LastTerms:
     """
 
     def __init__(self) -> None:
-        self._kept: tuple[weakref.ref[CountIndex], Fraction, Terms] | None = None
+        self._kept: tuple[weakref.ref[CountIndex], Any, Terms] | None = None
 
-    def of(self, index: CountIndex, alpha: Fraction) -> Terms | None:
-        """The table of an index, if it is the one that was made last."""
+    def of(self, model: Model) -> Terms | None:
+        """The table of a model, if it is the one that was made last."""
         kept = self._kept
-        if kept is not None and kept[0]() is index and kept[1] == alpha:
+        if kept is not None and kept[0]() is model.index and kept[1] == (model.alpha, model.bias):
             return kept[2]
         return None
 
-    def keep(self, index: CountIndex, alpha: Fraction, terms: Terms) -> Terms:
+    def keep(self, model: Model, terms: Terms) -> Terms:
         """Remember a table in place of the one before."""
-        self._kept = weakref.ref(index, self._forget), alpha, terms
+        self._kept = weakref.ref(model.index, self._forget), (model.alpha, model.bias), terms
         return terms
 
     def _forget(self, gone: weakref.ref[CountIndex]) -> None:
@@ -213,6 +282,11 @@ class _LastTerms:
 
 
 _LAST = _LastTerms()
+
+
+def _left_out(size: NDArray[np.floating]) -> Floats:
+    """The log term of a feature that a point leaves out: 0, but for a label without support."""
+    return np.where(size > 0, 0.0, -np.inf)
 
 
 def _exact_alpha(alpha: Any) -> Fraction:

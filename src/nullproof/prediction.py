@@ -1,20 +1,20 @@
 """Plain predictions: Naive Bayes that skips missing cells, as its users expect.
 
-Each probability is estimated from the cells that are known, and lies between its least and its
-greatest value over all worlds; so a certain point is always predicted its certain label (theory 2).
+Each probability is estimated from the cells that are known, which is the centre of the worlds of every
+bias; so a point that is certain, or holds up to any bias, is always predicted that label (T11).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.index import CountIndex
+from nullproof.bias import groups_of
 from nullproof.model import Floats, Model, exact_prior
 from nullproof.tables.points import Points
-from nullproof.verdicts import verdicts
 
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0
@@ -39,24 +39,79 @@ def log_supports(model: Model, points: Points) -> Floats:
 
 
 def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
-    """The label with the greatest support: the certain one where there is one, else by floats.
+    """The label with the greatest support, the first of several; exact where floats cannot tell.
 
     Where no label has any support at all, the prior decides.
     """
     supports = np.where((supports == -np.inf).all(axis=1)[:, None], _log_prior(model), supports)
     best: NDArray[np.intp] = supports.argmax(axis=1)
+    for place, exact in _settled(model, points, supports):
+        if max(exact) > 0:
+            best[place] = exact.index(max(exact))
+    return best
+
+
+def predictions(model: Model, points: Points) -> NDArray[np.int32]:
+    """The position of each point's label with the greatest support; -1 where several tie."""
+    supports = log_supports(model, points)
+    best = np.where((supports == -np.inf).all(axis=1), -1, supports.argmax(axis=1))
+    for place, exact in _settled(model, points, supports):
+        top = [i for i, support in enumerate(exact) if support == max(exact)]
+        best[place] = top[0] if len(top) == 1 else -1
+    return best.astype(np.int32)
+
+
+def _settled(
+    model: Model, points: Points, supports: Floats
+) -> Iterator[tuple[int, list[Fraction]]]:
+    """The points where floats cannot tell, with their exact supports; equal points only once."""
+    known: dict[bytes, list[Fraction]] = {}
+    for place in _close(model, supports).tolist():
+        key = points.codes[:, place].tobytes()
+        if key not in known:
+            known[key] = exact_supports(model, points, place)
+        yield place, known[key]
+
+
+def _close(model: Model, supports: Floats) -> NDArray[np.intp]:
+    """The points where floats cannot tell the two greatest supports apart."""
     if model.m == 1:
-        return best
+        return np.arange(0)
+    if not model.floats_hold:
+        return np.arange(len(supports))
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
     # A support of zero comes of a count of zero, without any rounding.
     doubt = 2 * model.slack(2 * _LARGEST_LOG * (model.d + 1))
-    close = np.flatnonzero((second > -np.inf) & (first - second <= doubt))
-    if not model.floats_hold:
-        close = np.arange(len(points))
-    if len(close):
-        found = verdicts(model, points.take(close))
-        best[close[found.certain]] = found.winner[found.certain]
-    return best
+    with np.errstate(invalid="ignore"):
+        return np.flatnonzero((second > -np.inf) & (first - second <= doubt))
+
+
+def exact_supports(model: Model, points: Points, place: int) -> list[Fraction]:
+    """The supports of one point's labels as fractions, with missing cells skipped."""
+    index, alpha = model.index, model.alpha
+    found = [
+        share if alpha or n else Fraction(0)
+        for share, n in zip(model.prior, index.label_counts.tolist(), strict=True)
+    ]
+    for j, code in enumerate(points.codes[:, place].tolist()):
+        if points.kind(j, code) in ("skipped", "missing"):
+            continue
+        codes = np.array(points.candidates(j, code))
+        for i in (i for i, support in enumerate(found) if support):
+            size = int(index.label_counts[i]) + alpha * int(index.n_values[j])
+            found[i] *= sum(_centre(model, j, codes, i), len(codes) * alpha) / size
+    return found
+
+
+def _centre(model: Model, j: int, codes: NDArray[np.intp], i: int) -> Iterator[Fraction]:
+    """The counts of a label with every group of open cells shared out like the known ones."""
+    every = [*groups_of(model.index, j, codes)]
+    for row, known in enumerate(model.index.low(j, codes)[:, i].tolist()):
+        of_groups = (
+            int(groups.n_cells[row, i]) * Fraction(*groups.ratio((row, i), model.alpha))
+            for groups in every
+        )
+        yield known + sum(of_groups, Fraction(0))
 
 
 def probabilities(model: Model, supports: Floats) -> Floats:
@@ -71,11 +126,11 @@ def probabilities(model: Model, supports: Floats) -> Floats:
 
 def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -> Floats:
     shares = np.zeros((len(used), model.m))
-    plain = used <= points.n_values[j]
+    plain = used <= points.n_values[j]  # values, and those outside the domain
     shares[plain] = _log_estimates(model, j, used[plain])
     for place in np.flatnonzero(~plain):
         code = int(used[place])
-        if points.kind(j, code) == "missing":
+        if points.kind(j, code) in ("skipped", "missing"):
             continue
         codes = np.array(points.candidates(j, code))
         with np.errstate(divide="ignore"):
@@ -86,30 +141,27 @@ def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -
 def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
     """``log((c + α) / (N_i + α·|dom_j|))`` over the rows whose cell is not missing.
 
-    A cell with several candidates counts a fraction for each, which keeps the estimate within the
-    range of all worlds; without any known cell every value is as likely as any other.
+    Cells with several candidates are shared out like the known ones; without any known cell every
+    value is as likely as any other.
     """
     index = model.index
     alpha = float(min(max(model.alpha, _ALPHAS[0]), _ALPHAS[1])) if model.alpha else 0.0
-    counts = index.exact(j, codes).astype(np.float64)
-    for candidates, cells in index.sets[j].items():
-        counts += np.isin(codes, candidates)[:, None] * (cells / len(candidates))
     n_values = float(index.n_values[j])
+    everything = index.label_counts + alpha * n_values
     inside = (codes < n_values)[:, None]
-    # No world fills a hole with a value outside the domain: its share is of all rows.
-    sizes = np.where(inside, _sizes(index, j, alpha), index.label_counts + alpha * n_values)
+    if index.sets[j]:
+        counts = index.low(j, codes).astype(np.float64)
+        for groups in groups_of(index, j, codes):
+            counts += groups.n_cells * groups.reference(alpha)
+        sizes = np.broadcast_to(everything, counts.shape)
+    else:
+        counts = index.exact(j, codes).astype(np.float64)
+        # No world fills a hole with a value outside the domain: its share is of all rows.
+        sizes = np.where(inside, index.known[j].label_sums(alpha), everything)
     with np.errstate(divide="ignore", invalid="ignore"):
         estimates = np.log(counts + alpha) - np.log(sizes)
     without_cells = np.where(inside, -np.log(n_values), -np.inf)
     return np.where(sizes == 0, without_cells, estimates)
-
-
-def _sizes(index: CountIndex, j: int, alpha: float) -> Floats:
-    """The known cells of each label, smoothed; summed as CategoricalNB does, to the last digit."""
-    if index.sets[j]:
-        known: Floats = index.label_counts - index.n_null[j] + alpha * float(index.n_values[j])
-        return known
-    return index.known[j].label_sums(alpha)
 
 
 def _log_prior(model: Model) -> Floats:

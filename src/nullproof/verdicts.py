@@ -86,8 +86,8 @@ def point_counts(
         code = points.codes[j, position : position + 1]
         for i, (a, b) in enumerate(
             zip(
-                model.index.low(j, code)[0].tolist(),
-                model.index.high(j, code)[0].tolist(),
+                model.low(j, code)[0].tolist(),
+                model.high(j, code)[0].tolist(),
                 strict=True,
             )
         ):
@@ -102,8 +102,8 @@ def dominates(model: Model, points: Points, position: int, i: int, k: int) -> bo
     lows, highs = [], []
     for j, code in enumerate(worst):
         one = np.array([code])
-        lows.append(int(model.index.low(j, one)[0, i]))
-        highs.append(int(model.index.high(j, one)[0, k]))
+        lows.append(int(model.low(j, one)[0, i]))
+        highs.append(int(model.high(j, one)[0, k]))
     return model.exceeds(i, lows, k, highs)
 
 
@@ -113,8 +113,8 @@ def worst_completion(model: Model, points: Points, position: int, i: int, k: int
     worst = []
     for j in range(model.d):
         candidates = np.array(points.candidates(j, int(points.codes[j, position])))
-        low = model.index.low(j, candidates)[:, i].tolist()
-        high = model.index.high(j, candidates)[:, k].tolist()
+        low = model.low(j, candidates)[:, i].tolist()
+        high = model.high(j, candidates)[:, k].tolist()
         pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
         worst.append(int(candidates[_least_ratio(pairs)]))
     return worst
@@ -225,8 +225,8 @@ def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[n
     bound = 0.0
     for place, code in enumerate(used):
         candidates = np.array(points.candidates(j, int(code)))
-        low = model.log_terms(j, model.index.low(j, candidates))
-        high = model.log_terms(j, model.index.high(j, candidates))
+        low = model.log_terms(j, model.low(j, candidates))
+        high = model.log_terms(j, model.high(j, candidates))
         for i in range(model.m):
             with np.errstate(invalid="ignore"):
                 ratio = low[:, i : i + 1] - high

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from nullproof.bias import Bias, held_exactly, share_of
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.tables.columns import encode_set
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
 from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, worst_completion
@@ -23,20 +23,22 @@ from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, wors
 class World:
     """One world, told by what its holes are filled with.
 
-    Rows of the labels in ``raised`` agree with the point wherever their candidates allow it; rows
-    of the other labels disagree wherever they can.
+    Rows of the labels in ``raised`` agree with the point wherever the candidates of their cells and
+    the bias allow it; rows of the other labels disagree wherever these do.
 
     Parameters
     ----------
+    model
+        The index with the smoothing, the prior and the bias that were asked about.
     point
-        The point, completed where it had holes of its own.
+        The point, completed where it had holes of its own; None where a feature is left out.
     winners
         The labels with the greatest support; more than one is a tie.
     log_supports
         The natural logarithm of each label's support, for display.
     """
 
-    index: CountIndex
+    model: Model
     point: tuple[Any, ...]
     codes: tuple[int, ...]
     raised: frozenset[int]
@@ -54,32 +56,57 @@ class World:
         labels
             The labels of plain rows.
         """
-        training = TrainingTable.open(self.index.schema, table, labels)
-        is_raised = np.isin(training.row_labels, list(self.raised))
+        index = self.model.index
+        training = TrainingTable.open(index.schema, table, labels)
         fillings = {
-            name: dict(self._fillings(j, training, is_raised))
-            for j, name in enumerate(self.index.features)
+            name: dict(self._fillings(j, training)) for j, name in enumerate(index.features)
         }
         return training.filled(fillings)
 
-    def _fillings(
-        self, j: int, training: TrainingTable, is_raised: NDArray[np.bool_]
-    ) -> Iterator[tuple[int, Any]]:
-        feature, aim = self.index.schema.features[j], self.codes[j]
-        cells = training.writer(j)
+    def _fillings(self, j: int, training: TrainingTable) -> Iterator[tuple[int, Any]]:
+        index = self.model.index
+        feature, cells = index.schema.features[j], training.writer(j)
         encoded, column = cells.encoded, cells.column
         everything = tuple(range(feature.n_values))
+        groups: dict[tuple[int, tuple[int, ...]], list[int]] = {}
         for row in np.flatnonzero(encoded.codes < 0).tolist():
-            candidates = encoded.sets.get(row, everything)
-            other = next((code for code in candidates if code != aim), aim)
-            agree = aim in candidates and (is_raised[row] or other == aim)
-            code = aim if agree else other
-            if feature.edges and row in column.sets:
-                # Of a bin only the cell's own candidates will do.
-                own = (x for x in column.sets[row] if encode_set(feature, (x,)) == (code,))
-                yield row, cells.written(next(own))
-            else:
-                yield row, cells.value(code)
+            key = int(training.row_labels[row]), encoded.sets.get(row, everything)
+            groups.setdefault(key, []).append(row)
+        for (label, candidates), rows in groups.items():
+            shares = self._shares(j, label, candidates, len(rows))
+            codes = (code for code, n in zip(candidates, shares, strict=True) for _ in range(n))
+            for row, code in zip(rows, codes, strict=True):
+                if feature.edges and row in column.sets:
+                    # Of a bin only the cell's own candidates will do.
+                    own = (x for x in column.sets[row] if encode_set(feature, (x,)) == (code,))
+                    yield row, cells.written(next(own))
+                else:
+                    yield row, cells.value(code)
+
+    def _shares(self, j: int, label: int, candidates: tuple[int, ...], n_cells: int) -> list[int]:
+        """How many of the open cells of a label get each of their candidates.
+
+        The point's own value gets as many as it can, or as few; the others share the rest within what
+        the bias allows each of them, which always works out (T9).
+        """
+        model, bias = self.model, self.model.bias[j]
+        known = model.index.exact(j, np.array(candidates))[:, label].tolist()
+        shares = [share_of(n, sum(known), len(candidates), model.alpha) for n in known]
+        ranges = [held_exactly(n_cells, share, bias) for share in shares]
+        counts, most = [low for low, _ in ranges], [high for _, high in ranges]
+        aim = self.codes[j]
+        own = candidates.index(aim) if aim in candidates else -1
+        if own >= 0 and label in self.raised:
+            counts[own] = most[own]
+        left = n_cells - sum(counts)
+        for place in (place for place in range(len(candidates)) if place != own):
+            more = min(left, most[place] - counts[place])
+            counts[place] += more
+            left -= more
+        if left:
+            # A cell without any other candidate holds the point's value in every world.
+            counts[own] += left
+        return counts
 
     def __repr__(self) -> str:
         verb = "predicts" if len(self.winners) == 1 else "ties"
@@ -87,9 +114,17 @@ class World:
 
 
 def witness(
-    index: CountIndex, point: Any, *, alpha: Alpha = 0.0, prior: Prior = None
+    index: CountIndex,
+    point: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
 ) -> tuple[World, World]:
     """Show two worlds that prove a point open: they disagree, or one of them ties.
+
+    The options are those of `certify`; with a ``bias`` both worlds have at most that bias.
 
     Examples
     --------
@@ -101,14 +136,15 @@ def witness(
     >>> other.complete(rows, labels)
     [('a', 'y'), ('a', 'x'), ('b', 'y'), ('b', 'x')]
     """
-    points = index.encode(point)
+    points = index.encode(point).read(own_holes)
     if len(points) != 1:
         raise NullproofError(f"witness takes one point but got {len(points)}; give one row")
-    model = Model(index, alpha, prior)
+    model = Model(index, alpha, prior, bias)
     found = verdicts(model, points)
     if found.certain[0]:
+        which = "every world" if model.unbiased is model else "every world of this bias"
         raise NullproofError(
-            f"the point is certain: every world predicts {index.labels[found.winner[0]]!r}, so there "
+            f"the point is certain: {which} predicts {index.labels[found.winner[0]]!r}, so there "
             "are no two worlds that disagree"
         )
     return disagreeing(model, points, found, _known_cells(index, point, points))
@@ -166,7 +202,7 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         for feature, code, cell in zip(index.schema.features, codes, cells, strict=True)
     )
     return World(
-        index,
+        model,
         tuple(completed),
         tuple(codes),
         frozenset({raised}),
@@ -193,7 +229,12 @@ def _given_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ..
 
 
 def _completed(feature: Feature, code: int, cell: Any) -> Any:
-    """The cell itself if it is known, else a value with the code: one of its candidates or any."""
+    """The cell itself if it is known, else a value with the code: one of its candidates or any.
+
+    None where the point leaves the feature out.
+    """
     if isinstance(cell, set | frozenset | list | tuple):
         return next(one for one in cell if encode_set(feature, (one,)) == (code,))
-    return decode(feature, code) if cell is None else cell
+    if cell is None:
+        return decode(feature, code) if code < feature.n_values else None
+    return cell

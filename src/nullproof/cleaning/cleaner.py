@@ -104,7 +104,7 @@ class Cleaner:
     @property
     def certificates(self) -> Certificates:
         """What all worlds that are left say of the points."""
-        return Certificates(self.model, self._verdicts, self.points.frame)
+        return Certificates(self.model, self.points, self._verdicts)
 
     def next(self, n_cells: int = 1) -> list[Cell]:
         """Propose cells to fill: those that probably settle most for least."""

@@ -40,6 +40,9 @@ from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import PLAIN, many, per_cent, some
 
+# The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
+LEFT_OUT = -1
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CountIndex:
@@ -231,27 +234,33 @@ class CountIndex:
         """Cells of feature ``j`` that are known to hold each value, values × labels.
 
         The last row, code ``n_values``, is for values outside the domain and always zero. With
-        ``codes`` only those rows.
+        ``codes`` only those rows; of a feature that a point leaves out (the code after it) there
+        are no counts.
         """
         wanted = np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
         return self.known[j].rows(wanted)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Cells of feature ``j`` that hold each value in every world; as `exact`."""
+        """Cells of feature ``j`` that hold each value in every world; as `exact`.
+
+        `LEFT_OUT` where the code says that the point leaves the feature out.
+        """
         counts = self.exact(j, codes)
+        wanted = np.arange(len(counts)) if codes is None else np.asarray(codes)
         if self.n_values[j] == 1:
             # A domain of one value leaves its missing cells no choice (theory 1).
-            wanted = np.arange(2) if codes is None else np.asarray(codes)
-            return counts + np.where((wanted == 0)[:, None], self.n_null[j], 0)
+            counts += np.where((wanted == 0)[:, None], self.n_null[j], 0)
+        counts[wanted > self.n_values[j]] = LEFT_OUT
         return counts
 
     def high(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Cells of feature ``j`` that hold each value in some world; as `exact`."""
+        """Cells of feature ``j`` that hold each value in some world; as `low`."""
         size = int(self.n_values[j])
         wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
         counts = self.exact(j, codes) + np.where((wanted < size)[:, None], self.n_null[j], 0)
         for candidates, cells in self.sets[j].items():
             counts += np.where(np.isin(wanted, candidates)[:, None], cells, 0)
+        counts[wanted > size] = LEFT_OUT
         return counts
 
     def widened(self, schema: Schema) -> CountIndex:

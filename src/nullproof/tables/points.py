@@ -21,17 +21,20 @@ from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
 from nullproof.words import some
 
-Kind = Literal["known", "unseen", "missing", "candidates"]
+Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
+OwnHoles = Literal["skip", "any"]
 _BLOCK = 4096
+# Codes beyond those of the values, counted from their number.
+_UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
 
 @dataclass(frozen=True)
 class Points:
     """Points as codes, one row of ``codes`` per feature.
 
-    A code below ``n_values`` is a value of the domain, ``n_values`` any value outside it,
-    ``n_values + 1`` an unknown value of the domain, and ``n_values + 2 + s`` one of the candidates
-    ``sets[feature][s]``.
+    A code below ``n_values`` is a value of the domain. From there on come: any value outside it, a
+    hole whose feature is left out (`read`), an unknown value of the domain, and then the candidate
+    sets ``sets[feature]`` in their order.
     """
 
     codes: NDArray[np.int32]
@@ -48,13 +51,33 @@ class Points:
     def __len__(self) -> int:
         return int(self.codes.shape[1])
 
+    def read(self, own_holes: OwnHoles) -> Points:
+        """The points as one of the two readings of their own holes has them (theory 9).
+
+        ``"skip"``: an unknown feature is left out; ``"any"``: whatever it holds.
+        """
+        if own_holes not in ("skip", "any"):
+            raise NullproofError(
+                f"own_holes is {own_holes!r}; give 'skip' (predict from the cells that a point knows) "
+                "or 'any' (whatever its holes hold)"
+            )
+        before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
+        some = np.flatnonzero(self._largest >= self.n_values + min(before, after))
+        holes = self.codes[some] == self.n_values[some, None] + before
+        if not holes.any():
+            return self
+        codes = self.codes.copy()
+        codes[some] = np.where(holes, self.n_values[some, None] + after, codes[some])
+        return replace(self, codes=codes)
+
     @property
     def complete(self) -> NDArray[np.bool_]:
-        """Which points have one value for every feature."""
-        wanting = np.flatnonzero(self._largest > self.n_values)
+        """Which points have one value for every feature that is not left out."""
+        wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
         if not len(wanting):
             return np.ones(len(self), dtype=bool)
-        return np.asarray((self.codes[wanting] <= self.n_values[wanting, None]).all(axis=0))
+        last = self.n_values[wanting, None] + _SKIPPED
+        return np.asarray((self.codes[wanting] <= last).all(axis=0))
 
     @property
     def unseen(self) -> NDArray[np.bool_]:
@@ -71,13 +94,26 @@ class Points:
 
     @property
     def missing(self) -> NDArray[np.bool_]:
-        """Features × points: cells that may hold any value of the domain."""
-        return np.asarray(self.codes == self.n_values[:, None] + 1)
+        """Features × points: cells without any value, whether left out or read as any value."""
+        first = self.n_values[:, None] + _SKIPPED
+        return np.asarray((self.codes >= first) & (self.codes < first + 2))
+
+    @property
+    def skipped(self) -> NDArray[np.bool_]:
+        """Features × points: cells whose feature is left out."""
+        return np.asarray(self.codes == self.n_values[:, None] + _SKIPPED)
 
     @property
     def holes(self) -> NDArray[np.bool_]:
-        """Features × points: cells with more than one candidate, missing ones included."""
-        return np.asarray(self.codes > self.n_values[:, None])
+        """Features × points: cells with more than one candidate; those left out have none."""
+        return np.asarray(self.codes > self.n_values[:, None] + _SKIPPED)
+
+    @cached_property
+    def n_own_holes(self) -> NDArray[np.int64]:
+        """Per point: its cells without a known value, left out or not."""
+        some = np.flatnonzero(self._largest > self.n_values)
+        n_holes: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
+        return n_holes
 
     @cached_property
     def _largest(self) -> NDArray[np.int32]:
@@ -100,22 +136,22 @@ class Points:
 
     def kind(self, j: int, code: int) -> Kind:
         """What a code of feature ``j`` means."""
-        meanings: tuple[Kind, ...] = ("known", "unseen", "missing", "candidates")
-        return meanings[min(max(code - int(self.n_values[j]) + 1, 0), 3)]
+        meanings: tuple[Kind, ...] = ("known", "unseen", "skipped", "missing", "candidates")
+        return meanings[min(max(code - int(self.n_values[j]) + 1, 0), 4)]
 
     def candidates(self, j: int, code: int) -> tuple[int, ...]:
         """The codes that feature ``j`` may have where the point has ``code``."""
         n_values = int(self.n_values[j])
-        if code <= n_values:
+        if code <= n_values + _SKIPPED:
             return (code,)
-        if code == n_values + 1:
+        if code == n_values + _MISSING:
             return tuple(range(n_values))
-        return self.sets[j][code - n_values - 2]
+        return self.sets[j][code - n_values - _FIRST_SET]
 
     def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
         """Each candidate set of feature ``j``, and which points have it."""
         for s, candidates in enumerate(self.sets[j]):
-            yield candidates, self.codes[j] == int(self.n_values[j]) + 2 + s
+            yield candidates, self.codes[j] == int(self.n_values[j]) + _FIRST_SET + s
 
     def choices(self, position: int) -> list[tuple[int, ...]]:
         """The candidates of one point, feature by feature."""
@@ -188,7 +224,8 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
             block = np.clip(block, -1, np.iinfo(codes.dtype).max)
         codes[:, start : start + _BLOCK] = block.T
     if codes.size and int(codes.min()) < 0:
-        codes = np.where(codes < 0, n_values[:, None] + 1, np.minimum(codes, n_values[:, None]))
+        unknown = n_values[:, None] + _MISSING
+        codes = np.where(codes < 0, unknown, np.minimum(codes, n_values[:, None]))
         codes = codes.astype(np.int32)
     elif (codes.max(axis=1, initial=0) > n_values).any():
         codes = np.minimum(codes, n_values[:, None]).astype(np.int32)
@@ -232,12 +269,12 @@ def _table(schema: Schema, points: Any) -> Table:
 def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[int, ...], ...]]:
     codes = encoded.codes
     if codes.size and int(codes.min()) < 0:
-        codes = np.where(codes < 0, np.int32(n_values + 1), codes)
+        codes = np.where(codes < 0, np.int32(n_values + _MISSING), codes)
     places: dict[tuple[int, ...], int] = {}
     if encoded.sets:
         codes = codes.astype(np.int32)
         for row, candidates in encoded.sets.items():
-            codes[row] = n_values + 2 + places.setdefault(candidates, len(places))
+            codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
     return codes, tuple(places)
 
 

@@ -1,0 +1,110 @@
+"""How many predictions hold as the bias grows from 0 to 1, and how many of those are right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.errors import NullproofError
+from nullproof.model import Floats
+
+# Where curves are drawn and told by default: the low end is where most predictions part.
+BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+
+
+class CurvePoint(NamedTuple):
+    """At one bias: predictions that hold and the rest; how many of each are right, if that is known."""
+
+    bias: float
+    n_hold: int
+    n_rest: int
+    n_right_hold: int | None
+    n_right_rest: int | None
+
+    @property
+    def accuracy_hold(self) -> float | None:
+        """The share of right ones among those that hold; None if it is not known or none holds."""
+        return _share(self.n_right_hold, self.n_hold)
+
+    @property
+    def accuracy_rest(self) -> float | None:
+        """The share of right ones among the rest."""
+        return _share(self.n_right_rest, self.n_rest)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class CertaintyCurve:
+    """How many predictions hold against bias.
+
+    Parameters
+    ----------
+    tolerance
+        Per point the largest bias up to which its prediction holds; NaN where none does.
+    right
+        Per point whether the plain prediction is right; None if that is not known.
+    """
+
+    tolerance: Floats
+    right: NDArray[np.bool_] | None = None
+
+    @property
+    def n_points(self) -> int:
+        """How many points the curve is about."""
+        return len(self.tolerance)
+
+    @property
+    def jumps(self) -> Floats:
+        """The biases at which the number of predictions that hold falls, ascending, each once."""
+        return np.unique(self.tolerance[~np.isnan(self.tolerance)])
+
+    def at(self, bias: float) -> CurvePoint:
+        """What holds at one bias."""
+        holds = self.tolerance >= bias
+        n_hold = int(holds.sum())
+        right, rest = None, None
+        if self.right is not None:
+            right, rest = int(self.right[holds].sum()), int(self.right[~holds].sum())
+        return CurvePoint(float(bias), n_hold, self.n_points - n_hold, right, rest)
+
+    def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
+        """What holds at each of some biases."""
+        return [self.at(bias) for bias in biases]
+
+    def columns(self, biases: Sequence[float] = BIASES) -> dict[str, list[Any]]:
+        """The curve as plain columns."""
+        found = self.points(biases)
+        columns: dict[str, list[Any]] = {
+            "bias": [one.bias for one in found],
+            "n_hold": [one.n_hold for one in found],
+            "share": [one.n_hold / max(self.n_points, 1) for one in found],
+        }
+        if self.right is not None:
+            columns["accuracy_hold"] = [one.accuracy_hold for one in found]
+            columns["accuracy_rest"] = [one.accuracy_rest for one in found]
+        return columns
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{one.n_hold:,} at {one.bias:g}" for one in self.points((0, 0.05, 1)))
+        return f"CertaintyCurve: of {self.n_points:,} predictions hold {told}"
+
+
+def curve_of(tolerance: Floats, predicted: NDArray[np.object_], truth: Any) -> CertaintyCurve:
+    """The curve of points, with their true labels if they are known."""
+    if truth is None:
+        return CertaintyCurve(tolerance)
+    labels = [*truth]
+    if len(labels) != len(tolerance):
+        raise NullproofError(
+            f"truth has {len(labels)} labels but there are {len(tolerance)} points; give one each"
+        )
+    pairs = zip(predicted, labels, strict=True)
+    right = np.array([label is not None and str(label) == str(true) for label, true in pairs], bool)
+    return CertaintyCurve(tolerance, right)
+
+
+def _share(n_right: int | None, n_points: int) -> float | None:
+    return None if n_right is None or not n_points else n_right / n_points

@@ -1,0 +1,189 @@
+"""tolerance: the largest bias up to which each prediction holds (T10).
+
+The box of counts grows with the bias, so the verdict changes once, at a jump of one of its sides. Floats
+look for the jump: the bias at which the winner's least support meets a rival's greatest is bracketed
+until one jump is left. Where rounding could blur that, exact verdicts decide, bias by bias.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.bias import REST
+from nullproof.counts.index import CountIndex
+from nullproof.crossings import Tables, floats_do
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.tables.points import OwnHoles, Points
+from nullproof.verdicts import Verdicts, dominates, verdicts
+
+# Slots (features, or candidates of incomplete points) × points of a block: what the cache holds.
+_BLOCK = 60_000
+_STEP = 1e-9
+
+
+@dataclass(frozen=True)
+class Tolerances:
+    """Per point: the largest bias up to which its prediction holds, and who threatens it first.
+
+    Parameters
+    ----------
+    value
+        1 where the point is certain; NaN where not even a bias of 0 decides. Else the largest
+        double at which it holds.
+    rival
+        The position of the label that catches up first beyond that; -1 where there is none.
+    """
+
+    value: Floats
+    rival: NDArray[np.int32]
+
+
+def tolerance(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    fixed: Mapping[str, float | Fraction] | None = None,
+) -> Floats:
+    """Find the largest bias up to which each prediction holds.
+
+    A prediction holds up to a bias of 0.05 if it is the same in every world where the share of the missing
+    cells that hold a value differs by at most 0.05 from its share among the known cells of the same
+    label and column.
+
+    Parameters
+    ----------
+    points
+        A data frame, a file, an array, a list of rows, or one row.
+    alpha
+        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+    own_holes
+        ``"skip"``: predict from the cells that a point knows; ``"any"``: whatever its holes hold.
+    fixed
+        Columns whose bias stays as it is given while that of all others grows.
+
+    Returns
+    -------
+    array
+        One number per point: 1 where it is certain, NaN where not even a bias of 0 decides. A prediction
+        holds at every bias up to this number, and at none above.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> tolerance(index, [("a", "x"), ("b", "y")], alpha=1)
+    array([1., 1.])
+    """
+    if fixed is not None and REST in fixed:
+        raise NullproofError(f"fixed names {REST!r}; name the columns whose bias stays as it is")
+    model = Model(index, alpha, prior, dict(fixed or {}))
+    return tolerances_of(model, index.encode(points).read(own_holes)).value
+
+
+def tolerances_of(model: Model, points: Points, judged: Verdicts | None = None) -> Tolerances:
+    """The tolerance of every point; columns that a mapping named keep their bias.
+
+    Parameters
+    ----------
+    judged
+        The verdicts at a bias of 1, if they are known.
+    """
+    at_none = verdicts(model.biased(0), points)
+    at_all = verdicts(model.biased(1), points) if judged is None else judged
+    value = np.where(at_all.certain, 1.0, np.nan)
+    rival = np.full(len(points), -1, dtype=np.int32)
+    between = at_none.certain & ~at_all.certain
+    found = Tolerances(value, rival)
+    for complete in (True, False):
+        places = np.flatnonzero(between & (points.complete == complete))
+        if len(places):
+            _Search(model, points.take(places), at_none.take(places)).into(found, places)
+    return found
+
+
+class _Search:
+    """Points that hold at a bias of 0 and not at 1."""
+
+    def __init__(self, model: Model, points: Points, at_none: Verdicts) -> None:
+        self.model, self.points, self.winner = model, points, at_none.winner
+        self.value = np.full(len(points), np.nan)
+        self.rival = np.full(len(points), -1, dtype=np.int32)
+        self.max_log = at_none.max_log
+
+    def into(self, found: Tolerances, places: NDArray[np.intp]) -> None:
+        """Find the tolerance of each point, and record it."""
+        if floats_do(self.model):
+            tables = Tables(self.model, self.points)
+            n_points = max(1, _BLOCK // tables.n_slots)
+            for start in range(0, len(self.points), n_points):
+                stop = min(start + n_points, len(self.points))
+                self._block(tables, np.arange(start, stop))
+        for place in np.flatnonzero(np.isnan(self.value)).tolist():
+            self.value[place], self.rival[place] = self._exactly(place)
+        found.value[places], found.rival[places] = self.value, self.rival
+
+    def _block(self, tables: Tables, places: NDArray[np.intp]) -> None:
+        """Find the least tolerance against any rival, the strongest first; NaN where floats blur it."""
+        strength = self.max_log[places].copy()
+        strength[np.arange(len(places)), self.winner[places]] = np.inf
+        order = np.argsort(-strength, axis=1, kind="stable")
+        value, rival = np.full(len(places), np.inf), np.full(len(places), -1)
+        blurred = np.zeros(len(places), dtype=bool)
+        for rank in range(1, self.model.m):
+            pairs = tables.pairs(places, self.winner[places], order[:, rank])
+            # A rival that is still behind just beyond the best tolerance cannot threaten first.
+            beyond = np.where(np.isinf(value), 1.0, np.minimum(value + _STEP, 1.0))
+            lead = pairs.lead(beyond)
+            some = np.flatnonzero(lead.log <= pairs.slack)
+            if not len(some):
+                continue
+            found = pairs.at(some).crossing(beyond[some], lead.at(some))
+            blurred[some] |= np.isnan(found)
+            challenger = order[some, rank]
+            with np.errstate(invalid="ignore"):
+                less = (found < value[some]) | ((found == value[some]) & (challenger < rival[some]))
+            value[some[less]], rival[some[less]] = found[less], challenger[less]
+        sure = np.isfinite(value) & ~blurred
+        self.value[places[sure]], self.rival[places[sure]] = value[sure], rival[sure]
+
+    def _exactly(self, place: int) -> tuple[float, int]:
+        """Halve the doubles between 0 and 1, with exact verdicts at each."""
+        winner = int(self.winner[place])
+        rivals = [k for k in range(self.model.m) if k != winner]
+
+        def ahead(bias: float) -> list[bool]:
+            model = self.model.biased(Fraction(bias))
+            return [dominates(model, self.points, place, winner, k) for k in rivals]
+
+        low, high = 0, _rank(1.0)
+        while high - low > 1:
+            middle = (low + high) // 2
+            if all(ahead(_double(middle))):
+                low = middle
+            else:
+                high = middle
+        return _double(low), rivals[ahead(_double(high)).index(False)]
+
+
+def _rank(number: float) -> int:
+    """The place of a double that is 0 or more among all of them."""
+    found: int = struct.unpack("<q", struct.pack("<d", number))[0]
+    return found
+
+
+def _double(rank: int) -> float:
+    found: float = struct.unpack("<d", struct.pack("<q", rank))[0]
+    return found
