@@ -90,11 +90,12 @@ def test_other_ways_to_write_a_bias() -> None:
     for _ in range(100):
         holed = random_holed(rng)
         index, points = holed.index(), list(holed.points)
-        for same in [
+        ways: list[tuple[Any, ...]] = [
             (1, 1.0, Fraction(1), {"*": 1}, {}, {"f0": 1.0}, np.float64(1)),
             (0, 0.0, Fraction(0), {"*": 0}, dict.fromkeys(holed.features, 0.0)),
             (0.25, Fraction(1, 4), {"*": 0.25, "f0": Fraction(1, 4)}, np.float64(0.25)),
-        ]:
+        ]
+        for same in ways:
             told = [
                 certify(index, points, bias=bias, **holed.options).possible.tolist()
                 for bias in same
@@ -154,6 +155,13 @@ def test_points_that_hold_have_the_predicted_label(only_null: bool) -> None:
                 told = result.label[place], result.predicted[place], predicted[place]
                 assert len({*told}) == 1, (told, point, bias, reading, holed)
     assert n_held > 500
+
+
+def test_a_label_without_a_rival_is_predicted() -> None:
+    """One label is certain even where it has no support, so it is the prediction there too."""
+    index = CountIndex.from_rows([("a",)], ["A"])
+    certificate = certify(index, ("b",), alpha=0)
+    assert (certificate.certain, certificate.label, certificate.predicted) == (True, "A", "A")
 
 
 def test_predicted_is_the_label_of_skipping_naive_bayes() -> None:
@@ -289,7 +297,8 @@ def test_a_share_that_doubles_round_to_a_whole_number() -> None:
         index_from_counts([2 * 10**7, 2 * 10**7], [[a_cells, b_cells]]),
         n_null=np.array([[10**7, 0]], dtype=np.int64),
     )
-    for bias, holds in [(0, True), (5e-324, False), (Fraction(1, 10**400), False)]:
+    asked: list[tuple[Any, bool]] = [(0, True), (5e-324, False), (Fraction(1, 10**400), False)]
+    for bias, holds in asked:
         assert certify(index, ("0",), alpha=0, bias=bias).certain is holds
     assert tolerance(index, [("0",)], alpha=0).tolist() == [0.0]
 
