@@ -46,7 +46,9 @@ def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable
     for j, n in enumerate(n_values):
         values = [str(v) for v in range(n)]
         weights = [rng.random() + 0.05 for _ in values]
-        own_sets = {(0, 1): np.zeros(len(names), dtype=np.int64)} if n == 3 else {}
+        own_sets: dict[tuple[int, ...], Any] = (
+            {(0, 1): np.zeros(len(names), dtype=np.int64)} if n == 3 else {}
+        )
         holes = rng.choice((0.0, 0.001, 0.1, 0.4))
         for i, label in enumerate(names):
             n_null = int(n_rows[label] * holes * rng.random())
