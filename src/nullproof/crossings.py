@@ -118,7 +118,7 @@ def _jumps(pairs: Pairs, bracket: _Bracket) -> tuple[Floats, Floats, NDArray[np.
             count = bases[slot, point] + cells
             with np.errstate(divide="ignore"):
                 changes.append(-sign * np.log((count + sign) / count))
-    point, jump, change = (np.concatenate(own) for own in (points, jumps, changes))
+    point, jump, change = np.concatenate(points), np.concatenate(jumps), np.concatenate(changes)
     # Rounding took a jump just below a bracket for one at its left end.
     blurred[point[jump < 0]] = True
     return *_by_point(point, jump, change, len(blurred)), blurred
