@@ -18,8 +18,8 @@ from support.strategies import EXTREME_ALPHAS, Case, random_case
 
 from nullproof import CountIndex, NullproofError, certify
 from nullproof.model import Model
-from nullproof.odds.random_tables import draw
 from nullproof.odds.samples import (
+    draw,
     sample_worlds,
     sampled_odds,
     sampled_winners,
