@@ -24,7 +24,7 @@ PLACES: dict[str, str | None] = {
     "certify": "nullproof:certify",
     "cleaning_plan": "nullproof:cleaning_plan",
     "count_worlds": "nullproof.odds.worlds:count_worlds",
-    "draw": "nullproof.odds.random_tables:draw",
+    "draw": "nullproof.odds.samples:draw",
     "inject_missing": "nullproof:inject_missing",
     "label_odds": "nullproof:label_odds",
     "poison": "nullproof:poison",

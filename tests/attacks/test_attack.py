@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 from support import oracle
 from support.blanking_oracle import radius_case
+from support.counted import index_of, options_of
 from support.strategies import Case, holes
 
 from nullproof.attacks.poisoning import poison
@@ -30,18 +31,12 @@ N_CHUNKS = 4
 SEED = 20240607
 
 
-def index_of(case: Case) -> CountIndex:
-    return CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
-    )
-
-
 def breakable(rng: random.Random) -> tuple[Case, CountIndex, tuple[Any, ...], dict[str, Any]]:
     """Draw tables until one has a point with an attack."""
     while True:
         case = radius_case(rng)
         index = index_of(case)
-        options = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+        options = options_of(case, index)
         for point in case.points:
             if 0 < radius(index, [point], **options)[0] < np.inf:
                 return case, index, point, options

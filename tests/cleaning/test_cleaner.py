@@ -15,12 +15,11 @@ import pytest
 from support.cleaning_oracle import (
     TIE,
     Grid,
-    index_of,
-    options_of,
     random_truth,
     small_case,
     with_values,
 )
+from support.counted import index_of, options_of
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cleaning_oracle import Grid, fewest_by_counts, index_of, options_of, small_case
+from support.cleaning_oracle import Grid, fewest_by_counts, small_case
+from support.counted import index_of, options_of
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
+from support.counted import index_of
 from support.strategies import Case, cases
 
 from nullproof.counts import parquet as saving
@@ -39,9 +40,7 @@ def index() -> CountIndex:
 def test_random_indexes_come_back(tmp_path_factory: pytest.TempPathFactory, case: Case) -> None:
     """load(save(index)) equals index."""
     path = tmp_path_factory.mktemp("saved") / "case.index"
-    before = CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
-    )
+    before = index_of(case)
     before.save(path)
     after = CountIndex.load(path)
     assert after == before

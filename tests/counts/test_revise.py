@@ -9,6 +9,7 @@ import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.counted import index_of
 from support.strategies import Case, cases
 
 from nullproof.counts import sparse as eager
@@ -30,9 +31,7 @@ def index() -> CountIndex:
 @settings(max_examples=100, deadline=None)
 def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
     """Counting a part and adding the rest is counting all; removing the rest is counting the part."""
-    whole = CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
-    )
+    whole = index_of(case)
     cut = data.draw(st.integers(1, len(case.rows)))
     part = CountIndex.from_rows(case.rows[:cut], case.labels[:cut], like=whole)
     rest = case.rows[cut:], case.labels[cut:]

@@ -14,12 +14,13 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from support import oracle
+from support.counted import index_of, options_of
 from support.strategies import EXTREME_ALPHAS, Case, random_case
 
 from nullproof import CountIndex, NullproofError, certify
 from nullproof.model import Model
-from nullproof.odds.random_tables import draw
 from nullproof.odds.samples import (
+    draw,
     sample_worlds,
     sampled_odds,
     sampled_winners,
@@ -31,12 +32,6 @@ pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.Nul
 SEED = 20240607
 ROWS: list[Any] = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "z"), (None, "x")]
 LABELS = ["yes", "yes", "no", "no", "no"]
-
-
-def index_of(case: Case) -> CountIndex:
-    return CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
-    )
 
 
 def completed(case: Case) -> list[Any]:
@@ -100,7 +95,7 @@ def test_agreement_of_drawn_worlds_errs_on_one_side() -> None:
     for _ in range(60):
         case = random_case(rng)
         index, points = index_of(case), completed(case)
-        options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+        options = options_of(case, index)
         certain = certify(index, points, **options).certain
         guessed = (sampled_odds(index, points, 30, **options) == 1).any(axis=1)
         assert (guessed >= certain).all()

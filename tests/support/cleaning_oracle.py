@@ -16,8 +16,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof import CountIndex
 from support import oracle
+from support.counted import index_of as index_of
+from support.counted import options_of as options_of
 from support.strategies import Case, holes, random_case
 
 TIE = -1
@@ -226,18 +227,6 @@ def small_case(rng: Any, n_worlds: int = 130) -> Case:
         sizes = [len(oracle.candidates(case.rows[i][j], case.domains[j])) for i, j in holes(case)]
         if sizes and len(sizes) <= 7 and math.prod(sizes) <= n_worlds:
             return case
-
-
-def index_of(case: Case) -> CountIndex:
-    """Count the table of a case."""
-    return CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
-    )
-
-
-def options_of(case: Case, index: CountIndex) -> Any:
-    """Smoothing and prior of a case, as nullproof takes them."""
-    return {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
 
 
 def random_truth(case: Case, rng: Any) -> dict[Hole, Any]:

@@ -17,6 +17,14 @@ from typing import Any
 import polars as pl
 import pytest
 
+# What the engines tell each other about their versions is not ours to mend.
+QUIET = (
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
+    pytest.mark.filterwarnings("ignore::FutureWarning"),
+    pytest.mark.filterwarnings("ignore::ResourceWarning"),
+    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
+)
 _NUMBERS = itertools.count()
 
 

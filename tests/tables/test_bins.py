@@ -7,25 +7,14 @@ import math
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 from sklearn.preprocessing import KBinsDiscretizer
+from support.one_column import codes_of, feature_of
 
 from nullproof import CountIndex, NullproofWarning
 from nullproof.tables.bins import bin_codes, bin_edges, interval_texts
-from nullproof.tables.schema import Feature
 from nullproof.tables.values import at_microseconds
 from nullproof.tables.values import moment as moment_of
-
-
-def feature_of(cells: Any, **options: Any) -> Feature:
-    table = {"a": cells, "y": [k % 2 for k in range(len(cells))]}
-    return CountIndex.from_table(table, "y", **options).schema.features[0]
-
-
-def codes_of(index: CountIndex, cells: Any) -> list[int]:
-    found: list[int] = index.encode(pl.DataFrame({"a": cells}, strict=False)).codes[0].tolist()
-    return found
 
 
 def random_columns(seed: int, count: int) -> list[np.ndarray[Any, Any]]:

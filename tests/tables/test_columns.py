@@ -12,23 +12,13 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from support.one_column import codes_of, feature_of
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
 from nullproof.tables.columns import Column, encode, fit_feature, widen_feature
 from nullproof.tables.readers import column_of_cells
 from nullproof.tables.schema import Feature
 from nullproof.tables.values import in_order, is_missing, text
-
-
-def feature_of(cells: Any, **options: Any) -> Feature:
-    table = {"a": cells, "y": [k % 2 for k in range(len(cells))]}
-    return CountIndex.from_table(table, "y", **options).schema.features[0]
-
-
-def codes_of(index: CountIndex, cells: Any) -> list[int]:
-    found: list[int] = index.encode(pl.DataFrame({"a": cells}, strict=False)).codes[0].tolist()
-    return found
-
 
 # Domains ------------------------------------------------------------------------------------------
 

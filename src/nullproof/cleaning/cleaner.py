@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges, open_counts
-from nullproof.cleaning.answers import Answers, Fill, fingerprint
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.holes import Answers, Fill, OpenCells, fingerprint
 from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.scores import Outlook

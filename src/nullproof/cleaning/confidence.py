@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.model import Floats, Model
 from nullproof.odds.bounds import OddsBounds
-from nullproof.odds.filling import Cells, Filling, Open, count_of
-from nullproof.odds.terms import exponents
+from nullproof.odds.filling import Cells, Filling, Open, count_of, exponents
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts
 

@@ -1,20 +1,28 @@
-"""The open cells of a table: where they are and what they may hold."""
+"""The open cells of a table, what they may hold, and the answers that close them."""
 
 from __future__ import annotations
 
+import datetime as dt
+import hashlib
+import json
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import fill_codes
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import Encoded
+from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.readers import column_of_cells
+from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable
+from nullproof.tables.values import is_missing, text
+from nullproof.words import some
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,3 +99,150 @@ class OpenCells:
 
     def _labels_of(self, j: int) -> NDArray[np.int32]:
         return self.training.row_labels[self.open_rows(j)]
+
+
+class Fill(NamedTuple):
+    """Answers for one feature: rows, the codes of their values, and the values themselves."""
+
+    feature: int
+    rows: NDArray[np.intp]
+    codes: NDArray[np.intp]
+    values: list[Any]
+
+
+class Answers:
+    """The answers given so far."""
+
+    def __init__(self, cells: OpenCells) -> None:
+        self.cells = cells
+        self.given: dict[tuple[int, int], str] = {}
+        self._values: dict[str, dict[int, Any]] = {}
+        self._open = {(i, j): rows for i, j, rows in cells.groups()}
+
+    def open_rows(self, label: int, j: int) -> NDArray[np.intp]:
+        """The rows of a group that have no answer yet."""
+        return self._open[label, j]
+
+    def checked(self, answers: Mapping[tuple[int, str], Any], as_text: bool = False) -> list[Fill]:
+        """Check answers; the first that cannot be taken is an error, and then none is."""
+        by_feature: dict[int, list[tuple[int, int, Any]]] = {}
+        for (row, column), value in answers.items():
+            j = self._place(row, column)
+            code, plain = self._code(row, j, value, as_text)
+            by_feature.setdefault(j, []).append((int(row), code, plain))
+        return [
+            Fill(
+                j,
+                np.array([row for row, _, _ in own], dtype=np.intp),
+                np.array([code for _, code, _ in own], dtype=np.intp),
+                [value for _, _, value in own],
+            )
+            for j, own in by_feature.items()
+        ]
+
+    def taken(self, index: CountIndex, fills: list[Fill]) -> CountIndex:
+        """Count the answers; the index as it was is not changed."""
+        labels = self.cells.training.row_labels
+        for j, rows, codes, values in fills:
+            sets = self.cells.column(j).sets
+            candidates = [sets.get(int(row)) for row in rows]
+            index = fill_codes(index, j, labels[rows], codes, candidates)
+            name = index.features[j]
+            for row, value in zip(rows.tolist(), values, strict=False):
+                self.given[row, j] = text(value)
+                self._values.setdefault(name, {})[row] = value
+            for i in np.unique(labels[rows]).tolist():
+                self._open[i, j] = np.setdiff1d(self._open[i, j], rows, assume_unique=True)
+        return index
+
+    def filled_table(self) -> Any:
+        """The table with the answers in their cells."""
+        return self.cells.training.changed(self._values)
+
+    def _place(self, row: Any, column: Any) -> int:
+        """Find the feature of an open cell without an answer; anything else is an error."""
+        index = self.cells.index
+        if column not in index.schema.position:
+            raise NullproofError(
+                f"there is an answer for column {column!r}, which is no feature; "
+                f"they are {some(index.features, 8)}"
+            )
+        j, n_rows = index.schema.position[column], len(self.cells.training.row_labels)
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+            raise NullproofError(
+                f"there is an answer for row {row!r}, but rows go from 0 to {n_rows - 1:,}"
+            )
+        if (int(row), j) in self.given:
+            raise NullproofError(
+                f"row {row}, column {column!r} has an answer already "
+                f"({self.given[int(row), j]}); give each cell one"
+            )
+        rows = self._open[int(self.cells.training.row_labels[row]), j]
+        place = int(np.searchsorted(rows, row))
+        if place == len(rows) or rows[place] != row:
+            raise NullproofError(
+                f"row {row}, column {column!r} is not missing; give answers for missing cells only"
+            )
+        return j
+
+    def _code(self, row: int, j: int, value: Any, as_text: bool) -> tuple[int, Any]:
+        feature = self.cells.index.schema.features[j]
+        where = f"row {row}, column {feature.name!r}"
+        if is_missing(value):
+            raise NullproofError(f"the answer for {where} is missing too; leave the cell out")
+        plain = parsed(feature, value, where) if as_text else value
+        try:
+            encoded = encode(feature, column_of_cells(feature.name, [plain]))
+        except NullproofError as problem:
+            raise NullproofError(
+                f"the answer {value!r} for {where} does not fit: {problem}"
+            ) from None
+        code = int(encoded.codes[0])
+        allowed = self.cells.candidates(int(row), j)
+        if encoded.sets or not 0 <= code < feature.n_values or (allowed and code not in allowed):
+            names = [feature.values[c] for c in allowed or range(feature.n_values)]
+            raise NullproofError(
+                f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
+            )
+        return code, plain
+
+
+def parsed(feature: Feature, written: str, where: str) -> Any:
+    """Read a value of a feature that was written as text."""
+    if written in feature.codes and not feature.edges:
+        return written if feature.kind == "category" else _typed(feature, written)
+    try:
+        return _typed(feature, written)
+    except ValueError:
+        kind = {"number": "a number", "code": "a whole number", "date": "a date"}
+        raise NullproofError(
+            f"the answer {written!r} for {where} is not {kind.get(feature.kind, 'true or false')}"
+        ) from None
+
+
+def _typed(feature: Feature, written: str) -> Any:
+    if feature.kind == "category":
+        return written
+    if feature.kind == "date":
+        return dt.datetime.fromisoformat(written)
+    if feature.kind == "boolean":
+        if written.lower() not in ("true", "false"):
+            raise ValueError
+        return written.lower() == "true"
+    return int(written) if written.lstrip("-").isdigit() else float(written)
+
+
+def fingerprint(index: CountIndex) -> str:
+    """A digest of the counts, which tells tables apart."""
+    schema = index.schema
+    features = [[f.name, f.kind, f.values, f.edges] for f in schema.features]
+    head = json.dumps([features, [text(label) for label in schema.labels]])
+    digest = hashlib.sha256(head.encode())
+    for counts in (index.label_counts, index.n_null):
+        digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
+    for known, sets in zip(index.known, index.sets, strict=True):
+        for part in known.cells():
+            digest.update(np.ascontiguousarray(part, dtype="<i8").tobytes())
+        shown = sorted((key, cells.tolist()) for key, cells in sets.items())
+        digest.update(json.dumps(shown).encode())
+    return digest.hexdigest()

@@ -9,8 +9,8 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.answers import Fill
 from nullproof.cleaning.cleaner import Cleaner
+from nullproof.cleaning.holes import Fill
 from nullproof.errors import NullproofError
 from nullproof.show import shown_table
 from nullproof.tables.columns import encode

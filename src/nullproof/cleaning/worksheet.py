@@ -14,9 +14,8 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from nullproof.cleaning.answers import fingerprint
 from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.holes import OpenCells, fingerprint
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError

@@ -18,7 +18,7 @@ from nullproof.lazy import public
 if TYPE_CHECKING:
     from nullproof.odds.labels import Odds as Odds
     from nullproof.odds.labels import label_odds as label_odds
-    from nullproof.odds.random_tables import draw as draw
+    from nullproof.odds.samples import draw as draw
     from nullproof.odds.samples import sample_worlds as sample_worlds
     from nullproof.odds.samples import sampled_odds as sampled_odds
     from nullproof.odds.worlds import WorldCounts as WorldCounts
@@ -30,7 +30,7 @@ __all__, __getattr__, __dir__ = public(
         "Odds": "labels",
         "WorldCounts": "worlds",
         "count_worlds": "worlds",
-        "draw": "random_tables",
+        "draw": "samples",
         "label_odds": "labels",
         "sample_worlds": "samples",
         "sampled_odds": "samples",

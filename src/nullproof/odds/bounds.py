@@ -15,10 +15,9 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofWarning
 from nullproof.model import Floats, Model
-from nullproof.odds.filling import Filling
+from nullproof.odds.filling import Filling, Terms
 from nullproof.odds.grid import Grid, Spread
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
-from nullproof.odds.terms import Terms
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 

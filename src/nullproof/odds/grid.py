@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Floats, Model
-from nullproof.odds.terms import ERROR_SLOPES, SLOPES, Term, Terms, exponents, reaches
+from nullproof.odds.filling import ERROR_SLOPES, SLOPES, Term, Terms, exponents, reaches
 
 MAX_SIZE = 2**20
 _MAX_CACHED = 2**28  # bytes

@@ -1,12 +1,14 @@
-"""Drawing worlds by chance: as counts of a point, which never touches the table.
+"""Drawing worlds by chance: as counts of a point, which never touches the table, or as a whole table.
 
 A point sees of a world only how many cells of each label and feature hold its value, and these
-numbers are independent (theory 6). So one world costs one draw per label and feature.
+numbers are independent (theory 6). So one world costs one draw per label and feature. `draw` fills
+the table itself, for any model or for multiple imputation.
 """
 
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +18,9 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
+from nullproof.tables.columns import Encoded, encode_set
 from nullproof.tables.points import Points
+from nullproof.tables.training import ColumnWriter, TrainingTable, scalar
 
 _BLOCK = 1_000
 
@@ -109,6 +113,44 @@ def sampled_odds(
     return found / n
 
 
+def draw(
+    index: CountIndex,
+    table: Any,
+    labels: Sequence[Any] | None = None,
+    *,
+    cells: Cells = "uniform",
+    seed: int = 0,
+) -> Any:
+    """Draw one world: fill every missing cell with one of its candidates by chance.
+
+    Parameters
+    ----------
+    table
+        The table that was counted: a data frame or a file (the result has the same type, for a file
+        polars), or plain rows.
+    labels
+        The labels of plain rows.
+    cells
+        ``"uniform"``: every candidate is equally likely. ``"observed"``: as likely as it is among
+        the known cells of its column and label. A bin is filled with one of its known numbers.
+    seed
+        Of the generator; another seed is another world.
+
+    Examples
+    --------
+    >>> rows, labels = [("a", None), ("a", "x"), ("b", {"x", "y"})], ["yes", "yes", "no"]
+    >>> index = CountIndex.from_rows(rows, labels)
+    >>> one = draw(index, rows, labels)
+    >>> one[0] in [("a", "x"), ("a", "y")], one[1]
+    (True, ('a', 'x'))
+    """
+    training = TrainingTable.open(index.schema, table, labels)
+    filling, rng = Filling(index, cells), np.random.default_rng(seed)
+    return training.filled(
+        {name: _fillings(filling, j, training, rng) for j, name in enumerate(index.features)}
+    )
+
+
 def _complete(index: CountIndex, points: Any) -> Points:
     encoded = index.encode(points)
     if not encoded.complete.all():
@@ -136,3 +178,65 @@ def _winners(model: Model, counts: list[list[int]], close: NDArray[np.bool_]) ->
         i in some and not any(model.exceeds(k, counts[k], i, counts[i]) for k in some if k != i)
         for i in range(model.m)
     ]
+
+
+def _fillings(
+    filling: Filling, j: int, training: TrainingTable, rng: np.random.Generator
+) -> dict[int, Any]:
+    """New values for the missing cells of one column, by row."""
+    writer = training.writer(j)
+    feature, sets = writer.feature, writer.column.sets
+    values = _Values(writer, rng)
+    found = {}
+    for row, code in _drawn_codes(filling, j, writer.encoded, training.row_labels, rng).items():
+        if feature.edges and row in sets:
+            # Of a bin only the cell's own candidates will do.
+            own = [x for x in sets[row] if encode_set(feature, (x,)) == (code,)]
+            found[row] = writer.written(own[rng.integers(len(own))])
+        else:
+            found[row] = values.of(code)
+    return found
+
+
+def _drawn_codes(
+    filling: Filling,
+    j: int,
+    encoded: Encoded,
+    row_labels: NDArray[np.int32],
+    rng: np.random.Generator,
+) -> dict[int, int]:
+    everything = tuple(range(filling.index.schema.features[j].n_values))
+    sorts: dict[tuple[int, ...], list[int]] = {}
+    for row in np.flatnonzero(encoded.codes < 0).tolist():
+        sorts.setdefault(encoded.sets.get(row, everything), []).append(row)
+    found: dict[int, int] = {}
+    for candidates, some in sorts.items():
+        weights, rows = filling.weights(j, candidates), np.array(some)
+        for i in np.unique(row_labels[rows]):
+            mine = rows[row_labels[rows] == i]
+            share = weights[:, i] / weights[:, i].sum()
+            drawn = rng.choice(candidates, size=len(mine), p=share)
+            found.update(zip(mine.tolist(), drawn.tolist(), strict=True))
+    return found
+
+
+class _Values:
+    """Values of a column with a given code: always the same for a category, any known one of a bin."""
+
+    def __init__(self, writer: ColumnWriter, rng: np.random.Generator) -> None:
+        self._writer, self._rng = writer, rng
+        frame = writer.table.frame
+        self._column: list[Any] = []
+        if writer.feature.edges and frame is not None:
+            self._column = frame[writer.feature.name].to_list()
+        self._rows: dict[int, NDArray[np.intp]] = {}
+
+    def of(self, code: int) -> Any:
+        if not self._column:
+            return self._writer.value(code)
+        if code not in self._rows:
+            self._rows[code] = np.flatnonzero(self._writer.encoded.codes == code)
+        rows = self._rows[code]
+        if not len(rows):
+            return self._writer.value(code)
+        return scalar(self._column[int(rows[self._rng.integers(len(rows))])])

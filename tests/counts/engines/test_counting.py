@@ -13,6 +13,7 @@ import narwhals as nw
 import polars as pl
 import pytest
 from support.engines import (
+    QUIET,
     dask_cluster,
     dask_table,
     postgres_server,
@@ -29,15 +30,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
-    # What the engines tell each other about their versions is not ours to mend.
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("engines"),
-]
+pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
 ENGINES = ("polars", "duckdb", "ibis", "spark", "dask", "postgres")
 Put = Callable[[pl.DataFrame], Any]
 

@@ -19,17 +19,10 @@ from support.checking import (
     round_trip_problems,
 )
 from support.engine_ways import dask_ways, postgres_way, spark_way
-from support.engines import postgres_server, spark_session
+from support.engines import QUIET, postgres_server, spark_session
 from support.ways import TYPED_WAYS, Way
 
-pytestmark = [
-    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning"),
-    pytest.mark.filterwarnings("ignore::FutureWarning"),
-    pytest.mark.filterwarnings("ignore::ResourceWarning"),
-    pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
-    pytest.mark.xdist_group("ways of engines"),
-]
+pytestmark = [*QUIET, pytest.mark.xdist_group("ways of engines")]
 POLARS = next(way for way in TYPED_WAYS if way.name == "polars")
 # So many types at once that a few tables show all of them.
 N_COLUMNS = 25
