@@ -50,7 +50,8 @@ def verdicts(case: Case, points: Sequence[Any] | None = None) -> list[tuple[Any,
     """Return, per point, the certain label (or None) and the possible labels; all at once."""
     index = index_of(case)
     asked = list(case.points if points is None else points)
-    result = certify(index, asked, alpha=case.alpha, prior=case.prior_for(index.labels))
+    prior = case.prior_for(index.labels)
+    result = certify(index, asked, alpha=case.alpha, prior=prior, own_holes="any")
     assert result.possible.shape == (len(asked), len(index.labels))
     assert len(result.certain) == len(result.label) == len(asked)
     found = []
@@ -152,7 +153,7 @@ def test_candidate_sets_may_be_plain_sets() -> None:
     assert certify(index, ("a",)).label == "A"
     assert certify(index, ({"a"},)).label == "A"
     assert certify(index, ({"a", "b"},)).label is None
-    assert certify(index, (None,)).label is None
+    assert certify(index, (None,), own_holes="any").label is None
 
 
 def test_one_label_is_always_certain() -> None:
@@ -339,7 +340,8 @@ def test_many_points_equal_one_by_one(case: Case) -> None:
     """A certificate does not depend on the company its point was asked in."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
-    singles = [certify(index, point, alpha=case.alpha, prior=prior) for point in case.points]
+    options: Any = {"alpha": case.alpha, "prior": prior, "own_holes": "any"}
+    singles = [certify(index, point, **options) for point in case.points]
     assert all(isinstance(single.certain, bool) for single in singles)
     assert [(single.label, frozenset(single.possible)) for single in singles] == verdicts(case)
     assert [single.certain for single in singles] == [
@@ -364,7 +366,8 @@ def test_many_points_of_both_kinds() -> None:
 def test_bounds_are_attained_and_never_crossed(case: Case) -> None:
     """The log supports of all worlds lie between the reported bounds and reach both."""
     index = index_of(case)
-    result = certify(index, list(case.points), alpha=case.alpha, prior=case.prior_for(index.labels))
+    prior = case.prior_for(index.labels)
+    result = certify(index, [*case.points], alpha=case.alpha, prior=prior, own_holes="any")
     for p, point in enumerate(case.points):
         every = case.outcomes(point)
         for i, label in enumerate(index.labels):
@@ -393,5 +396,6 @@ def test_labels_without_rows() -> None:
         options = {"alpha": case.alpha, "prior": prior, "all_labels": whole.labels}
         for point in case.points:
             every = oracle.outcomes(rows, labels, point, case.domains, **options)
-            found = certify(part, point, alpha=case.alpha, prior=prior and [*prior.values()])
+            shares = prior and [*prior.values()]
+            found = certify(part, point, alpha=case.alpha, prior=shares, own_holes="any")
             assert frozenset(found.possible) == oracle.undominated(every), (point, options, case)

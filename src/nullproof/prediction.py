@@ -39,14 +39,14 @@ def log_supports(model: Model, points: Points) -> Floats:
 
 
 def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
-    """The label with the greatest support, the first of several; exact where floats cannot tell.
+    """The label with the greatest support, exact where floats cannot tell; of several that of floats.
 
     Where no label has any support at all, the prior decides.
     """
     supports = np.where((supports == -np.inf).all(axis=1)[:, None], _log_prior(model), supports)
     best: NDArray[np.intp] = supports.argmax(axis=1)
     for place, exact in _settled(model, points, supports):
-        if max(exact) > 0:
+        if max(exact) > exact[best[place]]:
             best[place] = exact.index(max(exact))
     return best
 

@@ -132,8 +132,12 @@ class _Search:
             for start in range(0, len(self.points), n_points):
                 stop = min(start + n_points, len(self.points))
                 self._block(tables, np.arange(start, stop))
+        known: dict[bytes, tuple[float, int]] = {}
         for place in np.flatnonzero(np.isnan(self.value)).tolist():
-            self.value[place], self.rival[place] = self._exactly(place)
+            key = self.points.codes[:, place].tobytes()
+            if key not in known:
+                known[key] = self._exactly(place)
+            self.value[place], self.rival[place] = known[key]
         found.value[places], found.rival[places] = self.value, self.rival
 
     def _block(self, tables: Tables, places: NDArray[np.intp]) -> None:

@@ -18,7 +18,7 @@ INDEX = CountIndex.from_rows(
     [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]
 )
 ROWS: list[tuple[Any, Any]] = [("u", 3), (None, 1), ("w", None), ("v", 2)]
-CODES = [[0, 4, 2, 1], [2, 0, 4, 1]]
+CODES = [[0, 5, 2, 1], [2, 0, 5, 1]]
 
 
 def test_many_points_in_every_form(tmp_path: Path) -> None:
@@ -64,15 +64,21 @@ def test_one_point_in_every_form(form: Any) -> None:
     """A tuple, a list, a mapping or a series is one point; its cells may be candidates."""
     points = INDEX.encode(form)
     assert points.single
-    assert points.codes.tolist() == [[0], [4]]
+    assert points.codes.tolist() == [[0], [5]]
 
 
 def test_candidates_of_points() -> None:
     """A code tells its candidates: itself, the domain, or a set, which may hold an unseen value."""
     points = INDEX.encode([({"v", "w"}, None), ("u", {1, 9}), ({"w", "v"}, 9)][:2])
-    assert points.codes.tolist() == [[5, 0], [4, 5]]
-    assert [points.candidates(0, code) for code in (5, 0, 3, 4)] == [(1, 2), (0,), (3,), (0, 1, 2)]
-    assert points.candidates(1, 5) == (0, 3)
+    assert points.codes.tolist() == [[6, 0], [5, 6]]
+    assert [points.candidates(0, code) for code in (6, 0, 3, 4, 5)] == [
+        (1, 2),
+        (0,),
+        (3,),
+        (4,),
+        (0, 1, 2),
+    ]
+    assert points.candidates(1, 6) == (0, 3)
     assert points.complete.tolist() == [False, False]
     assert INDEX.encode([("u", 1), (None, 1)]).complete.tolist() == [True, False]
     assert INDEX.encode([("u", 1), ("v", 1)]).complete.all()
@@ -81,7 +87,7 @@ def test_candidates_of_points() -> None:
 def test_equal_candidate_sets_share_a_number() -> None:
     """The same candidates in another order are the same set."""
     points = INDEX.encode([({"v", "w"}, 1), ({"w", "v"}, 1), ({"u", "v"}, 1)])
-    assert points.codes[0].tolist() == [5, 5, 6]
+    assert points.codes[0].tolist() == [6, 6, 7]
     assert points.sets == (((1, 2), (0, 1)), ())
 
 
@@ -139,7 +145,7 @@ def test_codes_as_points(dtype: str) -> None:
     array = np.array([[2, 0], [0, 1], [1, 1]], dtype=dtype)
     assert index.encode(array).codes.tolist() == [[2, 0, 1], [0, 1, 1]]
     if dtype != "uint8":
-        assert index.encode(array - 1).codes.tolist() == [[1, 4, 0], [3, 0, 0]]
+        assert index.encode(array - 1).codes.tolist() == [[1, 5, 0], [4, 0, 0]]
     with pytest.warns(NullproofWarning, match=r"'x0' \(1\), 'x1' \(2\)"):
         near = index.encode(array + 1)
     assert near.codes.tolist() == [[3, 1, 2], [1, 2, 2]]
@@ -155,7 +161,7 @@ def test_huge_codes_are_unseen() -> None:
     index = CountIndex.from_codes(np.array([[0], [1]]), [0, 1])
     with pytest.warns(NullproofWarning, match="never shows"):
         points = index.encode(np.array([[2**32], [2**40 + 1], [-(2**40)], [1]]))
-    assert points.codes.tolist() == [[2, 2, 3, 1]]
+    assert points.codes.tolist() == [[2, 2, 4, 1]]
 
 
 def test_spellings_of_missing_hold_for_points(tmp_path: Path) -> None:
@@ -166,15 +172,15 @@ def test_spellings_of_missing_hold_for_points(tmp_path: Path) -> None:
     path = tmp_path / "t.csv"
     path.write_text("a,b\n ? ,1\n1,-9\n")
     for points in (path, pl.read_csv(path), [(" ? ", 1), ("1", -9)]):
-        assert index.encode(points).codes.tolist() == [[4, 0], [0, 4]]
+        assert index.encode(points).codes.tolist() == [[5, 0], [0, 5]]
 
 
 def test_some_of_the_points() -> None:
     """Points can be taken by position, candidates included."""
     points = INDEX.encode([("u", 1), ({"v", "w"}, None), ("w", 2)])
     some = points.take(np.array([1, 0]))
-    assert some.codes.tolist() == [[5, 0], [4, 0]]
-    assert some.candidates(0, 5) == (1, 2)
+    assert some.codes.tolist() == [[6, 0], [5, 0]]
+    assert some.candidates(0, 6) == (1, 2)
 
 
 def test_an_index_with_points_of_a_frame_remembers_it() -> None:
@@ -184,3 +190,25 @@ def test_an_index_with_points_of_a_frame_remembers_it() -> None:
     assert isinstance(points, Points)
     assert points.frame is not None
     assert INDEX.encode(ROWS).frame is None
+
+
+def test_two_readings_of_holes() -> None:
+    """A hole is left out or may hold anything, and each reading can be turned into the other."""
+    points = INDEX.encode([("u", 1), (None, 1), ("u", None), (None, None)])
+    skipped = points.read("skip")
+    assert skipped.complete.all()
+    assert not points.complete[1:].any()
+    assert skipped.skipped.tolist() == points.missing.tolist() == skipped.missing.tolist()
+    assert not points.skipped.any()
+    assert not skipped.holes.any()
+    assert points.n_own_holes.tolist() == skipped.n_own_holes.tolist() == [0, 1, 1, 2]
+    assert np.array_equal(skipped.read("any").codes, points.codes)
+    assert skipped.read("skip") is skipped
+    assert [skipped.kind(0, int(code)) for code in skipped.codes[0]] == [
+        "known",
+        "skipped",
+        "known",
+        "skipped",
+    ]
+    with pytest.raises(NullproofError, match="own_holes is 'both'; give 'skip'"):
+        points.read("both")  # type: ignore[arg-type]

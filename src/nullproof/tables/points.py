@@ -62,13 +62,13 @@ class Points:
                 "or 'any' (whatever its holes hold)"
             )
         before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
-        some = np.flatnonzero(self._largest >= self.n_values + min(before, after))
-        holes = self.codes[some] == self.n_values[some, None] + before
-        if not holes.any():
-            return self
-        codes = self.codes.copy()
-        codes[some] = np.where(holes, self.n_values[some, None] + after, codes[some])
-        return replace(self, codes=codes)
+        codes = self.codes
+        for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
+            holes = self.codes[j] == int(self.n_values[j]) + before
+            if holes.any():
+                codes = self.codes.copy() if codes is self.codes else codes
+                np.copyto(codes[j], int(self.n_values[j]) + after, where=holes)
+        return self if codes is self.codes else replace(self, codes=codes)
 
     @property
     def complete(self) -> NDArray[np.bool_]:
@@ -223,12 +223,10 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
         if array.dtype.itemsize > codes.dtype.itemsize:
             block = np.clip(block, -1, np.iinfo(codes.dtype).max)
         codes[:, start : start + _BLOCK] = block.T
-    if codes.size and int(codes.min()) < 0:
-        unknown = n_values[:, None] + _MISSING
-        codes = np.where(codes < 0, unknown, np.minimum(codes, n_values[:, None]))
-        codes = codes.astype(np.int32)
-    elif (codes.max(axis=1, initial=0) > n_values).any():
-        codes = np.minimum(codes, n_values[:, None]).astype(np.int32)
+    for own, size in zip(codes, n_values.tolist(), strict=True):
+        unknown = own < 0
+        np.minimum(own, size, out=own)
+        np.copyto(own, size + _MISSING, where=unknown)
     return Points.without_holes(codes, n_values)
 
 
