@@ -62,9 +62,7 @@ def assert_attack_works(
     assert all(point[case.features.index(name)] is not None for _, name in cells)
     rows = attack.apply(case.rows, case.labels)
     declared = dict(zip(case.features, case.domains, strict=True))
-    after = Case(
-        tuple(rows), case.labels, case.features, declared, (), case.alpha, case.prior
-    )
+    after = Case(tuple(rows), case.labels, case.features, declared, (), case.alpha, case.prior)
     assert brute_radius(*without_holes(after, point)) == 0
     assert not certify(attack.index_after, [point], **options).certain.any()
 
@@ -77,8 +75,7 @@ def test_random_tables(chunk: int) -> None:
     rng = random.Random(seed)
     n_tables = math.ceil(N_TABLES / N_CHUNKS / 2)
     n_attacked = sum(
-        assert_equals_shorter_points(with_own_holes(rng, radius_case(rng)))
-        for _ in range(n_tables)
+        assert_equals_shorter_points(with_own_holes(rng, radius_case(rng))) for _ in range(n_tables)
     )
     assert n_attacked > n_tables / 4
 
@@ -163,7 +160,9 @@ def test_left_out_is_not_unseen() -> None:
     """Without smoothing an unseen value ties all labels at zero; a feature left out does not."""
     index = index_from_counts([6, 3], [[(5, 1), (1, 2)], [(3, 1), (3, 2)]])
     assert radius(index, ("0", "9")).tolist() == [0]
-    assert radius(index, ("0", None)).tolist() == [radius(columns_of(index, np.array([0])), ("0",))[0]]
+    assert radius(index, ("0", None)).tolist() == [
+        radius(columns_of(index, np.array([0])), ("0",))[0]
+    ]
     counts = PointCounts(Model(index), np.array([[0], [3]], dtype=np.int32))
     assert counts.is_movable.ravel().tolist() == [True, False]
 
@@ -190,7 +189,10 @@ def test_feature_with_many_values() -> None:
     values = [f"v{i % 5000}" for i in range(20_000)]
     labels = ["A" if i % 5000 < 4000 or i % 2 else "B" for i in range(20_000)]
     rows = [(v, "x" if label == "A" else "y") for v, label in zip(values, labels, strict=True)]
-    index, narrow = CountIndex.from_rows(rows, labels), CountIndex.from_rows([r[1:] for r in rows], labels)
+    index, narrow = (
+        CountIndex.from_rows(rows, labels),
+        CountIndex.from_rows([r[1:] for r in rows], labels),
+    )
     found = radius(index, [(None, "x"), ("v7", "x"), (None, "y"), (None, None)])
     assert found[[0, 2]].tolist() == radius(narrow, [("x",), ("y",)]).tolist()
     assert found[1] == radius(index, ("v7", "x"))[0]

@@ -127,8 +127,11 @@ def _complete(index: CountIndex, points: Any, own_holes: OwnHoles) -> Points:
     encoded = index.encode(points).read(own_holes)
     if not encoded.complete.all():
         place = int(np.flatnonzero(~encoded.complete)[0])
+        missing = encoded.missing[:, place].any()
+        has = "missing cells of its own" if missing else "several candidates for a cell"
         raise NullproofError(
-            f"point {place} has missing cells of its own; give one value per feature"
+            f"point {place} has {has}; give one value per feature, or leave own_holes at 'skip' for "
+            "missing cells"
         )
     return encoded
 

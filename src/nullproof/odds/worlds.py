@@ -80,8 +80,8 @@ def count_worlds(
     points = index.encode(point).read(own_holes)
     if len(points) != 1 or not points.complete[0]:
         raise NullproofError(
-            f"count_worlds takes one complete point but got {_described(points)}; "
-            "give one row with one value per feature"
+            f"count_worlds takes one complete point but got {_described(points)}; give one row with one "
+            "value per feature, or leave own_holes at 'skip' for its missing cells"
         )
     model = Model(index, alpha, prior)
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
@@ -103,7 +103,10 @@ def count_worlds(
 
 
 def _described(points: Points) -> str:
-    return f"{len(points)} points" if len(points) != 1 else "a point with missing cells"
+    if len(points) != 1:
+        return f"{len(points)} points"
+    missing = points.missing.any()
+    return "a point with missing cells" if missing else "a point with several candidates for a cell"
 
 
 def _n_fillings(index: CountIndex, i: int) -> int:
