@@ -19,14 +19,17 @@ from support.joint_oracle import Table, certain, fewest_by_counts
 from support.joint_tables import index_of, larger_table, random_table
 from support.own_holes import with_own_holes, without_holes
 
+from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.problem import Problem
 from nullproof.attacks.joint.state import State
-from nullproof.attacks.poisoning import different, poison
+from nullproof.attacks.poisoning import attack_of, different, poison
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.radii.cells import radii, radius
+from nullproof.odds.labels import odds_of
+from nullproof.radii.cells import radii, radii_of, radius
+from nullproof.verdicts import verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -115,6 +118,42 @@ def support(table: Table, label: int, counts: Any) -> Fraction:
         if count != LEFT_OUT:
             product *= (count + table.alpha) / (n_rows + table.alpha * len(domain))
     return product
+
+
+@pytest.mark.parametrize("alpha", [5e-324, Fraction(1, 10**400), 1e-17, 1e308, 10**400])
+@pytest.mark.parametrize("prior", [None, [Fraction(1, 10**400), 1]])
+def test_any_smoothing_is_answered(alpha: Any, prior: Any) -> None:
+    """Beyond doubles too the attack is a true one, and its bound no less than the largest radius."""
+    for seed in range(6):
+        rng = np.random.default_rng([SEED, seed])
+        codes = rng.integers(-1 if seed % 2 else 0, 3, (24, 4)).astype(np.int8)
+        index = CountIndex.from_codes(codes, (rng.random(24) < 0.4).astype(int))
+        points = rng.integers(-1, 3, (6, 4)).astype(np.int32)
+        found = radius(index, points, alpha=alpha, prior=prior)
+        attack = poison(index, points, alpha=alpha, prior=prior, steps=3, skip_unbreakable=True)
+        finite = found[np.isfinite(found)]
+        assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
+        after = certify(attack.index_after, points, alpha=alpha, prior=prior).certain
+        assert not after[np.isfinite(found)].any(), seed
+
+
+def test_a_bias_is_none_of_an_enemy() -> None:
+    """Whatever bias a model carries, an enemy may blank cells and let them hold anything."""
+    table = larger_table(np.random.default_rng(SEED), dirty=True)
+    index, points = index_of(table), list(table.points)
+    encoded, strict, biased = index.encode(points), Model(index, 1), Model(index, 1, bias=0.1)
+    judged = verdicts(strict, encoded)
+    one, other = (radii_of(model, encoded, judged) for model in (strict, biased))
+    assert one.radius.tolist() == other.radius.tolist()
+    attacks = [
+        attack_of(model, encoded, judged, effort=Effort(rounds=2), skip_unbreakable=True)
+        for model in (strict, biased)
+    ]
+    assert attacks[0].blanks == attacks[1].blanks
+    assert (
+        odds_of(biased, encoded, judged).lower.tolist()
+        == odds_of(strict, encoded, judged).lower.tolist()
+    )
 
 
 def test_altered_tables_of_points_with_holes() -> None:

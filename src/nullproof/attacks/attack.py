@@ -163,7 +163,7 @@ class Attack:
                 "a time; poison one certain point"
             )
         target = broken[0]
-        after = self.model.unbiased.on(self.index_after)
+        after = self.model.on(self.index_after)
         rival = self.index.labels.index(target.rival)
         return favouring(after, (None,) * self.model.d, list(target.codes), rival)
 

@@ -110,6 +110,7 @@ def attack_of(
     on_progress: Progress | None = None,
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
+    model = model.unbiased
     found = radii_of(model, points, judged)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:

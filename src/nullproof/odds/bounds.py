@@ -84,7 +84,7 @@ class OddsBounds:
             warnings.warn(
                 f"{self._n_skipped:,} points have more than {MAX_COMPLETIONS:,} completions, so their "
                 "odds are not bounded any closer than by their possible labels; fill in some of "
-                "their missing cells",
+                "their missing cells, or leave them out with own_holes='skip'",
                 NullproofWarning,
                 stacklevel=4,
             )

@@ -186,6 +186,7 @@ def radii(
 
 def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
     """The radii of points whose verdicts, over all worlds of whatever bias, are known."""
+    model = model.unbiased
     result = _nothing_attacked(model, points, found.winner)
     places = np.flatnonzero(found.certain & points.complete)
     codes, own = points.codes[:, places], found.take(places)
