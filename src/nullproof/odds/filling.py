@@ -17,7 +17,7 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.index import CountIndex
+from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Floats, Model
 
@@ -67,7 +67,10 @@ class Filling:
         self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
 
     def low(self, j: int, code: int) -> Integers:
-        """Per label: the cells of feature ``j`` that hold the value in every world."""
+        """Per label: the cells of feature ``j`` that hold the value in every world.
+
+        `LEFT_OUT` for the code of a feature that a point leaves out.
+        """
         found: Integers = self.index.low(j, np.array([code]))[0]
         return found
 
@@ -177,13 +180,18 @@ class Terms:
         self._found: dict[tuple[int, int], list[Term]] = {}
 
     def of(self, j: int, code: int) -> list[Term]:
-        """The terms of feature ``j`` for points with this code, one per label."""
+        """The terms of feature ``j`` for points with this code, one per label.
+
+        Of a feature that is left out the term is what takes its denominator out of the constants.
+        """
         key = (j, code)
         if key not in self._found:
             lows, groups = self._filling.low(j, code).tolist(), self._filling.open(j, code)
             self._found[key] = [
-                self._term(count_of(low, own, self._cut))
-                for low, own in zip(lows, groups, strict=True)
+                self._left_out(i, j)
+                if low == LEFT_OUT
+                else self._term(count_of(low, own, self._cut))
+                for i, (low, own) in enumerate(zip(lows, groups, strict=True))
             ]
         return self._found[key]
 
@@ -193,11 +201,10 @@ class Terms:
 
         And the sum of the absolute values that it was computed from.
         """
-        model, index = self._model, self._model.index
-        p, q = model.alpha.as_integer_ratio()
+        model, q = self._model, self._model.alpha.denominator
         found = np.zeros((2, model.m))
-        for i, (share, n) in enumerate(zip(model.prior, index.label_counts.tolist(), strict=True)):
-            sizes = [n * q + p * int(v) for v in index.n_values]
+        for i, share in enumerate(model.prior):
+            sizes = model.sizes[i]
             if share == 0 or 0 in sizes:
                 found[0, i] = -math.inf
                 continue
@@ -206,6 +213,13 @@ class Terms:
             found[:, i] = math.fsum(logs), math.fsum(map(abs, logs))
         scale = model.d * math.log(q)
         return found[0] + scale, found[1] + scale
+
+    def _left_out(self, i: int, j: int) -> Term:
+        # The constant of a label with a size of zero is -inf, whatever its terms are.
+        size, q = self._model.sizes[i][j] or 1, self._model.alpha.denominator
+        log, magnitude = math.log(size) - math.log(q), math.log(size) + math.log(q)
+        count = Count(LEFT_OUT, np.ones(1), 0.0)
+        return Term(count, np.array([log]), np.ones(1), 0.0, magnitude)
 
     def _term(self, count: Count) -> Term:
         counts = count.first + np.arange(len(count.probs), dtype=np.int64)
