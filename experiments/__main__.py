@@ -16,6 +16,8 @@ from nullproof.errors import NullproofError, NullproofWarning
 
 NAMES = (
     "speed",
+    "assumptions",
+    "bias",
     "cleaning",
     "decision",
     "engines",
@@ -24,6 +26,7 @@ NAMES = (
     "odds",
     "radius",
     "report",
+    "usefulness",
 )
 OWN_ARGUMENTS = ("paper", "answers")
 

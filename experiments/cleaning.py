@@ -23,11 +23,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from experiments.cleaning_bound import least_cells
-from experiments.tables_at_hand import IGNORED, LABELS
+from experiments.tables_at_hand import IGNORED, LABELS, MISSING, MOST_ROWS, at_hand
 from nullproof.cleaning import Cleaner, Curve, simulate_cleaning
 from nullproof.cleaning.simulation import Strategy
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.plots import plot_cleaning, svg
 from nullproof.tables.points import Points
@@ -38,8 +37,7 @@ SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))
 RATES = {"own holes": 0.0, "5 %": 0.05, "20 %": 0.2}
 SHARES = (0.8, 0.9, 0.95, 1.0)
 CONFIDENCES = (1.0, 0.99, 0.95)
-N_POINTS, MOST_ROWS = 100, 50_000
-MISSING = ("?", "-", "NA")
+N_POINTS = 100
 
 
 @dataclass(frozen=True)
@@ -55,10 +53,8 @@ class Case:
 
 
 def run(*, quick: bool) -> list[str]:
-    folder = Path(os.environ.get("NULLPROOF_DATA", ""))
-    names = [name for name in LABELS if (folder / f"{name}.csv.gz").is_file()]
-    if not names:
-        raise NullproofError("no dataset at hand; name their folder: NULLPROOF_DATA=DIR")
+    found = at_hand()
+    names, folder = [*found], next(iter(found.values())).parent
     measured = measure(folder, names, SEEDS[:1] if quick else SEEDS)
     frame = pl.DataFrame(measured, infer_schema_length=None)
     if not quick and "adult" in names:

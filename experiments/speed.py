@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 
 TITLE = "Speed, all in one run"
-PARTS = ("decision", "estimator", "radius", "odds")
+PARTS = ("decision", "assumptions", "estimator", "radius", "odds")
 
 
 def run(*, quick: bool) -> list[str]:

@@ -1,0 +1,194 @@
+"""How many predictions of real tables are certain, or hold, and how many of each are right.
+
+The folder of datasets is named by ``NULLPROOF_DATA``; ``NULLPROOF_BINNING`` says how numbers are binned.
+Each table is taken as it is and with 5 % and 20 % of the known cells blanked, in the training table and
+in the points, by chance and by value; 80 % of the rows train. Alpha 1, one seed.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
+from experiments.usefulness_figure import draw
+from nullproof.counts.index import CountIndex
+from nullproof.curve import CertaintyCurve, CurvePoint
+from nullproof.decision import certify
+from nullproof.tables.injection import Mechanism, inject_missing
+
+TITLE = "How useful an answer is"
+BINNING = os.environ.get("NULLPROOF_BINNING", "uniform")
+N_POINTS = 600
+BIASES = (0.02, 0.05, 0.1)
+HOLDS = 0.05
+SETTINGS: dict[str, tuple[float, Mechanism]] = {
+    "as it is": (0.0, "uniform"),
+    "5 % by chance": (0.05, "uniform"),
+    "5 % by value": (0.05, "value"),
+    "20 % by chance": (0.2, "uniform"),
+    "20 % by value": (0.2, "value"),
+}
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What was found for one table and one way to blank cells.
+
+    Parameters
+    ----------
+    certain
+        The shares of certain points with their own holes read as any value, and skipped.
+    curve
+        How many predictions hold against bias, holes of the points skipped.
+    n_changed
+        Predictions that the table without the blanked cells gives another label: of those that hold
+        at 0.05, and of the rest.
+    """
+
+    table: str
+    setting: str
+    certain: tuple[float, float]
+    curve: CertaintyCurve
+    n_changed: tuple[int, int]
+
+    def at(self, bias: float) -> CurvePoint:
+        return self.curve.at(bias)
+
+    def share(self, bias: float) -> float:
+        return self.at(bias).n_hold / self.curve.n_points
+
+    @property
+    def accuracy(self) -> float:
+        assert self.curve.right is not None
+        return float(self.curve.right.mean())
+
+
+def run(*, quick: bool) -> list[str]:
+    found = at_hand()
+    names = [*found][:4] if quick else [*found]
+    measured = [one for name in names for one in _measure_table(name, found[name])]
+    if not quick:
+        draw(measured, Path(__file__).parent.parent / "docs" / "figures" / "usefulness.png")
+    return [*_preface(), *_summary(measured), *_listing(measured)]
+
+
+def _measure_table(name: str, path: Path) -> Iterator[Measured]:
+    frame = frame_of(name, path)
+    for setting, (rate, mechanism) in SETTINGS.items():
+        print(name, setting, file=sys.stderr, flush=True)
+        yield measure(name, frame, setting, rate=rate, mechanism=mechanism)
+
+
+def measure(
+    name: str,
+    frame: pl.DataFrame,
+    setting: str,
+    *,
+    rate: float,
+    mechanism: Mechanism,
+    seed: int = 0,
+) -> Measured:
+    """Blank cells, count four fifths of the rows, and judge some of the others."""
+    label = LABELS[name]
+    holed = frame
+    if rate:
+        holed = inject_missing(frame, rate, label=label, mechanism=mechanism, seed=seed)
+    cut = len(frame) * 4 // 5
+    cells = holed[cut : cut + N_POINTS].drop(label)
+    options: dict[str, Any] = {"bins": 5, "binning": BINNING}
+    whole = CountIndex.from_table(frame[:cut], label, **options)
+    # The same bins and domains, so that nothing but the blanked cells differs.
+    index = CountIndex.from_table(holed[:cut], label, like=whole)
+    result = certify(index, cells, alpha=1)
+    curve = result.curve(frame[cut : cut + N_POINTS, label])
+    strict = certify(index, cells, alpha=1, own_holes="any").certain
+    changed = certify(whole, cells, alpha=1).predicted != result.predicted
+    holds = curve.tolerance >= HOLDS
+    return Measured(
+        name,
+        setting,
+        (float(strict.mean()), float(result.certain.mean())),
+        curve,
+        (int(changed[holds].sum()), int(changed[~holds].sum())),
+    )
+
+
+def _preface() -> list[str]:
+    return [
+        f"Up to {N_POINTS} held-out points a table, at most {MOST_ROWS:,} rows of it, 80/20 split, alpha "
+        f"1, one seed; numbers in 5 bins, {BINNING}. Cells are blanked in the training table and in the "
+        "points, beside the holes that a table has; bins and domains are those of the training table "
+        "before. *Certain, any*: whatever a point's own holes hold; from there on they are skipped. "
+        "*Changed*: predictions that the table without the blanked training cells gives another label, of "
+        "those that hold at 0.05 and of the rest.",
+        "",
+        "![Per table the share of predictions that are certain or hold, and the accuracy of those that "
+        "hold and of the rest](../../docs/figures/usefulness.png)",
+        "",
+    ]
+
+
+def _summary(measured: list[Measured]) -> Iterator[str]:
+    yield "## Medians over the tables, and all points together"
+    yield ""
+    yield (
+        "| blanked | certain, any | certain | holds 0.02 | 0.05 | 0.1 | lowest 0.05 "
+        "| right: all / holds / rest | changed: holds / rest |"
+    )
+    yield "|---" * 9 + "|"
+    for setting in SETTINGS:
+        own = [one for one in measured if one.setting == setting]
+        medians = [
+            np.median([one.certain[0] for one in own]),
+            np.median([one.certain[1] for one in own]),
+            *(np.median([one.share(bias) for one in own]) for bias in BIASES),
+            min(one.share(HOLDS) for one in own),
+        ]
+        yield f"| {setting} | {' | '.join(map(_two, medians))} | {_right(own)} | {_changed(own)} |"
+    yield ""
+
+
+def _listing(measured: list[Measured]) -> Iterator[str]:
+    yield "## Table by table"
+    yield ""
+    yield (
+        "| table | blanked | points | certain, any | certain | holds 0.02 | 0.05 | 0.1 "
+        "| right: all / holds / rest | changed: holds / rest |"
+    )
+    yield "|---" * 10 + "|"
+    for one in measured:
+        shares = [*one.certain, *(one.share(bias) for bias in BIASES)]
+        cells = [one.table, one.setting, str(one.curve.n_points), *map(_two, shares)]
+        yield f"| {' | '.join(cells)} | {_right([one])} | {_changed([one])} |"
+    yield ""
+
+
+def _right(some: list[Measured]) -> str:
+    ends = [one.at(HOLDS) for one in some]
+    n_hold, n_rest = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
+    right, wrong = (sum(end[field] or 0 for end in ends) for field in (3, 4))
+    n_right = right + wrong
+    return f"{_three(n_right, n_hold + n_rest)} / {_three(right, n_hold)} / {_three(wrong, n_rest)}"
+
+
+def _changed(some: list[Measured]) -> str:
+    ends = [one.at(HOLDS) for one in some]
+    sizes = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
+    changed = (sum(one.n_changed[place] for one in some) for place in (0, 1))
+    return " / ".join(f"{n} of {size}" for n, size in zip(changed, sizes, strict=True))
+
+
+def _two(share: float) -> str:
+    return f"{share:.2f}"
+
+
+def _three(n: float, size: int) -> str:
+    return f"{n / size:.3f}" if size else "–"

@@ -1,0 +1,123 @@
+"""The experiments on assumptions: the bias that arises, how useful answers are, and what they cost."""
+
+from __future__ import annotations
+
+import gzip
+import random
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from experiments import assumptions, bias, tables_at_hand, usefulness
+from experiments.usefulness_figure import draw
+from nullproof.bias import held_exactly, share_of
+from nullproof.errors import NullproofError
+
+
+def is_world(known: list[int], blanked: list[int], eps: Fraction) -> bool:
+    """Whether blanked cells that held these values make a world of so much bias."""
+    ranges = (
+        held_exactly(sum(blanked), share_of(n, sum(known), len(known), Fraction(1)), eps)
+        for n in known
+    )
+    return all(low <= x <= high for x, (low, high) in zip(blanked, ranges, strict=True))
+
+
+def test_the_least_bias_is_where_the_truth_becomes_a_world() -> None:
+    """Just above it what the cells held is a world of that bias; just below it is none (T9)."""
+    rng = random.Random(0)
+    tiny, n_above = Fraction(1, 10**9), 0
+    for _ in range(2000):
+        size = rng.randint(2, 4)
+        known = [rng.randint(0, 6) for _ in range(size)]
+        blanked = [rng.randint(0, 5) for _ in range(size)]
+        if not any(blanked):
+            continue
+        least = bias.least_bias(np.array(known), np.array(blanked))
+        assert is_world(known, blanked, Fraction(least) + tiny)
+        if least > 0:
+            assert not is_world(known, blanked, max(Fraction(least) - tiny, Fraction(0)))
+            n_above += 1
+    assert n_above > 500
+
+
+def test_one_value_leaves_no_bias() -> None:
+    """A domain of one value forces its holes."""
+    assert bias.least_bias(np.array([5]), np.array([3])) == 0
+
+
+@pytest.fixture
+def penguins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A table that passes for one of those at hand."""
+    rng = np.random.default_rng(0)
+    species = rng.choice(["A", "B"], 300)
+    mass = np.where(species == "A", 3.0, 4.0) + rng.normal(size=300)
+    island = np.where(rng.random(300) < 0.7, species, "?")
+    frame = pl.DataFrame({"body_mass_g": mass, "island": island, "species": species})
+    path = tmp_path / "penguins.csv.gz"
+    path.write_bytes(gzip.compress(frame.write_csv().encode()))
+    monkeypatch.setenv("NULLPROOF_DATA", str(tmp_path))
+    return path
+
+
+def test_tables_are_found_and_read(penguins: Path) -> None:
+    """Spellings of missing become nulls; every row is there once, and only so many as wanted."""
+    assert tables_at_hand.at_hand() == {"penguins": penguins}
+    frame = tables_at_hand.frame_of("penguins", penguins)
+    assert len(frame) == 300
+    assert frame["island"].null_count() > 0
+    assert len(tables_at_hand.frame_of("penguins", penguins, most_rows=10)) == 10
+
+
+def test_no_table_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a folder the experiments say what to name."""
+    monkeypatch.setenv("NULLPROOF_DATA", str(tmp_path))
+    with pytest.raises(NullproofError, match="NULLPROOF_DATA"):
+        tables_at_hand.at_hand()
+
+
+def test_usefulness_is_measured(penguins: Path) -> None:
+    """Shares never rise with the bias, certain points hold at 1, and without blanks nothing changes."""
+    found = [*usefulness._measure_table("penguins", penguins)]
+    assert [one.setting for one in found] == [*usefulness.SETTINGS]
+    for one in found:
+        strict, skipped = one.certain
+        assert strict <= skipped == one.share(1)
+        shares = [one.share(limit) for limit in (0.02, 0.05, 0.1, 1)]
+        assert shares == sorted(shares, reverse=True)
+    assert found[0].n_changed == (0, 0)
+    lines = [*usefulness._summary(found), *usefulness._listing(found)]
+    assert sum(line.startswith("| penguins |") for line in lines) == len(found)
+
+
+def test_usefulness_is_drawn(penguins: Path, tmp_path: Path) -> None:
+    """The picture is written whole."""
+    found = [*usefulness._measure_table("penguins", penguins)]
+    draw(found, tmp_path / "useful.png")
+    assert (tmp_path / "useful.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_bias_is_measured(penguins: Path) -> None:
+    """Every setting has cells of both columns and labels, and holes by value are farther off."""
+    groups = [*bias._measure_table("penguins", penguins)]
+    assert len(groups) == 4 * len(bias.SETTINGS)
+    mean = {
+        setting: np.mean([g.bias for g in groups if g.setting == setting])
+        for setting in bias.SETTINGS
+    }
+    assert mean["20 % by value"] > mean["20 % by chance"]
+    assert any("body_mass_g" in line for line in bias._columns(groups))
+    assert [*bias._by_size(groups), *bias._by_table(groups)]
+
+
+def test_points_with_holes_have_a_hundred_patterns() -> None:
+    """About three in ten points have holes; the others stay as they are."""
+    points = assumptions._points(5_000)
+    holed = assumptions._with_holes(points)
+    gone = holed < 0
+    assert 0.25 < gone.any(axis=1).mean() < 0.35
+    assert len(np.unique(gone[gone.any(axis=1)], axis=0)) == assumptions.N_PATTERNS
+    assert (holed[~gone] == points[~gone]).all()
