@@ -217,9 +217,11 @@ def _cells_at_ends(
     ends = [part.expected + sign * part.n_cells * end for end in (bracket.left, bracket.right)]
     unclear = np.zeros(part.n_cells.shape, dtype=bool)
     for cells, is_zero in zip(ends, (bracket.left == 0, False), strict=True):
-        # Beyond none or all of the cells, nothing jumps.
-        inside = cells > 0.5 if sign < 0 else cells < part.n_cells - 0.5
-        unclear |= inside & (np.abs(cells - np.rint(cells)) <= doubt) & ~np.asarray(is_zero)
+        near = np.abs(cells - np.rint(cells)) <= doubt
+        if near.any():
+            # Beyond none or all of the cells, nothing jumps.
+            inside = cells > 0.5 if sign < 0 else cells < part.n_cells - 0.5
+            unclear |= near & inside & ~np.asarray(is_zero)
     if sign < 0:
         start, stop = np.floor(ends[0] + doubt), np.floor(ends[1])
         return np.maximum(start, 0), np.maximum(stop, 0), np.asarray(unclear.any(axis=0))

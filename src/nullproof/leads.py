@@ -49,21 +49,23 @@ class _Whole(NamedTuple):
     n_known: NDArray[np.int64]
     n_candidates: NDArray[np.int64]
     expected: Floats
+    size: Floats
 
     @classmethod
     def of(cls, groups: Groups, alpha: float) -> _Whole:
         n_candidates = np.broadcast_to(groups.n_candidates, groups.known.shape)
         expected = groups.n_cells * groups.reference(alpha)
-        return cls(groups.known, groups.n_cells, groups.n_known, n_candidates, expected)
+        size = groups.n_cells.astype(np.float64)
+        return cls(groups.known, groups.n_cells, groups.n_known, n_candidates, expected, size)
 
     def take(self, places: Places) -> Part:
         """The size and the expectation of some groups."""
-        return Part(self.n_cells.take(places).astype(np.float64), self.expected.take(places))
+        return Part(self.size.take(places), self.expected.take(places))
 
     def jump(self, places: Places, sign: int, cells: Floats, alpha: Fraction) -> Floats:
         """The bias up to which so many cells of some groups hold their value, rounded down."""
         p, q = alpha.as_integer_ratio()
-        known, n_cells, n_known, n_candidates, _ = (own.take(places) for own in self)
+        known, n_cells, n_known, n_candidates, *_ = (own.take(places) for own in self)
         largest = (n_known.max(initial=1) + 1) * max(
             n_cells.max(initial=1), n_candidates.max(initial=1)
         )
@@ -215,7 +217,7 @@ def _below_each_other(
     found = []
     for number in range(max(map(len, parts), default=0)):
         own = [
-            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((5, *shape), int))
+            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((6, *shape), int))
             for of_feature, shape in zip(parts, shapes, strict=True)
         ]
         found.append(_Whole(*(np.vstack(column).ravel() for column in zip(*own, strict=True))))
