@@ -28,7 +28,8 @@ class Target:
     """One of the points and what becomes of it.
 
     ``radius`` is the fewest cells for this point alone, 0 if it was open before; ``rival`` the
-    label that catches up with ``label``; ``codes`` the point, or its weakest completion.
+    label that catches up with ``label``; ``codes`` the point, as in `Points`, or its weakest
+    completion.
     """
 
     point: int

@@ -84,7 +84,7 @@ class OddsBounds:
             warnings.warn(
                 f"{self._n_skipped:,} points have more than {MAX_COMPLETIONS:,} completions, so their "
                 "odds are not bounded any closer than by their possible labels; fill in some of "
-                "their missing cells",
+                "their missing cells, or leave them out with own_holes='skip'",
                 NullproofWarning,
                 stacklevel=4,
             )
@@ -197,8 +197,8 @@ class OddsBounds:
                 continue
             counts = [self._terms.of(j, code)[i].count for j, code in enumerate(codes)]
             parts = [
-                (self._scales.factors(range(c.first, c.first + len(c.probs))), c.probs)
-                for c in counts
+                (self._scales.factors(i, j, range(c.first, c.first + len(c.probs))), c.probs)
+                for j, c in enumerate(counts)
             ]
             made = products(parts, _LIMIT)
             if made is None:

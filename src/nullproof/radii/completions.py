@@ -53,7 +53,8 @@ class Completions:
         if n_completions > MAX_COMPLETIONS:
             raise NullproofError(
                 f"point {place} has {n_completions:,} completions that might be its weakest, more "
-                f"than {MAX_COMPLETIONS:,}; fill in some of its missing cells"
+                f"than {MAX_COMPLETIONS:,}; fill in some of its missing cells, or leave them out with "
+                "own_holes='skip'"
             )
         codes = np.empty((len(values), n_completions), dtype=np.int32)
         left, number = n_completions, np.arange(n_completions)
