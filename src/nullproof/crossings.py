@@ -1,25 +1,19 @@
 """Where a growing bias lets a rival catch up with a winner, for many points at once (T10).
 
-A count is a sum of floors or ceilings that jump by one cell at a time, each at a known bias. Floats
-bracket the jump at which the lead is lost, by secants and halves; it is then read off exactly, as the
-largest double that does not exceed it. NaN says that rounding could have blurred the answer.
+Floats bracket the bias at which the lead is lost, by secants and halves, until few jumps of counts lie
+between. These are then taken one after another. NaN says that rounding could have blurred the answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from fractions import Fraction
-from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Groups, groups_of, share_of
-from nullproof.counts.index import LEFT_OUT
-from nullproof.model import WIDE, Floats, Model
-from nullproof.tables.points import Points
+from nullproof.leads import Lead, Pairs, Part, Places
+from nullproof.model import Floats
 
-Places = NDArray[np.intp]
 _EPS = float(np.finfo(np.float64).eps)
 # Just above 0: the jumps at 0 itself lie clearly below it.
 _FIRST = 2.0**-40
@@ -27,334 +21,120 @@ _MOST_ROUNDS = 60
 # Not quite the middle: jumps often lie at simple fractions, where rounding would blur them.
 _MIDDLE = 0.4873291
 # How many jumps to go beyond a guess, and how few are worth a look at each.
-_BEYOND, _FEW = 2.0, 6
-# Products of so many factors neither over- nor underflow where `floats_do`.
-_FACTORS = 16
-_WHOLE = 2.0**53
+_BEYOND, _FEW = 2.0, 16
+# Jumps closer than this are too close for a bias between them.
+_LEAST_GAP = 1e-12
 
 
-def floats_do(model: Model) -> bool:
-    """Whether products of counts and smoothing keep within the range of doubles."""
-    alpha = model.alpha
-    return model.floats_hold and (alpha == 0 or Fraction(1, 10**9) <= alpha <= 10**9)
+def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
+    """The largest double at which each winner is ahead; NaN where rounding could blur it.
 
-
-class _Part(NamedTuple):
-    """Groups of open cells, one per place: their size, and how many of them their reference expects."""
-
-    n_cells: Floats
-    expected: Floats
-
-    def at(self, places: Places) -> _Part:
-        """The same for some of the points."""
-        return _Part(self.n_cells[:, places], self.expected[:, places])
-
-
-class _Whole(NamedTuple):
-    """The groups of all rows and labels, one after another, as `Groups` has them."""
-
-    known: NDArray[np.int64]
-    n_cells: NDArray[np.int64]
-    n_known: NDArray[np.int64]
-    n_candidates: NDArray[np.int64]
-    expected: Floats
-
-    @classmethod
-    def of(cls, groups: Groups, alpha: float) -> _Whole:
-        n_candidates = np.broadcast_to(groups.n_candidates, groups.known.shape)
-        expected = groups.n_cells * groups.reference(alpha)
-        return cls(groups.known, groups.n_cells, groups.n_known, n_candidates, expected)
-
-    def take(self, places: Places) -> _Part:
-        """The size and the expectation of some groups."""
-        return _Part(self.n_cells.take(places).astype(np.float64), self.expected.take(places))
-
-    def jump(self, places: Places, sign: int, cells: Floats, alpha: Fraction) -> Floats:
-        """The bias up to which so many cells of some groups hold their value, rounded down."""
-        p, q = alpha.as_integer_ratio()
-        known, n_cells, n_known, n_candidates, _ = (own.take(places) for own in self)
-        largest = (n_known.max(initial=1) + 1) * max(
-            n_cells.max(initial=1), n_candidates.max(initial=1)
-        )
-        if max(p, q) * int(largest) * 2 > _WHOLE:
-            every = zip(known, n_known, n_candidates, n_cells, cells, strict=True)
-            return np.array(
-                [_jump(*(int(x) for x in own), alpha=alpha, sign=sign) for own in every],
-                dtype=float,
-            )
-        below = n_known * q + p * n_candidates
-        above = np.where(below > 0, known * q + p, 1)
-        below = np.where(below > 0, below, n_candidates)
-        return _rounded_down(
-            sign * (cells * below - above * n_cells), (below * n_cells).astype(float)
-        )
-
-
-def _jump(
-    known: int,
-    n_known: int,
-    n_candidates: int,
-    n_cells: int,
-    cells: int,
-    *,
-    alpha: Fraction,
-    sign: int,
-) -> float:
-    share = Fraction(*share_of(known, n_known, n_candidates, alpha))
-    jump = sign * (Fraction(cells, n_cells) - share)
-    nearest = float(jump)
-    return nearest if Fraction(nearest) <= jump else float(np.nextafter(nearest, -1.0))
-
-
-class Tables:
-    """What the counts of points are made of, by row (a value of a feature) and label.
-
-    A count is ``base``, with the smoothing in it, and so many cells of each part as the bias allows.
-    A point has one slot per feature, or one per candidate where it is incomplete.
+    Every winner is ahead at 0 and not at ``beyond``, where its ``lead`` is known.
     """
-
-    def __init__(self, model: Model, points: Points) -> None:
-        self.model, self.points = model, points
-        self._codes: list[NDArray[np.intp] | None] = []
-        self._slots: list[NDArray[np.intp]] = []
-        low, high, parts, starts = [], [], [], [0]
-        for j in range(model.d):
-            rows = self._rows_of(j)
-            least, most, own = self._of_feature(j, rows)
-            low.append(least)
-            high.append(most)
-            parts.append(own)
-            starts.append(starts[-1] + len(rows))
-        self._starts = np.array(starts[:-1])
-        self.low, self.high = np.vstack(low).ravel(), np.vstack(high).ravel()
-        self.parts = _below_each_other(parts, [own.shape for own in low])
-        widths = [own.shape[1] for own in self._slots]
-        self.first_slots, self.n_slots = np.cumsum([0, *widths])[:-1], sum(widths)
-        size = model.index.label_counts + float(model.alpha) * model.index.n_values[:, None]
-        self._log_sizes = np.log(np.where(size > 0, size, 1.0))
-        self._log_prior = np.where((size > 0).all(axis=0), model.log_prior, -np.inf)
-
-    def _rows_of(self, j: int) -> NDArray[np.int32]:
-        """The values of feature ``j`` that get a row; notes the slots that each code takes."""
-        points, plain = self.points, int(self.points.n_values[j]) + 2
-        if plain > WIDE:
-            used, places = points.used(j)
-            candidates = [points.candidates(j, int(code)) for code in used]
-            rows = np.unique(np.array([v for own in candidates for v in own], dtype=np.int32))
-            slots = [np.searchsorted(rows, own) for own in candidates]
-            self._codes.append(places)
-        else:
-            rows = np.arange(plain, dtype=np.int32)
-            last = max(plain, int(points.codes[j].max(initial=0)) + 1)
-            slots = [np.array(points.candidates(j, code)) for code in range(last)]
-            self._codes.append(None)
-        width = max(map(len, slots))
-        # Shorter lists repeat their first value, which changes no minimum.
-        padded = [np.concatenate([own, np.repeat(own[:1], width - len(own))]) for own in slots]
-        self._slots.append(np.array(padded, dtype=np.intp))
-        return rows
-
-    def _of_feature(self, j: int, rows: NDArray[np.int32]) -> tuple[Floats, Floats, list[_Whole]]:
-        model = self.model
-        if model.fixed[j]:
-            low, high = model.low(j, rows), model.high(j, rows)
-            parts = []
-        else:
-            low = high = model.index.low(j, rows)
-            parts = [_Whole.of(own, float(model.alpha)) for own in groups_of(model.index, j, rows)]
-        alpha = float(model.alpha)
-        # The factor of a feature that is left out is 1, and `pairs` leaves its size out.
-        least, most = (np.where(own == LEFT_OUT, 1.0, own + alpha) for own in (low, high))
-        return least, most, parts
-
-    def pairs(self, places: Places, winner: NDArray[Any], rival: NDArray[Any]) -> Pairs:
-        """Some points, each with its winner and one rival."""
-        rows = np.empty((self.n_slots, len(places)), dtype=np.intp)
-        for j, (slots, codes) in enumerate(zip(self._slots, self._codes, strict=True)):
-            own = self.points.codes[j, places] if codes is None else codes[places]
-            first = self.first_slots[j]
-            rows[first : first + slots.shape[1]] = slots.T.take(own, axis=1) + self._starts[j]
-        rows *= self.model.m
-        winning, threatening = rows + winner, rows + rival
-        return Pairs(
-            self,
-            *self._constants(places, winner, rival),
-            (winning, threatening),
-            (self.low.take(winning), self.high.take(threatening)),
-            tuple(part.take(winning) for part in self.parts),
-            tuple(part.take(threatening) for part in self.parts),
-        )
-
-    def _constants(
-        self, places: Places, winner: NDArray[Any], rival: NDArray[Any]
-    ) -> tuple[Floats, Floats]:
-        """The part of the lead's logarithm that no count changes, and a bound of all errors."""
-        logs = np.broadcast_to(
-            self._log_prior - self._log_sizes.sum(axis=0), (len(places), self.model.m)
-        )
-        skipped = self.points.codes[:, places] == self.points.n_values[:, None] + 1
-        if skipped.any():
-            logs = logs + skipped.T.astype(np.float64) @ self._log_sizes
-        own = np.arange(len(places))
-        with np.errstate(invalid="ignore"):
-            constant = logs[own, winner] - logs[own, rival]
-        # A rival without any support never catches up.
-        constant[np.isneginf(logs[own, rival])] = np.inf
-        prior = np.where(np.isfinite(self._log_prior), np.abs(self._log_prior), 0.0)
-        magnitude = prior + np.abs(self._log_sizes).sum(axis=0) + 40.0 * self.model.d
-        return constant, 2 * self.model.slack(magnitude[winner] + magnitude[rival])
+    found = np.full(len(beyond), np.nan)
+    bracket, guess = _Bracket.of(pairs, beyond, lead)
+    places = np.arange(len(beyond))
+    for number in range(_MOST_ROUNDS):
+        few = bracket.n_jumps <= _FEW
+        if 3 * few.sum() > 2 * len(few):
+            sure = bracket.is_sure(pairs.slack)
+            some, kept = np.flatnonzero(sure & few), np.flatnonzero(sure & ~few)
+            found[places[some]] = _first_lost(pairs.at(some), bracket.at(some))
+            pairs, places, bracket = pairs.at(kept), places[kept], bracket.at(kept)
+            guess = guess[kept] if number == 0 else guess
+        if not len(places):
+            break
+        trial = guess if number == 0 else bracket.trial(number)
+        bracket.narrow(trial, pairs.lead(trial))
+    return found
 
 
-def _below_each_other(
-    parts: list[list[_Whole]], shapes: list[tuple[int, ...]]
-) -> tuple[_Whole, ...]:
-    """The first part of every feature, then the second, …; nothing where a feature has no more."""
-    found = []
-    for number in range(max(map(len, parts), default=0)):
-        own = [
-            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((5, *shape), int))
-            for of_feature, shape in zip(parts, shapes, strict=True)
-        ]
-        found.append(_Whole(*(np.vstack(column).ravel() for column in zip(*own, strict=True))))
-    return tuple(found)
+def _first_lost(pairs: Pairs, bracket: _Bracket) -> Floats:
+    """The jump of each bracket, rounded down, after which the lead is lost; NaN where blurred."""
+    jumps, changes, blurred = _jumps(pairs, bracket)
+    if not jumps.size:
+        return np.full(len(jumps), np.nan)
+    if pairs.plain:
+        found, unsure = _walked(pairs, bracket, jumps, changes)
+    else:
+        found, unsure = _halved(pairs, jumps)
+    last = np.where(np.isfinite(jumps), jumps, -np.inf).max(axis=1)
+    one = jumps[:, 0] == last
+    found = np.where(one, last, np.where(unsure, np.nan, found))
+    return np.where(blurred, np.nan, found)
 
 
-class Lead(NamedTuple):
-    """The logarithm of the winner's least support over the rival's greatest, and the cells moved.
+def _walked(
+    pairs: Pairs, bracket: _Bracket, jumps: Floats, changes: Floats
+) -> tuple[Floats, NDArray[np.bool_]]:
+    """The jump of plain pairs that loses the lead, taking one after another; and where it is blurred."""
+    leads = bracket.low.log[:, None] + np.cumsum(changes, axis=1)
+    lost, every = (leads < 0).argmax(axis=1), np.arange(len(leads))
+    unclear = (np.abs(leads) <= pairs.slack[:, None]).any(axis=1)
+    # At 0 itself the lead is not known.
+    return jumps[every, lost], unclear | (bracket.left == 0) | ~(leads[every, lost] < 0)
 
-    The number of cells grows by one at every jump of a count.
+
+def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
+    """The jump that loses the lead, by leads between two of them; and where it is blurred."""
+    jumps = jumps.copy()
+    # Jumps that round down to one double are one.
+    jumps[:, :-1][jumps[:, :-1] == jumps[:, 1:]] = np.inf
+    jumps.sort(axis=1)
+    every, unsure = np.arange(len(jumps)), np.zeros(len(jumps), dtype=bool)
+    # The lead is kept before the first jump, and lost after the last.
+    kept, lost = np.full(len(jumps), -1), np.isfinite(jumps).sum(axis=1) - 1
+    while (lost - kept > 1).any():
+        going = lost - kept > 1
+        middle = np.where(going, (kept + lost) // 2, 0)
+        here = np.where(going, jumps[every, middle], 0.0)
+        gap = np.where(going, jumps[every, middle + going], 0.0) - here
+        lead = pairs.lead(here + gap / 2)
+        unsure |= going & ((gap < _LEAST_GAP) | (np.abs(lead.log) <= pairs.slack))
+        ahead = lead.log > 0
+        kept, lost = np.where(going & ahead, middle, kept), np.where(going & ~ahead, middle, lost)
+    return jumps[every, lost], unsure
+
+
+def _jumps(pairs: Pairs, bracket: _Bracket) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """The jumps within each bracket, ascending, points × jumps, infinite for none.
+
+    And what each does to the lead of plain pairs, and where rounding blurs the bracket.
     """
+    blurred = np.zeros(len(bracket.left), dtype=bool)
+    points, jumps, changes = [np.arange(0)], [np.zeros(0)], [np.zeros(0)]
+    for sign, parts, side in ((-1, pairs.winning, 0), (1, pairs.threatening, 1)):
+        rows, bases = pairs.rows[side], pairs.bases[side]
+        for number, part in enumerate(parts):
+            start, stop, unclear = _cells_at_ends(part, sign, bracket)
+            blurred |= unclear
+            slot, point = np.nonzero(start != stop)
+            n_jumps = np.abs(start - stop)[slot, point].astype(np.intp)
+            step = np.arange(n_jumps.sum()) - np.repeat(np.cumsum(n_jumps) - n_jumps, n_jumps)
+            slot, point = np.repeat(slot, n_jumps), np.repeat(point, n_jumps)
+            cells = start[slot, point] + sign * step
+            points.append(point)
+            jumps.append(pairs.tables.jump(number, rows[slot, point], sign, cells))
+            count = bases[slot, point] + cells
+            with np.errstate(divide="ignore"):
+                changes.append(-sign * np.log((count + sign) / count))
+    point, jump, change = np.concatenate(points), np.concatenate(jumps), np.concatenate(changes)
+    # Rounding took a jump just below a bracket for one at its left end.
+    blurred[point[jump < 0]] = True
+    return *_by_point(point, jump, change, len(blurred)), blurred
 
-    log: Floats
-    n_cells: Floats
 
-    def at(self, places: Places) -> Lead:
-        """The leads of some of the points."""
-        return Lead(self.log[places], self.n_cells[places])
-
-
-@dataclass(frozen=True)
-class Pairs:
-    """Points with their winner and a rival; parts and bases are slots × points."""
-
-    tables: Tables
-    constant: Floats
-    slack: Floats
-    rows: tuple[Places, Places]
-    bases: tuple[Floats, Floats]
-    winning: tuple[_Part, ...]
-    threatening: tuple[_Part, ...]
-
-    def at(self, places: Places) -> Self:
-        """Some of the points."""
-        return type(self)(
-            self.tables,
-            self.constant[places],
-            self.slack[places],
-            (self.rows[0][:, places], self.rows[1][:, places]),
-            (self.bases[0][:, places], self.bases[1][:, places]),
-            tuple(part.at(places) for part in self.winning),
-            tuple(part.at(places) for part in self.threatening),
-        )
-
-    def lead(self, bias: Floats) -> Lead:
-        """How far each winner is ahead at a bias of its own; minus infinity for no support."""
-        low, high, n_cells = self._counts(bias)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = low / high
-            if not low.all():
-                ratio[low == 0] = 0.0
-            if len(ratio) > len(self.tables.first_slots):
-                ratio = np.minimum.reduceat(ratio, self.tables.first_slots, axis=0)
-            logs = np.zeros(len(bias))
-            for start in range(0, len(ratio), _FACTORS):
-                logs += np.log(ratio[start : start + _FACTORS].prod(axis=0))
-            # No support, or 0 times infinity: the winner has none, and perhaps the rival neither.
-            lost = ~(logs > -np.inf)
-            return Lead(np.where(lost, -np.inf, self.constant + logs), n_cells)
-
-    def _counts(self, bias: Floats) -> tuple[Floats, Floats, Floats]:
-        """The winner's least and the rival's greatest counts, smoothed, and how many cells moved."""
-        low, high = self.bases
-        n_cells = np.zeros(len(bias))
-        for part in self.winning:
-            held = part.n_cells * bias
-            np.subtract(part.expected, held, out=held)
-            np.floor(held, out=held)
-            np.maximum(held, 0, out=held)
-            n_cells -= held.sum(axis=0)
-            low = np.add(held, low, out=held)
-        for part in self.threatening:
-            held = part.n_cells * bias
-            held += part.expected
-            np.ceil(held, out=held)
-            np.minimum(held, part.n_cells, out=held)
-            n_cells += held.sum(axis=0)
-            high = np.add(held, high, out=held)
-        return low, high, n_cells
-
-    def _first_guess(self, start: Lead) -> Floats:
-        """About where a lead that is known just above 0 is lost: one step of Newton's method."""
-        low, high, _ = self._counts(np.full(len(start.log), _FIRST))
-        slope = np.zeros(len(start.log))
-        with np.errstate(divide="ignore", invalid="ignore"):
-            for parts, counts in ((self.winning, low), (self.threatening, high)):
-                for part in parts:
-                    slope += (part.n_cells / counts).sum(axis=0)
-            guess = start.log / slope
-        return np.where(guess > 0, np.minimum(1.05 * guess + 1e-9, 0.99), _MIDDLE)
-
-    def crossing(self, beyond: Floats, lead: Lead) -> Floats:
-        """The largest double at which each winner is ahead; NaN where rounding could blur it.
-
-        Every winner is ahead at 0 and not at ``beyond``, where its ``lead`` is known.
-        """
-        found = np.full(len(beyond), np.nan)
-        bracket = _Bracket.of(self, beyond, lead)
-        pairs, places = self, np.arange(len(beyond))
-        for number in range(_MOST_ROUNDS):
-            going = bracket.is_sure(pairs.slack) & (bracket.n_jumps > 1)
-            # Now and then: several jumps may lie at one bias, and no bracket parts them.
-            if number % 8 == 7 or 3 * going.sum() < len(going):
-                few = ~going | (bracket.n_jumps <= _FEW)
-                pairs.settle(found, places, bracket, few)
-                kept = np.flatnonzero(going & np.isnan(found[places]))
-                pairs, places, bracket = pairs.at(kept), places[kept], bracket.at(kept)
-            if not len(places):
-                break
-            trial = pairs._first_guess(bracket.low) if number == 0 else bracket.trial(number)
-            bracket.narrow(trial, pairs.lead(trial))
-        return found
-
-    def settle(
-        self, found: Floats, places: Places, bracket: _Bracket, which: NDArray[np.bool_]
-    ) -> None:
-        """Record the jump that each of some brackets holds, if it is one."""
-        some = np.flatnonzero(which & bracket.is_sure(self.slack))
-        pairs = self if len(some) == len(which) else self.at(some)
-        first, last = pairs.jumps(bracket.at(some))
-        found[places[some]] = np.where(first == last, first, np.nan)
-
-    def jumps(self, bracket: _Bracket) -> tuple[Floats, Floats]:
-        """The least and the greatest jump of each bracket, rounded down; NaN where rounding blurs it."""
-        n_points = len(bracket.left)
-        first, last = np.full(n_points, np.inf), np.full(n_points, -np.inf)
-        blurred = np.zeros(n_points, dtype=bool)
-        sides = ((-1, self.winning, self.rows[0]), (1, self.threatening, self.rows[1]))
-        for sign, parts, rows in sides:
-            for part, whole in zip(parts, self.tables.parts, strict=True):
-                start, stop, unclear = _cells_at_ends(part, sign, bracket)
-                blurred |= unclear
-                slot, point = np.nonzero(start != stop)
-                groups, alpha = rows[slot, point], self.tables.model.alpha
-                least = whole.jump(groups, sign, start[slot, point], alpha)
-                most = whole.jump(groups, sign, stop[slot, point] - sign, alpha)
-                # Rounding took a jump just below the bracket for one at its left end.
-                blurred[point[least < 0]] = True
-                np.minimum.at(first, point, least)
-                np.maximum.at(last, point, most)
-        blurred |= np.isinf(first)
-        return np.where(blurred, np.nan, first), np.where(blurred, np.nan, last)
+def _by_point(point: Places, jump: Floats, change: Floats, n_points: int) -> tuple[Floats, Floats]:
+    """Jumps and changes as points × jumps, ascending; infinite and 0 where a point has no more."""
+    order = np.argsort(point, kind="stable")
+    point, jump, change = point[order], jump[order], change[order]
+    n_jumps = np.bincount(point, minlength=n_points)
+    place = np.arange(len(point)) - np.repeat(np.cumsum(n_jumps) - n_jumps, n_jumps)
+    jumps = np.full((n_points, int(n_jumps.max(initial=0))), np.inf)
+    changes = np.zeros(jumps.shape)
+    jumps[point, place], changes[point, place] = jump, change
+    order = np.argsort(jumps, axis=1, kind="stable")
+    return np.take_along_axis(jumps, order, axis=1), np.take_along_axis(changes, order, axis=1)
 
 
 @dataclass
@@ -371,15 +151,17 @@ class _Bracket:
     rose: NDArray[np.bool_]
 
     @classmethod
-    def of(cls, pairs: Pairs, beyond: Floats, last: Lead) -> _Bracket:
-        """Start just above 0; where the lead is lost there already, at 0 itself."""
-        lead = pairs.lead(np.full(len(beyond), _FIRST))
+    def of(cls, pairs: Pairs, beyond: Floats, last: Lead) -> tuple[_Bracket, Floats]:
+        """Start just above 0; where the lead is lost there already, at 0 itself. And a first guess."""
+        lead, guess = pairs.lead_and_loss(np.full(len(beyond), _FIRST))
         lost = lead.log < 0
         # At 0 every winner is ahead. All jumps between there and just above it are at 0, or as good.
         low = Lead(np.where(lost, np.inf, lead.log), lead.n_cells)
         high = Lead(*(np.where(lost, a, b) for a, b in zip(lead, last, strict=True)))
         left, right = np.where(lost, 0.0, _FIRST), np.where(lost, _FIRST, beyond)
-        return cls(left, right, low, high, np.ones(len(beyond), dtype=bool))
+        guess, middle = 1.05 * guess + 1e-9, left + _MIDDLE * (right - left)
+        guess = np.where((left < guess) & (guess < right), guess, middle)
+        return cls(left, right, low, high, np.ones(len(beyond), dtype=bool)), guess
 
     @property
     def n_jumps(self) -> Floats:
@@ -424,7 +206,7 @@ class _Bracket:
 
 
 def _cells_at_ends(
-    part: _Part, sign: int, bracket: _Bracket
+    part: Part, sign: int, bracket: _Bracket
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """How many cells of a part hold the value at both ends of a bracket, and where that is unclear.
 
@@ -443,27 +225,3 @@ def _cells_at_ends(
     start, stop = np.ceil(ends[0] - doubt), np.ceil(ends[1])
     most = part.n_cells
     return np.minimum(start, most), np.minimum(stop, most), np.asarray(unclear.any(axis=0))
-
-
-def _rounded_down(above: Floats, below: Floats) -> Floats:
-    """The greatest double that is at most the quotient of two whole numbers which doubles hold.
-
-    The quotient is rounded once; the error of its product with ``below`` tells whether upwards.
-    """
-    quotient = above / below
-    product, error = _two_product(quotient, below)
-    return np.where((product - above) + error > 0, np.nextafter(quotient, -1.0), quotient)
-
-
-def _two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The product of doubles and its rounding error (Dekker), exact if nothing overflows."""
-    product = a * b
-    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
-    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, error
-
-
-def _split(a: Floats) -> tuple[Floats, Floats]:
-    scaled = 134_217_729.0 * a
-    high = scaled - (scaled - a)
-    return high, a - high

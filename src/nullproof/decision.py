@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -43,7 +43,7 @@ class Certificate:
     max_log_support: dict[Any, float]
     n_own_holes: int
     position: int
-    among: Certificates
+    among: Certificates = field(compare=False)
 
     @property
     def tolerance(self) -> float:

@@ -53,6 +53,8 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
 
 def predictions(model: Model, points: Points) -> NDArray[np.int32]:
     """The position of each point's label with the greatest support; -1 where several tie."""
+    if model.m == 1:
+        return np.zeros(len(points), dtype=np.int32)
     supports = log_supports(model, points)
     best = np.where((supports == -np.inf).all(axis=1), -1, supports.argmax(axis=1))
     for place, exact in _settled(model, points, supports):

@@ -16,13 +16,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import REST
+from nullproof.bias import REST, groups_of, held_exactly
 from nullproof.counts.index import CountIndex
-from nullproof.crossings import Tables, floats_do
+from nullproof.crossings import crossing
 from nullproof.errors import NullproofError
+from nullproof.leads import Tables, floats_do
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.verdicts import Verdicts, dominates, verdicts
+from nullproof.verdicts import Verdicts, least_ratio, verdicts
 
 # Slots (features, or candidates of incomplete points) × points of a block: what the cache holds.
 _BLOCK = 60_000
@@ -150,7 +151,7 @@ class _Search:
             some = np.flatnonzero(lead.log <= pairs.slack)
             if not len(some):
                 continue
-            found = pairs.at(some).crossing(beyond[some], lead.at(some))
+            found = crossing(pairs.at(some), beyond[some], lead.at(some))
             blurred[some] |= np.isnan(found)
             challenger = order[some, rank]
             with np.errstate(invalid="ignore"):
@@ -160,22 +161,67 @@ class _Search:
         self.value[places[sure]], self.rival[places[sure]] = value[sure], rival[sure]
 
     def _exactly(self, place: int) -> tuple[float, int]:
-        """Halve the doubles between 0 and 1, with exact verdicts at each."""
+        """Halve the doubles between 0 and 1, with an exact verdict at each."""
         winner = int(self.winner[place])
         rivals = [k for k in range(self.model.m) if k != winner]
+        choices = self.points.choices(place)
+        counts = {
+            i: [[_Count(self.model, j, code, i) for code in own] for j, own in enumerate(choices)]
+            for i in range(self.model.m)
+        }
 
-        def ahead(bias: float) -> list[bool]:
-            model = self.model.biased(Fraction(bias))
-            return [dominates(model, self.points, place, winner, k) for k in rivals]
+        def ahead(bias: float, rival: int) -> bool:
+            exact = Fraction(bias)
+            low = [[count.low(exact) for count in own] for own in counts[winner]]
+            high = [[count.high(exact) for count in own] for own in counts[rival]]
+            return self._beats(winner, low, rival, high)
 
-        low, high = 0, _rank(1.0)
-        while high - low > 1:
-            middle = (low + high) // 2
-            if all(ahead(_double(middle))):
-                low = middle
+        below, above = 0, _rank(1.0)
+        while above - below > 1:
+            middle = (below + above) // 2
+            if all(ahead(_double(middle), k) for k in rivals):
+                below = middle
             else:
-                high = middle
-        return _double(low), rivals[ahead(_double(high)).index(False)]
+                above = middle
+        return _double(below), next(k for k in rivals if not ahead(_double(above), k))
+
+    def _beats(self, i: int, low: list[list[int]], k: int, high: list[list[int]]) -> bool:
+        """Whether ``i`` beats ``k`` at the worst candidate of each feature (T4)."""
+        p, q = self.model.alpha.as_integer_ratio()
+        least, most = [], []
+        for own_low, own_high in zip(low, high, strict=True):
+            pairs = [(a * q + p, b * q + p) for a, b in zip(own_low, own_high, strict=True)]
+            worst = least_ratio(pairs) if len(pairs) > 1 else 0
+            least.append(own_low[worst])
+            most.append(own_high[worst])
+        return self.model.exceeds(i, least, k, most)
+
+
+class _Count:
+    """The count of one value and label as a function of the bias."""
+
+    def __init__(self, model: Model, j: int, code: int, i: int) -> None:
+        codes, index = np.array([code]), model.index
+        self._fixed = model.fixed[j]
+        self._ends = int(model.low(j, codes)[0, i]), int(model.high(j, codes)[0, i])
+        self._base = int(index.low(j, codes)[0, i])
+        self._groups = [
+            (int(groups.n_cells[0, i]), groups.ratio((0, i), model.alpha))
+            for groups in groups_of(index, j, codes)
+            if groups.n_cells[0, i]
+        ]
+
+    def low(self, bias: Fraction) -> int:
+        """The least count in the worlds of a bias."""
+        if self._fixed:
+            return self._ends[0]
+        return self._base + sum(held_exactly(n, share, bias)[0] for n, share in self._groups)
+
+    def high(self, bias: Fraction) -> int:
+        """The greatest count in the worlds of a bias."""
+        if self._fixed:
+            return self._ends[1]
+        return self._base + sum(held_exactly(n, share, bias)[1] for n, share in self._groups)
 
 
 def _rank(number: float) -> int:

@@ -116,11 +116,11 @@ def worst_completion(model: Model, points: Points, position: int, i: int, k: int
         low = model.low(j, candidates)[:, i].tolist()
         high = model.high(j, candidates)[:, k].tolist()
         pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
-        worst.append(int(candidates[_least_ratio(pairs)]))
+        worst.append(int(candidates[least_ratio(pairs)]))
     return worst
 
 
-def _least_ratio(pairs: list[tuple[int, int]]) -> int:
+def least_ratio(pairs: list[tuple[int, int]]) -> int:
     """Find the smallest a/b; a = 0 beats all, since a support of 0 exceeds nothing."""
     least = 0
     for place, (a, b) in enumerate(pairs):

@@ -1,0 +1,286 @@
+"""tolerance against the oracle on random tables, against its laws, and on large counts.
+
+``NULLPROOF_TABLES`` sets the number of random tables of all tests on bias together, of which this file
+takes one in five; ``NULLPROOF_SEED`` says where they start.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from support.bias_box import BoxJudge
+from support.bias_oracle import Judge, OwnHoles, double_below
+from support.bias_tables import Holed, fitted, random_bias, random_holed, written
+from support.large_counts import large_table
+
+from nullproof import CountIndex, NullproofError, certify, tolerance
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_TABLES = int(os.environ.get("NULLPROOF_TABLES", "20000")) // 5
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240703"))
+N_CHUNKS = 16
+READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+
+
+def as_double(exact: Fraction | None) -> float:
+    """Write a tolerance as nullproof does: rounded down to a double, NaN for none."""
+    return math.nan if exact is None else double_below(exact)
+
+
+def assert_tolerances(
+    holed: Holed,
+    told: NDArray[np.float64],
+    own_holes: OwnHoles = "skip",
+    fixed: dict[int, Fraction] | None = None,
+) -> None:
+    """Compare the tolerances of all points of a table with the oracle, to the last digit."""
+    judge = holed.judge()
+    assert len(told) == len(holed.points)
+    for point, number in zip(holed.points, told, strict=True):
+        exact = judge.tolerance(point, own_holes, fixed)
+        # Whether zero has a sign is a law of its own, so that it hides no other disagreement.
+        told_so, said = float(number) + 0.0, f"{point} {exact} {own_holes} {fixed} {holed}"
+        np.testing.assert_equal(told_so, as_double(exact), said)
+
+
+# Random tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T10: the tolerance is the last breakpoint at which every world has one winner."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
+        holed = random_holed(rng, n_rows=12, own_holes=rng.choice((0.0, 0.0, 0.3)))
+        index, reading = holed.index(), rng.choice(READINGS)
+        told = tolerance(index, list(holed.points), own_holes=reading, **holed.options)
+        assert told.dtype == np.float64
+        assert_tolerances(holed, told, reading)
+
+
+def test_fixed_columns() -> None:
+    """With the bias of some columns fixed the tolerance is about the others."""
+    rng = random.Random(SEED)
+    kinds = set()
+    for _ in range(600):
+        holed = random_holed(rng, n_rows=10, own_holes=0.1)
+        judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
+        places = rng.sample(range(len(holed.features)), rng.randint(0, len(holed.features)))
+        fixed = {j: random_bias(rng, judge) for j in places}
+        named = {f"f{j}": written(rng, bias) for j, bias in fixed.items()}
+        told = tolerance(index, list(holed.points), own_holes=reading, fixed=named, **holed.options)
+        assert_tolerances(holed, told, reading, fixed)
+        kinds |= {"none" if np.isnan(x) else "one" if x == 1 else "between" for x in told}
+    assert kinds == {"none", "one", "between"}
+
+
+# Laws ---------------------------------------------------------------------------------------------
+
+
+def test_one_means_certain() -> None:
+    """The tolerance is 1 exactly for points that are certain, and that of certificates is the same."""
+    rng = random.Random(SEED)
+    for _ in range(150):
+        holed = random_holed(rng, own_holes=0.2)
+        index, points = holed.index(), list(holed.points)
+        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        told, result = tolerance(index, points, **options), certify(index, points, **options)
+        assert (told == 1).tolist() == result.certain.tolist(), holed
+        np.testing.assert_array_equal(result.tolerance, told)
+        single = certify(index, points[0], **options)
+        np.testing.assert_equal(single.tolerance, float(told[0]))
+
+
+def test_a_point_holds_up_to_its_tolerance() -> None:
+    """For doubles: certify at a bias says yes exactly if the tolerance is as great as the bias."""
+    rng = random.Random(SEED)
+    for _ in range(150):
+        holed = random_holed(rng, n_rows=10, own_holes=0.2)
+        index, points = holed.index(), list(holed.points)
+        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        told = tolerance(index, points, **options)
+        asked = {0.0, 1.0, rng.random(), float(random_bias(rng, holed.judge()))}
+        for number in told[~np.isnan(told)].tolist():
+            asked |= {number, min(1.0, math.nextafter(number, 2)), math.nextafter(number, 0)}
+        for bias in asked:
+            held = certify(index, points, bias=bias, **options).certain
+            assert held.tolist() == (told >= bias).tolist(), (bias, told, holed)
+
+
+def test_order_does_not_matter() -> None:
+    """Rows and columns in another order have the same tolerances."""
+    rng = random.Random(SEED)
+    for _ in range(80):
+        holed = random_holed(rng, own_holes=0.2)
+        moved, _ = holed.moved(rng)
+        for reading in READINGS:
+            before, after = (
+                tolerance(one.index(), list(one.points), own_holes=reading, **one.options)
+                for one in (holed, moved)
+            )
+            np.testing.assert_array_equal(before, after, str(holed))
+
+
+def test_filling_keeps_a_certain_point_certain() -> None:
+    """A tolerance of 1 stays 1 whatever value a hole turns out to have."""
+    rng = random.Random(SEED)
+    n_filled = 0
+    for _ in range(200):
+        holed = random_holed(rng, own_holes=0.2)
+        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        before = tolerance(holed.index(), list(holed.points), **options) == 1
+        if not (before.any() and holed.holes()):
+            continue
+        i, j, values = rng.choice(holed.holes())
+        filled = holed.with_cell(i, j, rng.choice(values)).index()
+        after = tolerance(filled, list(holed.points), **options)
+        assert (after[before] == 1).all(), (i, j, holed)
+        n_filled += 1
+    assert n_filled > 60
+
+
+@pytest.mark.parametrize(
+    ("n_holes", "before", "after"),
+    [
+        # Before: all known cells of A are a's, so of its 3 holes at least floor(3 · (1 - bias)) are
+        # a's, which is 1 or more up to a bias of 2/3. After: half of the known cells are a's, and of
+        # the 2 holes left at least floor(2 · (1/2 - bias)) are, which is 1 at a bias of 0 only.
+        (3, Fraction(2, 3), Fraction(0)),
+        # With 4 holes floor(4 · (1 - bias)) >= 1 up to 3/4, then floor(3 · (1/2 - bias)) >= 1 up to 1/6.
+        (4, Fraction(3, 4), Fraction(1, 6)),
+    ],
+)
+def test_filling_a_hole_may_lower_the_tolerance(
+    n_holes: int, before: Fraction, after: Fraction
+) -> None:
+    """Looking up a hole can cost tolerance: the value found changes what the others should resemble.
+
+    Label A has one a and some holes, label B one a; the point is a, without smoothing. Of n rows in
+    all, S_A = c/n and S_B = 1/n with c the a's of A: A wins alone if at least one hole is an a. Then
+    one hole is looked up and holds a b, as it does in some world of every bias above 0.
+    """
+    rows = [("a",), *[(None,)] * n_holes, ("a",)]
+    labels = ["A"] * (1 + n_holes) + ["B"]
+    domains = [("a", "b")]
+    assert Judge.of_rows(rows, labels, domains).tolerance(("a",)) == before
+    index = CountIndex.from_rows(rows, labels, domains={"x0": ["a", "b"]})
+    assert tolerance(index, [("a",)], alpha=0).tolist() == [as_double(before)]
+    rows[1] = ("b",)
+    assert Judge.of_rows(rows, labels, domains).tolerance(("a",)) == after
+    index = CountIndex.from_rows(rows, labels, domains={"x0": ["a", "b"]})
+    assert tolerance(index, [("a",)], alpha=0).tolist() == [as_double(after)]
+
+
+def test_the_estimator_has_tolerances() -> None:
+    """CertifiedNB gives the tolerances of its own index, smoothing and prior."""
+    rng = random.Random(SEED)
+    for _ in range(60):
+        holed = random_holed(rng, own_holes=0.2, only_text=True)
+        for reading in READINGS:
+            told = fitted(holed, own_holes=reading).tolerance(list(holed.points))
+            assert_tolerances(holed, told, reading)
+
+
+# Named cases --------------------------------------------------------------------------------------
+
+
+def test_bias_by_column_by_hand() -> None:
+    """Two columns with three holes of A each, worked out in the trial of the judge."""
+    rows = [("a", "a"), *[(None, None)] * 3, ("a", "a")]
+    index = CountIndex.from_rows(
+        rows, list("AAAAB"), features=["f", "g"], domains={"f": ["a", "b"], "g": ["a", "b"]}
+    )
+    for fixed, expected in [
+        (None, 1 / 3),
+        ({}, 1 / 3),
+        ({"g": 0}, 2 / 3),
+        ({"g": 1}, math.nan),
+        ({"f": Fraction(1, 3), "g": Fraction(1, 3)}, 1.0),
+    ]:
+        told = tolerance(index, [("a", "a")], alpha=0, fixed=fixed)
+        np.testing.assert_array_equal(told, [expected])
+
+
+def test_no_tolerance_is_written_without_a_sign() -> None:
+    """A point that holds at a bias of 0 only has the tolerance 0.0; -0.0 would be shown as that.
+
+    S_C = 9/11 · c/2, S_B = 1/11: C wins with one of its two holes, and at any bias above 0 may have none.
+    """
+    rows = [(0,), (1,), (None,), (None,)]
+    index = CountIndex.from_rows(rows, list("ABCC"), domains={"x0": [0, 1]})
+    told = tolerance(index, [(1,)], alpha=0, prior=[1, 1, 9])
+    assert [str(number) for number in told.tolist()] == ["0.0"]
+
+
+def test_ties_and_single_labels() -> None:
+    """A tie without any hole has no tolerance; a label without a rival always has all of it."""
+    tied = CountIndex.from_rows([("a",), ("a",)], ["A", "B"])
+    assert np.isnan(tolerance(tied, [("a",)], alpha=1)).all()
+    alone = CountIndex.from_rows([("a",), (None,)], ["A", "A"])
+    points: list[tuple[Any, ...]] = [("a",), ("never",), (None,)]
+    assert tolerance(alone, points, alpha=0).tolist() == [1, 1, 1]
+    assert tolerance(alone, [], alpha=0).shape == (0,)
+
+
+@pytest.mark.parametrize("fixed", [{"f0": 2}, {"f0": -1}, {"f0": "x"}, {"f0": math.nan}, {"g": 0}])
+def test_bad_fixed_columns(fixed: Any) -> None:
+    """A bias that is none and an unknown column are refused in one sentence."""
+    index = CountIndex.from_rows([("a",), (None,), ("b",)], list("AAB"), features=["f0"])
+    with pytest.raises(NullproofError) as problem:
+        tolerance(index, [("a",)], alpha=1, fixed=fixed)
+    assert len(str(problem.value).splitlines()) == 1
+
+
+# Large counts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_large_counts(seed: int) -> None:
+    """Among millions of cells the tolerance is right to the last digit, and so is its breakpoint.
+
+    The box of T9, in fractions, is the judge: the point holds at the double told and not at the next.
+    The breakpoint between these two is found exactly, and certify draws the line just there.
+    """
+    rng = random.Random(f"{SEED}-{seed}")
+    n_between = 0
+    for _ in range(60):
+        large = large_table(rng, alpha=rng.choice((Fraction(1, 3), Fraction(3, 7), 0.1, 0, 1)))
+        judge, point = large.judge(), large.point(rng)
+        told = float(tolerance(large.index, [point], alpha=large.alpha)[0])
+        if math.isnan(told):
+            assert not judge.holds(point, 0), (point, large)
+            continue
+        assert judge.holds(point, told), (point, told, large)
+        if told == 1:
+            continue
+        after = math.nextafter(told, 2)
+        assert not judge.holds(point, after), (point, told, large)
+        n_between += 1
+        last = max(step for step in jumps(judge, told, after) if judge.holds(point, step))
+        for bias, holds in [(last, True), (last + Fraction(1, 10**40), False)]:
+            assert judge.holds(point, bias) is holds
+            told_so = certify(large.index, point, bias=bias, alpha=large.alpha).certain
+            assert told_so is holds, (point, bias, large)
+    assert n_between > 5
+
+
+def jumps(judge: BoxJudge, first: float, end: float) -> list[Fraction]:
+    """List ``first`` and the breakpoints between it and ``end``."""
+    start = Fraction(first)
+    found = [start]
+    for n_cells, shares in judge.groups.values():
+        for share in shares.values():
+            down = share - Fraction(math.floor(n_cells * (share - start)), n_cells)
+            up = Fraction(math.ceil(n_cells * (share + start)), n_cells) - share
+            found += [step for step in (down, up) if start <= step < Fraction(end)]
+    return found
