@@ -155,17 +155,17 @@ def test_confidence(how: Cells, confidence: float) -> None:
     """Below 1 a point is done only if one label's odds over all worlds reach the confidence."""
     rng = random.Random(SEED + 300)
     n_done = n_possible = 0
-    for _ in range(N_TABLES // 4):
-        case = small_case(rng)
-        index, plan = plan_of(case, cells=how, confidence=confidence, own_holes="any")
-        options = {**options_of(case, index), "own_holes": "any"}
+    for number in range(N_TABLES // 4):
+        case, own_holes = small_case(rng), READINGS[number % 2]
+        index, plan = plan_of(case, cells=how, confidence=confidence, own_holes=own_holes)
+        options = {**options_of(case, index), "own_holes": own_holes}
         certain = certify(index, list(case.points), **options).certain
         assert (plan.done >= certain).all()
         for position, point in enumerate(case.points):
-            if certain[position] or not is_complete(point):
+            if certain[position] or not is_complete(point, own_holes):
                 assert plan.done[position] == certain[position]
                 continue
-            top = max(Grid(case, point).odds(how).values())
+            top = max(Grid(case, point, own_holes).odds(how).values())
             assert not plan.done[position] or float(top) >= confidence - 1e-12, case
             n_done += int(plan.done[position])
             n_possible += float(top) > confidence + 0.01

@@ -165,7 +165,7 @@ def test_cleaning_with_a_bias_to_the_end() -> None:
 def test_simulation_with_a_bias(strategy: Any) -> None:
     """A simulation ends with every point holding, or with nothing left to fill that matters."""
     rng = np.random.default_rng(SEED)
-    labels = rng.integers(0, 3, 200)
+    labels: Any = rng.integers(0, 3, 200)
     truth: Any = np.where(rng.random((200, 4)) < 0.4, labels[:, None], rng.integers(0, 3, (200, 4)))
     truth = truth.astype(str).astype(object)
     rows, points = truth.copy(), truth[:60].copy()

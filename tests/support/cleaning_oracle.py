@@ -89,7 +89,7 @@ class Grid:
 
     def _support_of(self, label: Any, own: tuple[int, ...]) -> Fraction:
         n_rows = self.case.labels.count(label)
-        counts, domains = ([side[j] for j in self._kept] for side in (own, self.domains))
+        counts, domains = [own[j] for j in self._kept], [self.domains[j] for j in self._kept]
         return oracle.support(self._shares[label], counts, n_rows, domains, self.case.alpha)
 
     def _winners_of(self, counts: oracle.Counts) -> frozenset[Any]:
