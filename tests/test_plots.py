@@ -77,7 +77,7 @@ def test_tolerance(demo: tuple[CountIndex, Any]) -> None:
     with pytest.raises(NullproofError, match="truth has 1 labels but there are 8 points"):
         plot_tolerance(result, ["yes"])
     with pytest.raises(NullproofError, match="give what certify found for many points"):
-        plot_tolerance(result[0])  # type: ignore[arg-type]
+        plot_tolerance(result[0])
 
 
 def test_tolerance_of_many_and_of_no_points(demo: tuple[CountIndex, Any]) -> None:

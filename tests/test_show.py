@@ -125,7 +125,7 @@ def test_notebooks_show_it() -> None:
     assert repr(result).startswith(groups)
     assert repr(result[3]) == "Certificate(holds: yes up to a bias of 0.484)"
     for bias, worlds in ((0.4, "every world"), ({"age": 0}, "every world of this bias")):
-        one = certify(index, new, bias=bias)[0]  # type: ignore[arg-type]
+        one = certify(index, new, bias=bias)[0]
         assert repr(one) == f"Certificate(certain: yes in {worlds})"
     words = re.search('aria-label="([^"]*)"', result[2]._repr_html_())
     assert words

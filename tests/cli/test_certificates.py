@@ -13,8 +13,9 @@ import polars as pl
 import pytest
 from support.command_line import CERTIFY, Runner, one_line
 
-from nullproof import CountIndex, certify
+from nullproof import CountIndex, certify, cleaning_plan, label_odds, report
 from nullproof.cli.demo import load
+from nullproof.radii.cells import radii
 
 DEMO = ("certify", "customers.csv", "new.csv", "--label", "churn", "--ignore", "customer")
 # Five customers of the demo; one has a hole, one a label that TRAIN never shows, one none.
@@ -260,3 +261,64 @@ def test_bias_is_about_accident(run: Runner, command: str) -> None:
     """Questions about an enemy or about chance have no bias, and say why."""
     done = run(command, *CERTIFY[1:], "--bias", "0.05")
     one_line(done, "it is about accident, not about an enemy (radius, poison) or chance (odds)")
+
+
+LIBRARY: dict[str, Callable[..., Any]] = {
+    "radius": lambda index, points, **own: radii(index, points, **own).document(),
+    "odds": lambda index, points, **own: label_odds(index, points, **own).document(),
+    "clean": lambda index, points, **own: cleaning_plan(index, points, **own).document(None),
+    "report": lambda index, points, **own: json.loads(report(index, points, **own).json()),
+}
+
+
+@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("command", [*LIBRARY])
+def test_every_question_reads_own_holes(
+    run: Runner, folder: Path, index: CountIndex, command: str, own_holes: str
+) -> None:
+    """--own-holes reaches every question about points."""
+    pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
+    done = run(command, *DEMO[1:], "--json", "--own-holes", own_holes)
+    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), own_holes=own_holes)
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == json.loads(json.dumps(expected))
+
+
+def test_an_attack_reads_own_holes(run: Runner, folder: Path) -> None:
+    """A point that its own holes make open needs no attack; with those left out it does."""
+    pl.read_csv(folder / "new.csv")[[3]].write_csv(folder / "new.csv")
+    arguments = ("poison", *DEMO[1:], "--steps", "1", "--json")
+    n_cells = [
+        json.loads(run(*arguments, "--own-holes", how).out)["n_cells"] for how in ("skip", "any")
+    ]
+    assert n_cells[0] > n_cells[1] == 0
+
+
+@pytest.mark.parametrize("command", ["clean", "report"])
+def test_bias_reaches_plans_and_reports(
+    run: Runner, folder: Path, index: CountIndex, command: str
+) -> None:
+    """--bias means in clean and report what it means in the library."""
+    pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
+    bias = {"age": 1.0, "*": 0.4}
+    done = run(command, *DEMO[1:], "--json", "--bias", "age=1", "--bias", "0.4")
+    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), bias=bias)
+    assert json.loads(done.out) == json.loads(json.dumps(expected))
+
+
+def test_a_plan_within_a_bias_says_so(run: Runner) -> None:
+    """What is done is told by the question: certain, or certain within the bias."""
+    assert "3 of 5 points are certain\n" in run("clean", *DEMO[1:]).out
+    assert (
+        "4 of 5 points are certain within the bias\n"
+        in run("clean", *DEMO[1:], "--bias", "0.4").out
+    )
+    odds = run("clean", *DEMO[1:], "--confidence", "0.9").out
+    assert "points are done (odds of 0.9)" in odds
+
+
+def test_a_report_tells_how_many_are_right(run: Runner, folder: Path) -> None:
+    """Where TEST has the label of every point, the report has the accuracy; else it claims none."""
+    assert "right" not in run("report", *DEMO[1:]).out
+    pl.read_csv(folder / "new.csv")[:3].write_csv(folder / "new.csv")
+    assert "| verdict | predictions | share | right |" in run("report", *DEMO[1:]).out

@@ -259,12 +259,15 @@ def test_parameters() -> None:
 def test_cleaning_plan_is_that_of_the_index() -> None:
     """The plan of an estimator is the one of its index, with its smoothing; labels are its classes."""
     rows = pd.DataFrame({"a": ["x", None, "y", "y", None], "b": ["p", "p", "q", None, "q"]})
-    model = CertifiedNB(alpha=1).fit(rows, ["no", "no", "yes", "yes", "yes"])
-    plan = model.cleaning_plan(rows, confidence=0.9, cells="observed")
-    same = cleaning_plan(model.index_, rows, alpha=1, confidence=0.9, cells="observed")
+    model = CertifiedNB(alpha=1, own_holes="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
+    options: dict[str, Any] = {"confidence": 0.9, "cells": "observed"}
+    plan = model.cleaning_plan(rows, **options)
+    same = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", **options)
     assert plan.columns() == same.columns()
     assert {step.label for step in model.cleaning_plan(rows).steps} <= {"no", "yes"}
     assert model.cleaning_plan(rows).steps
+    near = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", bias=0.1)
+    assert model.set_params(bias=0.1).cleaning_plan(rows).columns() == near.columns()
 
 
 ASSUMPTIONS: list[dict[str, Any]] = [

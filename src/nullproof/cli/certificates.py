@@ -12,16 +12,12 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.terminal import SHOWN, empty_grid, say_more
-from nullproof.curve import right_by_verdict
-from nullproof.tables.labels import found_label_codes
 from nullproof.words import PLAIN, either, many, per_cent, tolerance
 
 if TYPE_CHECKING:
-    from nullproof.counts.index import CountIndex
     from nullproof.curve import CertaintyCurve
     from nullproof.decision import Certificate, Certificates
     from nullproof.tables.points import OwnHoles
-    from nullproof.tables.readers import Table as TableOfPoints
 
 _BAR = 20
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -51,19 +47,6 @@ class Asked:
     own_holes: OwnHoles = "skip"
     of_train: bool = False
     truth: dict[str, dict[str, int]] | None = None
-
-
-def truth_of(
-    index: CountIndex, points: TableOfPoints, result: Certificates
-) -> dict[str, dict[str, int]] | None:
-    """How many predictions of each verdict are right; None where the points do not tell."""
-    name = index.schema.label_name
-    if name not in points.names:
-        return None
-    codes = found_label_codes(index.schema, points.column(name))
-    if not (codes >= 0).any():
-        return None
-    return right_by_verdict(result.verdict, result.predicted, result.model.named(codes))
 
 
 def show_certificates(console: Console, result: Certificates, asked: Asked) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -66,16 +66,19 @@ def certify(request: Request, bias: BiasOption = None, check: Check = False) -> 
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
     """
-    from nullproof.cli.certificates import Asked, show_certificates, truth_of
+    from nullproof.cli.certificates import Asked, show_certificates
+    from nullproof.curve import right_by_verdict
     from nullproof.decision import certify as decide
 
     asked_bias = written_bias(bias)
     with working("reading and counting"):
         index, points = request.load()
-    own: dict[str, Any] = {"own_holes": request.own_holes}
     with working("certifying"):
-        result = decide(index, points, bias=asked_bias, **request.model(index), **own)
-        truth = None if request.test is None else truth_of(index, points, result)
+        result = decide(index, points, bias=asked_bias, **request.model(index))
+        labels = request.truth(index, points)
+        truth = None
+        if labels is not None:
+            truth = right_by_verdict(result.verdict, result.predicted, labels)
     asked = Asked(request.own_holes, request.test is None, truth)  # type: ignore[arg-type]
     request.answer(
         result,
@@ -198,6 +201,7 @@ def report(
         str | None,
         typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
     ] = None,
+    bias: BiasOption = None,
 ) -> None:
     """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
 
@@ -212,13 +216,17 @@ def report(
             form = format_of(request.output)
     if form not in FORMATS:
         raise NullproofError(f"--format is {form!r}; give html, md or json")
+    asked_bias = written_bias(bias)
     with working("reading and counting"):
         index, points = request.load(endings=())
+        labels = request.truth(index, points)
     with working("writing the report") as say:
         told = tell_of(
             index,
             points,
             on_progress=lambda what, share: say(f"{what} ({share:.0%})"),
+            bias=asked_bias,
+            truth=None if labels is None or None in labels else labels,
             **request.model(index),
         )
         if request.output is not None:
@@ -239,8 +247,13 @@ def clean(
         ),
     ] = 1.0,
     cells: Annotated[
-        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
-    ] = "uniform",
+        str | None,
+        typer.Option(
+            "--cells",
+            metavar="HOW",
+            help="Holes are 'uniform', or as 'observed' (the default with a bias).",
+        ),
+    ] = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
     ] = None,
@@ -256,6 +269,7 @@ def clean(
         Path | None,
         typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
     ] = None,
+    bias: BiasOption = None,
 ) -> None:
     """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
 
@@ -269,6 +283,7 @@ def clean(
         raise NullproofError(
             f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
         )
+    asked_bias = written_bias(bias)
     refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
     with working("reading and counting"):
         index, points = request.load(endings=(".csv", ".json"))
@@ -276,6 +291,7 @@ def clean(
         "confidence": confidence,
         "cells": cells,
         "costs": _costs(cost),
+        "bias": asked_bias,
         **request.model(index),
     }
     with working("planning"):

@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
+import numpy as np
 import typer
 
 from nullproof.bias import REST
@@ -21,6 +22,7 @@ from nullproof.tables.points import refuse_reading
 from nullproof.words import some
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
@@ -212,11 +214,22 @@ class Request:
         named = some(self._table.names, 20)
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
+    def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
+        """The true label of each point of TEST, None where it tells none; None if it never does."""
+        from nullproof.tables.labels import found_label_codes
+
+        name = index.schema.label_name
+        if self.test is None or name not in points.names:
+            return None
+        codes = found_label_codes(index.schema, points.column(name))
+        return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
+
     def model(self, index: CountIndex) -> dict[str, Any]:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
         return {
             "alpha": written_number(self.alpha),
             "prior": _prior(self.prior, index),
+            "own_holes": self.own_holes,
         }
 
     def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:

@@ -81,7 +81,7 @@ def _weakest(result: Radii) -> Table:
     for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
-        label = names[place] if radius else "open"
+        label = names[place] if radius else "not certain"
         grid.add_row(str(place), shown, Text(label), Text(names[len(result) + place]))
     return grid
 
@@ -92,7 +92,7 @@ def show_attack(console: Console, attack: Attack) -> None:
     console.print(Text("\n").append(repr(attack), style="bold").append("\n"))
     weak = sum(target.radius == 0 for target in attack.targets)
     if weak:
-        console.print(f"{weak:,} of the points were open before and cost nothing.\n")
+        console.print(f"{weak:,} of the points were not certain before and cost nothing.\n")
     if not attack.blanks:
         return
     console.print(_moves(attack))
@@ -169,7 +169,9 @@ def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | No
     console.print(Text(repr(plan.index), style="dim"))
     if brought is not None:
         _show_progress(console, brought)
-    what = "certain" if plan.confidence == 1 else f"done (odds of {plan.confidence:g})"
+    what = "certain" if plan.model.unbiased is plan.model else "certain within the bias"
+    if plan.confidence < 1:
+        what = f"done (odds of {plan.confidence:g})"
     console.print(
         Text("\n").append(f"{plan.n_done:,} of {plan.n_points:,} points are {what}", "bold"),
     )
