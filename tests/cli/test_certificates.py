@@ -138,6 +138,7 @@ def test_nothing_left_to_clean(run: Runner, folder: Path) -> None:
     done = run("certify", "whole.csv", "--label", "kind")
     assert "2 of 2 predictions are certain, 0 more hold  " + "█" * 20 in done.out
     assert "Next: `nullproof radius`" in done.out
+    assert "as the bias grows" not in done.out
 
 
 def test_a_tie_and_a_share_below_one_per_cent(run: Runner, folder: Path) -> None:

@@ -305,6 +305,13 @@ def test_a_real_process(folder: Path) -> None:
     assert "Traceback" in traced.stderr
 
 
+def test_a_terminal_without_blocks(folder: Path) -> None:
+    """Where only ASCII can be written, the numbers are; the drawing is not."""
+    done = process(folder, *CERTIFY, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 of 3 predictions are certain, 0 more hold" in done.stdout
+
+
 @pytest.mark.parametrize("colour", [True, False])
 def test_colours_follow_the_environment(folder: Path, colour: bool) -> None:
     """NO_COLOR takes every colour away, even where colour is forced."""

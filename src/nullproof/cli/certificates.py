@@ -58,9 +58,11 @@ def show_certificates(console: Console, result: Certificates, asked: Asked) -> N
     console.print(groups(result, asked.truth))
     for line in _remarks(result, asked):
         console.print(Text(f"\n{line}"))
-    console.print(Text("\nPredictions that hold as the bias grows:\n"))
-    console.print(drawn_curve(result.curve()))
-    console.print(Text(f"\n{_BIAS}\n", style="dim"))
+    if result.n_of("certain") < len(result):
+        console.print(Text("\nPredictions that hold as the bias grows:\n"))
+        console.print(drawn_curve(result.curve()))
+        console.print(Text(f"\n{_BIAS}", style="dim"))
+    console.print()
     console.print(table(result, SHOWN))
     say_more(console, len(result), "points: --json or -o FILE gives them all")
     console.print(Text(f"\n{_next_step(result)}", style="dim"))
@@ -81,9 +83,11 @@ def headline(result: Certificates) -> Text:
 
 def groups(result: Certificates, truth: dict[str, dict[str, int]] | None) -> Table:
     """Per verdict how many points have it, how many of them are right, and what it means."""
+    # Where all is certain nothing more is said of bias.
+    below = " (see below)" if result.n_of("certain") < len(result) else ""
     meanings = {
         "certain": "same label whatever the missing cells hold",
-        "holds": f"same label up to a bias of {result.threshold:g} (see below)",
+        "holds": f"same label up to a bias of {result.threshold:g}{below}",
         "open": "may change within that bias",
     }
     known = [] if truth is None else [">right"]

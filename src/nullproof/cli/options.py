@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
@@ -332,6 +333,9 @@ def console() -> Console:
             # rich would exit with 1 too.
             raise BrokenPipeError
 
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.closed:
+        # Where blocks cannot be written, a table of numbers is better than none.
+        sys.stdout.reconfigure(errors="replace")
     return Pipe(highlight=False)
 
 
