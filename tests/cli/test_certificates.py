@@ -176,9 +176,9 @@ def test_json_has_tolerance_and_truth(run: Runner, folder: Path, index: CountInd
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
-@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"]])
+@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
 def test_truth_is_compared_as_it_is_written(
-    run: Runner, folder: Path, label: list[str], ending: str
+    run: Runner, folder: Path, label: list[Any], ending: str
 ) -> None:
     """Labels that look like numbers are the text that they are, in both files."""
     cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
