@@ -151,9 +151,10 @@ def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str
     with watched_page(browser) as page:
         page.goto(pages["demo"])
         shown = page.locator(".point:visible")
-        page.get_by_label("Verdict").select_option("open")
-        assert shown.count() == 3
-        assert page.get_by_text("3 of 8 shown").is_visible()
+        for verdict, n_shown in (("certain", 5), ("holds", 1), ("open", 2)):
+            page.get_by_label("Verdict").select_option(verdict)
+            assert shown.count() == n_shown
+            assert page.get_by_text(f"{n_shown} of 8 shown").is_visible()
         page.get_by_label("Find").fill("point 6")
         assert shown.count() == 1
         page.get_by_label("Find").fill("")
