@@ -68,7 +68,8 @@ def _walked(
     pairs: Pairs, bracket: _Bracket, jumps: Floats, changes: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The jump of plain pairs that loses the lead, taking one after another; and where it is blurred."""
-    leads = bracket.low.log[:, None] + np.cumsum(changes, axis=1)
+    with np.errstate(invalid="ignore"):
+        leads = bracket.low.log[:, None] + np.cumsum(changes, axis=1)
     lost, every = (leads < 0).argmax(axis=1), np.arange(len(leads))
     unclear = (np.abs(leads) <= pairs.slack[:, None]).any(axis=1)
     # At 0 itself the lead is not known.
