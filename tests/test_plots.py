@@ -24,11 +24,14 @@ from nullproof.plots import (
     plot_intervals,
     plot_missing,
     plot_radius,
+    plot_tolerance,
     radius_chart,
     svg,
+    tolerance_rows,
 )
 from nullproof.radii.cells import radii
 from nullproof.show import histogram
+from nullproof.tolerances import Tolerances
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
@@ -56,6 +59,39 @@ def test_radius_bars(demo: tuple[CountIndex, Any]) -> None:
         shown = words(svg(plot_radius(given)))
         assert "3 not certain, 0 beyond any attack" in shown
         assert {"1", "2", "4", "6 to 7"} <= set(shown)
+
+
+def test_tolerance(demo: tuple[CountIndex, Any]) -> None:
+    """A step line through every tolerance, from 0 to 1; with the truth the accuracy of both parts."""
+    index, new = demo
+    result = certify(index, new)
+    shares = {row["bias"]: row["share"] for row in tolerance_rows(result, None)}
+    between = result.tolerance[3]
+    assert shares == {0: 6 / 8, between: 6 / 8, 1: 5 / 8}
+    truth = ["yes", "no", "yes", "no", "yes", "no", "yes", "no"]
+    rows = tolerance_rows(result, truth)
+    last = {row["line"]: row["share"] for row in rows if row["bias"] == 1}
+    assert last == {"hold": 5 / 8, "right of those that hold": 1, "right of the rest": 0}
+    for given in (None, truth):
+        assert {"bias", "predictions", "hold"} <= set(words(svg(plot_tolerance(result, given))))
+    with pytest.raises(NullproofError, match="truth has 1 labels but there are 8 points"):
+        plot_tolerance(result, ["yes"])
+    with pytest.raises(NullproofError, match="give what certify found for many points"):
+        plot_tolerance(result[0])
+
+
+def test_tolerance_of_many_and_of_no_points(demo: tuple[CountIndex, Any]) -> None:
+    """A line of many steps is thinned and keeps both ends; without points it is flat."""
+    index, new = demo
+    result = certify(index, new)
+    many = np.linspace(0.001, 0.999, 5000)
+    result.__dict__["tolerances"] = Tolerances(many, np.zeros(5000, dtype=np.int32))
+    rows = tolerance_rows(result, None)
+    assert len(rows) == 400
+    assert [(row["bias"], row["share"]) for row in (rows[0], rows[-1])] == [(0, 1), (1, 0)]
+    assert all(a["share"] >= b["share"] for a, b in itertools.pairwise(rows))
+    nothing = tolerance_rows(certify(index, new[:0]), None)
+    assert [row["share"] for row in nothing] == [0, 0]
 
 
 def test_missing(demo: tuple[CountIndex, Any]) -> None:

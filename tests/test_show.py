@@ -120,6 +120,13 @@ def test_notebooks_show_it() -> None:
     assert shown.count("<svg") == 2
     assert "point 0: Certificate(certain: yes in every world)" in shown
     assert "point 2: Certificate(open: no or yes)" in shown
+    groups = "Certificates: 5 of 8 points certain, 1 holds up to a bias of 0.05, 2 open"
+    assert groups in shown
+    assert repr(result).startswith(groups)
+    assert repr(result[3]) == "Certificate(holds: yes up to a bias of 0.484)"
+    for bias, worlds in ((0.4, "every world"), ({"age": 0}, "every world of this bias")):
+        one = certify(index, new, bias=bias)[0]
+        assert repr(one) == f"Certificate(certain: yes in {worlds})"
     words = re.search('aria-label="([^"]*)"', result[2]._repr_html_())
     assert words
     assert "overlap: not certain" in words[1]

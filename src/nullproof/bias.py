@@ -8,6 +8,7 @@ whole cells. Floats only sort out where the rounding is clear; integers round th
 
 from __future__ import annotations
 
+import difflib
 import math
 import numbers
 from collections.abc import Iterator, Mapping, Sequence
@@ -148,7 +149,7 @@ def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tupl
         unknown = [name for name in bias if name not in index.schema.position and name != REST]
         if unknown:
             raise NullproofError(
-                f"bias names {unknown[0]!r}, which is no feature; they are {some(index.features, 8)}, "
+                f"bias names {unknown[0]!r}, which is no feature; {_hint(unknown[0], index.features)}, "
                 f"and {REST!r} stands for the rest"
             )
         rest = _share(bias.get(REST, 1), f" of {REST!r}")
@@ -157,6 +158,13 @@ def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tupl
         )
         return shares, tuple(name in bias for name in index.features)
     return (_share(bias, ""),) * len(index.features), (False,) * len(index.features)
+
+
+def _hint(name: Any, features: Sequence[str]) -> str:
+    close = difflib.get_close_matches(str(name), features, n=3, cutoff=0.5)
+    if close:
+        return f"close names are {some(map(repr, close), 3)}"
+    return f"they are {some(features, 8)}"
 
 
 def _share(number: Any, whose: str) -> Fraction:

@@ -106,5 +106,25 @@ def curve_of(tolerance: Floats, predicted: NDArray[np.object_], truth: Any) -> C
     return CertaintyCurve(tolerance, right)
 
 
+def right_by_verdict(
+    verdict: NDArray[np.object_], predicted: NDArray[np.object_], truth: NDArray[np.object_]
+) -> dict[str, dict[str, int]]:
+    """Per verdict: how many points have a known true label, and how many predictions of those are right.
+
+    Parameters
+    ----------
+    truth
+        The true label of each point; None where it is not known.
+    """
+    known, right = truth != None, predicted == truth  # noqa: E711
+    return {
+        name: {
+            "n": int((known & (verdict == name)).sum()),
+            "n_right": int((known & right & (verdict == name)).sum()),
+        }
+        for name in ("certain", "holds", "open")
+    }
+
+
 def _share(n_right: int | None, n_points: int) -> float | None:
     return None if n_right is None or not n_points else n_right / n_points

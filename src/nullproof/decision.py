@@ -20,6 +20,7 @@ from nullproof.tables.cells import native_frame
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
+from nullproof.words import tolerance as written_tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
@@ -57,10 +58,17 @@ class Certificate:
     def _repr_html_(self) -> str:
         return shown_figure(repr(self), _picture(self))
 
+    @property
+    def verdict(self) -> str:
+        """``"certain"``, ``"holds"`` (up to the threshold of a summary) or ``"open"``."""
+        return str(self.among.verdict[self.position])
+
     def __repr__(self) -> str:
-        worlds = "every world" if self.among.strict else "every world of this bias"
-        if self.certain:
-            return f"Certificate(certain: {self.label} in {worlds})"
+        if self.verdict == "certain":
+            return f"Certificate(certain: {self.predicted} in {self.among.worlds})"
+        if self.verdict == "holds":
+            reach = written_tolerance(self.tolerance)
+            return f"Certificate(holds: {self.predicted} up to a bias of {reach})"
         return f"Certificate(open: {' or '.join(str(label) for label in self.possible)})"
 
 
@@ -91,6 +99,13 @@ class Certificates:
     def strict(self) -> bool:
         """Whether missing cells may hold anything: no bias was given."""
         return self.model.unbiased is self.model
+
+    @property
+    def worlds(self) -> str:
+        """In words: the worlds in which a prediction of tolerance 1 is the same."""
+        pairs = zip(self.model.bias, self.model.fixed, strict=True)
+        free = all(bias == 1 for bias, named in pairs if named)
+        return "every world" if free else "every world of this bias"
 
     @property
     def possible(self) -> NDArray[np.bool_]:
@@ -157,12 +172,22 @@ class Certificates:
         asked = max(free, default=1.0)
         return HOLDS if asked == 1 else asked
 
-    @property
+    @cached_property
     def verdict(self) -> NDArray[np.object_]:
         """Per point ``"certain"``, ``"holds"`` (up to `threshold`) or ``"open"``."""
         tolerance = self.tolerance
         named = np.where(tolerance >= self.threshold, "holds", "open")
         return np.where(tolerance == 1, "certain", named).astype(object)
+
+    def n_of(self, verdict: str) -> int:
+        """How many points have a verdict."""
+        return int((self.verdict == verdict).sum())
+
+    def n_certain_if(self, own_holes: OwnHoles) -> int:
+        """How many points would be certain with their own holes read this way."""
+        some = np.flatnonzero(self.n_own_holes)
+        other = verdicts(self.model, self.points.take(some).read(own_holes))
+        return int(self.certain.sum() - self.certain[some].sum() + other.certain.sum())
 
     def curve(self, truth: Any = None) -> CertaintyCurve:
         """How many predictions hold as the bias grows.
@@ -196,17 +221,19 @@ class Certificates:
         return (self[position] for position in range(len(self)))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The verdicts as plain columns: predicted, certain, label, possible, tolerance, n_own_holes."""
+        """The verdicts as plain columns, from ``predicted`` to ``n_own_holes``."""
         names = [str(label) for label in self.labels]
         return {
-            "predicted": [None if label is None else str(label) for label in self.predicted],
+            "predicted": _written(self.predicted),
+            "verdict": self.verdict.tolist(),
             "certain": self.certain.tolist(),
-            "label": [None if label is None else str(label) for label in self.label],
+            "label": _written(self.label),
             "possible": [
                 " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
                 for row in self.possible.tolist()
             ],
             "tolerance": [None if t != t else t for t in self.tolerance.tolist()],
+            "rival": _written(self.rival),
             "n_own_holes": self.n_own_holes.tolist(),
         }
 
@@ -215,7 +242,7 @@ class Certificates:
         return {"point": list(range(len(self))), **self.columns()}
 
     def document(self) -> dict[str, Any]:
-        """The JSON form."""
+        """The JSON form; ``n_certain`` counts the points that are certain at the bias asked about."""
         names = [str(label) for label in self.labels]
         columns = self.columns()
         columns["possible"] = [
@@ -225,6 +252,10 @@ class Certificates:
         return {
             "n_points": len(self),
             "n_certain": int(self.certain.sum()),
+            "n_holds": self.n_of("holds"),
+            "n_open": self.n_of("open"),
+            "threshold": self.threshold,
+            "curve": [{"bias": one.bias, "n_hold": one.n_hold} for one in self.curve().points()],
             "labels": names,
             "points": [
                 {"point": point, **dict(zip(columns, row, strict=True))}
@@ -237,7 +268,12 @@ class Certificates:
         return native_frame(self.columns(), self.points.frame)
 
     def _headline(self) -> str:
-        return f"Certificates: {int(self.certain.sum()):,} of {len(self):,} points certain"
+        n_holds = self.n_of("holds")
+        return (
+            f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain, {n_holds:,} "
+            f"{'holds' if n_holds == 1 else 'hold'} up to a bias of {self.threshold:g}, "
+            f"{self.n_of('open'):,} open"
+        )
 
     def _repr_html_(self) -> str:
         first = np.arange(min(len(self), ROWS))
@@ -260,6 +296,10 @@ class Certificates:
         return "\n".join([head, *(f"  {p}: {self[p]!r}" for p in range(min(len(self), 5)))]) + (
             "\n  …" if len(self) > 5 else ""
         )
+
+
+def _written(labels: NDArray[np.object_]) -> list[str | None]:
+    return [None if label is None else str(label) for label in labels]
 
 
 def _picture(one: Certificate) -> str:
@@ -330,7 +370,7 @@ def certify(
     >>> certify(index, ("a", "x")).certain
     True
     >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
-    Certificates: 2 of 3 points certain
+    Certificates: 2 of 3 points certain, 0 hold up to a bias of 0.05, 1 open
       0: Certificate(certain: yes in every world)
       1: Certificate(open: no or yes)
       2: Certificate(certain: no in every world)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.attack import Attack
 from nullproof.attacks.poisoning import attack_of, effort_of
+from nullproof.bias import Bias
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
@@ -25,10 +26,17 @@ from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radii_of
 from nullproof.tables.columns import Column, fit_feature, widen_feature
 from nullproof.tables.options import TableOptions
-from nullproof.tables.points import Points, encode_points, encode_quietly
+from nullproof.tables.points import (
+    OwnHoles,
+    Points,
+    encode_points,
+    encode_quietly,
+    refuse_reading,
+)
 from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import text
+from nullproof.tolerances import tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
 
 try:
@@ -61,6 +69,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Spellings of missing besides None, NaN, NA and NaT, e.g. ``("?",)``.
     domains
         Declared categories per column name (``x0``, ``x1``, … for arrays).
+    own_holes
+        ``"skip"``: certify from the cells that a row knows, as `predict` does; ``"any"``: whatever its
+        missing cells hold.
+    bias
+        How far missing training cells may differ from the known ones: 1 for any values at all, a
+        smaller number, or a mapping from column to number with ``"*"`` for the rest.
 
     Attributes
     ----------
@@ -77,7 +91,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.predict([["a", "x"], ["b", "y"]])
     array(['yes', 'no'], dtype='<U3')
     >>> model.certify([["a", "x"], ["a", "y"]])
-    Certificates: 1 of 2 points certain
+    Certificates: 1 of 2 points certain, 0 hold up to a bias of 0.05, 1 open
       0: Certificate(certain: yes in every world)
       1: Certificate(open: no or yes)
     """
@@ -91,6 +105,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         binning: Literal["uniform", "quantile"] = "uniform",
         missing: Sequence[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
+        own_holes: OwnHoles = "skip",
+        bias: Bias = 1.0,
     ) -> None:
         self.alpha = alpha
         self.prior = prior
@@ -98,6 +114,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.binning = binning
         self.missing = missing
         self.domains = domains
+        self.own_holes = own_holes
+        self.bias = bias
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:  # noqa: N803
         """Count the table; X may be a data frame, an array or lists, with holes anywhere."""
@@ -153,7 +171,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return estimator
 
     def predict(self, X: Any) -> NDArray[Any]:  # noqa: N803
-        """Predict with missing cells skipped; a certain point always gets its certain label."""
+        """Predict with missing cells skipped; a row that is certain, or holds, gets that label."""
         model, points = self._model, self._encoded(X, encode_quietly)
         predicted: NDArray[Any] = self.classes_[winners(model, points, log_supports(model, points))]
         return predicted
@@ -170,8 +188,12 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return logs
 
     def certify(self, X: Any) -> Certificates:  # noqa: N803
-        """Tell for each row whether every world predicts the same label."""
-        return certificates_of(self._model, self._encoded(X))
+        """Tell for each row whether every world (of at most the bias) predicts the same label."""
+        return certificates_of(self._model, self._points(X))
+
+    def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
+        """The largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
+        return tolerances_of(self._model, self._points(X)).value
 
     def possible_labels(self, X: Any) -> list[list[Any]]:  # noqa: N803
         """The labels that win or tie in some world, for each row."""
@@ -192,7 +214,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
         """Which missing training cells to fill first for these rows; options as for `cleaning_plan`."""
-        return plan_of(*self._judged(X), **options)
+        return plan_of(*self._judged(X, self._model), **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -215,9 +237,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     @property
     def _model(self) -> Model:
-        """The model that `fit` made, or another one if alpha or prior were set since."""
+        """The model that `fit` made, or another one if a parameter was set since."""
         check_is_fitted(self)
-        now = Model(self.index_, self.alpha, self.prior)
+        now = Model(self.index_, self.alpha, self.prior, self.bias)
         return self._fitted if now.agrees(self._fitted) else now
 
     def _encoded(
@@ -228,10 +250,19 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         return how(self.index_.schema, self._read(X, reset=False))
 
-    def _judged(self, X: Any) -> tuple[Model, Points, Verdicts]:  # noqa: N803
-        """What every question takes: the model, the points and their verdicts."""
-        model, points = self._model, self._encoded(X)
-        return model, points, verdicts(model, points)
+    def _points(self, X: Any) -> Points:  # noqa: N803
+        """The rows, with their own holes read as was asked for."""
+        return self._encoded(X).read(self.own_holes)
+
+    def _judged(
+        self,
+        X: Any,  # noqa: N803
+        model: Model | None = None,
+    ) -> tuple[Model, Points, Verdicts]:
+        """What every question takes: a model (by default without bias), points and their verdicts."""
+        asked = self._model.unbiased if model is None else model
+        points = self._points(X)
+        return asked, points, verdicts(asked, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = self.missing if reset else self.index_.schema.missing
@@ -248,7 +279,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
-        self._fitted = Model(index, self.alpha, self.prior)
+        refuse_reading(self.own_holes)
+        self._fitted = Model(index, self.alpha, self.prior, self.bias)
         self.index_, self.classes_ = index, classes
 
 
@@ -267,7 +299,10 @@ def certified_accuracy(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
 
 
 def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N803, ARG001
-    """Score the share of points whose prediction is certain; ``scoring=certainty_rate``."""
+    """Score the share of points whose prediction is certain; ``scoring=certainty_rate``.
+
+    An estimator with a bias counts the predictions that hold at that bias; so does `certified_accuracy`.
+    """
     return float(np.mean(_certificates(estimator, X).certain))
 
 

@@ -1,7 +1,8 @@
-"""Charts for notebooks and reports: support intervals, radii, holes, progress of cleaning.
+"""Charts for notebooks and reports: support intervals, tolerance, radii, holes, progress of cleaning.
 
 ================  =======================================================================================
 `plot_intervals`  per label a bar from its least to its greatest support, of what `certify` found
+`plot_tolerance`  how many predictions hold as the bias grows, and how many of them are right
 `plot_radius`     how many points have which radius
 `plot_missing`    how many cells of each feature and label are missing
 `plot_cleaning`   how many points are done after how many cells, of what `simulate_cleaning` found
@@ -27,7 +28,7 @@ from nullproof.radii.cells import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
 from nullproof.words import cut, span
 
-__all__ = ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius"]
+__all__ = ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius", "plot_tolerance"]
 
 BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380
@@ -38,6 +39,9 @@ _PADDING = {"left": 24, "right": 16, "top": 4, "bottom": 4}
 _MOST_POINTS = 6
 _MOST_LABELS = 40
 _MOST_FEATURES = 60
+_MOST_STEPS = 400
+_TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]
+_LINES = ("hold", "right of those that hold", "right of the rest")
 
 
 def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Any:
@@ -75,6 +79,39 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
     )
     faceted = drawn.encode(row=row).resolve_scale(x="independent", y="independent")
     return _themed(faceted)
+
+
+def plot_tolerance(certificates: Certificates, truth: Any = None) -> Any:
+    """Draw how many predictions hold as the bias grows from 0 to 1, as a step line.
+
+    Parameters
+    ----------
+    certificates
+        What `certify` found.
+    truth
+        The true label of each point: draws how many predictions are right too, of those that hold and
+        of the rest.
+    """
+    alt = _altair()
+    rows = tolerance_rows(certificates, truth)
+    chart = (
+        alt.Chart(alt.Data(values=rows))
+        .mark_line(interpolate="step-before", strokeWidth=2)
+        .encode(
+            x=alt.X("bias:Q", title="bias")
+            .scale(type="sqrt", domain=[0, 1])
+            .axis(values=_TICKS, grid=False),
+            y=alt.Y("share:Q", title="predictions")
+            .axis(format="%", tickCount=5, gridOpacity=0.3)
+            .scale(domain=[0, 1]),
+            color=alt.Color("line:N", title=None, sort=None)
+            .scale(domain=[*_LINES[: 1 if truth is None else 3]], range=[CERTAIN, BLUE, OPEN])
+            .legend(orient="top", labelLimit=0),
+            tooltip=["line:N", "bias:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(width=WIDTH, height=220)
+    )
+    return _themed(chart)
 
 
 def plot_radius(radii: Radii | Any) -> Any:
@@ -185,6 +222,27 @@ def features_chart(rows: list[dict[str, Any]]) -> Any:
     could = base.mark_bar(color=PALE, opacity=0.55).encode(x=percent)
     share = base.mark_bar(color=BLUE, height=10).encode(x="share:Q")
     return _themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
+
+
+def tolerance_rows(certificates: Certificates, truth: Any) -> list[dict[str, Any]]:
+    """One row per line and bias at which its number changes; the number holds up to that bias."""
+    if not isinstance(certificates, Certificates):
+        raise NullproofError(
+            f"{type(certificates).__name__} has no tolerances; give what certify found for many points"
+        )
+    curve = certificates.curve(truth)
+    # A line of a thousand steps looks no different; both ends stay.
+    jumps = np.unique(np.concatenate([[0.0, 1.0], curve.jumps]))
+    kept = np.linspace(0, len(jumps) - 1, min(len(jumps), _MOST_STEPS)).round().astype(int)
+    rows = []
+    for one in curve.points(jumps[kept].tolist()):
+        shares = (one.n_hold / max(curve.n_points, 1), one.accuracy_hold, one.accuracy_rest)
+        rows += [
+            {"line": name, "bias": one.bias, "share": share}
+            for name, share in zip(_LINES, shares, strict=True)
+            if share is not None
+        ]
+    return rows
 
 
 def chart_rows(certificates: Certificate | Certificates, points: Any) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Any
@@ -98,6 +99,20 @@ def per_cent(share: float | None, sign: str = _SIGN) -> str:
     if share > 0.999:
         return f"over 99.9{sign}"
     return f"{100 * share:.1f}{sign}"
+
+
+def tolerance(bias: float) -> str:
+    """The largest bias up to which something holds, rounded down so that it is never too much.
+
+    >>> [tolerance(bias) for bias in (1.0, 0.05, 0.04999, 0.0001, 0.0, float("nan"))]
+    ['1', '0.05', '0.049', 'under 0.001', '0', 'not even 0']
+    """
+    if bias != bias:
+        return "not even 0"
+    if 0 < bias < 0.001:
+        return "under 0.001"
+    # The shortest way to write a double is exact enough, and 0.029 times 1000 is below 29.
+    return f"{Decimal(repr(float(bias))).quantize(Decimal('0.001'), ROUND_FLOOR).normalize():f}"
 
 
 def odds(lower: float, upper: float, sign: str = _SIGN) -> str:

@@ -66,7 +66,7 @@ def test_radius_files(run: Runner, folder: Path, name: str) -> None:
 
 
 def test_radius_check(run: Runner) -> None:
-    """--check exits 1 when a point is open."""
+    """--check exits 1 when a point is not certain."""
     assert run("radius", "train.csv", "test.csv", *LABEL, "--check").code == 1
 
 
@@ -112,7 +112,7 @@ def test_poison_shows_the_attack(run: Runner) -> None:
     assert "Attack:" in out
     assert "colour" in out or "size" in out or "code" in out
     assert "→" in out
-    assert "1 of the points were open before" in out
+    assert "1 of the points were not certain before" in out
 
 
 @pytest.mark.parametrize(

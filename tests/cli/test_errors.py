@@ -163,7 +163,7 @@ def test_what_should_not_happen(
         "start": "nullproof.cli.run.app",
         "reading": "nullproof.tables.options.open_table",
         "deciding": "nullproof.decision.certify",
-        "showing": "nullproof.cli.terminal.show_certificates",
+        "showing": "nullproof.cli.certificates.show_certificates",
     }[where]
     monkeypatch.setattr(place, fail)
     done = run(*CERTIFY, "--check")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import subprocess
 import sys
@@ -28,14 +29,28 @@ def expected_document(train: Path, points: Any) -> dict[str, Any]:
     return {
         "n_points": len(result),
         "n_certain": int(result.certain.sum()),
+        "n_holds": int((result.verdict == "holds").sum()),
+        "n_open": int((result.verdict == "open").sum()),
+        "threshold": 0.05,
+        "curve": [
+            {"bias": bias, "n_hold": int((result.tolerance >= bias).sum())}
+            for bias in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1)
+        ],
         "n_missing": index.n_missing,
+        "own_holes": "skip",
+        "bias": 1.0,
         "labels": list(index.labels),
         "points": [
             {
                 "point": position,
+                "predicted": one.predicted,
+                "verdict": one.verdict,
                 "certain": one.certain,
                 "label": one.label,
                 "possible": list(one.possible),
+                "tolerance": None if math.isnan(one.tolerance) else one.tolerance,
+                "rival": one.rival,
+                "n_own_holes": one.n_own_holes,
             }
             for position, one in enumerate(result)
         ],
@@ -51,14 +66,22 @@ def test_the_summary_on_a_terminal(run: Runner) -> None:
     assert (done.code, done.err) == (0, "")
     assert "6 rows, 2 features, 2 labels (no, yes), 2 missing cells" in done.out
     assert "of 3 predictions are certain" in done.out
-    assert done.out.count("certain") + done.out.count("open") == 4
+    table = done.out.partition("first rival")[2].split("Next:")[0]
+    assert [line.split()[:2] for line in table.splitlines() if line.strip()] == [
+        ["0", "certain"],
+        ["1", "certain"],
+        ["2", "certain"],
+    ]
 
 
 def test_json_has_the_agreed_form(run: Runner, folder: Path) -> None:
     """--json prints the keys of the interface with positions from 0, and nothing else."""
     done = run(*CERTIFY, "--json")
     assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out) == expected_document(folder / "train.csv", folder / "test.csv")
+    document = expected_document(folder / "train.csv", folder / "test.csv")
+    none = {"n": 0, "n_right": 0}
+    truth = {"certain": {"n": 1, "n_right": 0}, "holds": none, "open": none}
+    assert json.loads(done.out) == {**document, "truth": truth}
     assert done.out.count("\n") == 1
 
 
@@ -100,7 +123,7 @@ def test_results_in_files(run: Runner, folder: Path, ending: str) -> None:
         assert json.loads(written.read_text()) == document
         return
     frame = pl.read_csv(written) if ending == "csv" else pl.read_parquet(written)
-    assert frame.columns == ["point", "certain", "label", "possible"]
+    assert frame.columns == [*document["points"][0]]
     assert frame["certain"].to_list() == [point["certain"] for point in document["points"]]
     assert frame["label"].to_list() == [point["label"] for point in document["points"]]
     possible = [" | ".join(point["possible"]) for point in document["points"]]
@@ -280,6 +303,13 @@ def test_a_real_process(folder: Path) -> None:
     traced = process(folder, "certify", "no.csv", "--label", "churn", "--debug")
     assert traced.returncode == 2
     assert "Traceback" in traced.stderr
+
+
+def test_a_terminal_without_blocks(folder: Path) -> None:
+    """Where only ASCII can be written, the numbers are; the drawing is not."""
+    done = process(folder, *CERTIFY, env={"PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "3 of 3 predictions are certain, 0 more hold" in done.stdout
 
 
 @pytest.mark.parametrize("colour", [True, False])

@@ -22,6 +22,7 @@ EXAMPLES = ROOT / "examples"
 PROMISES = {
     "pipeline.py": r"^\d+ of \d+ hold whatever the missing values were; not these:$",
     "choose_smoothing.py": r"^chosen: \{'alpha': .*'bins': \d+\}$",
+    "how_far.py": r"^the weakest holds up to 0\.\d+, then [01] may win$",
     "open_columns.py": r"^ *\d+% of these would be certain if '.*' were complete \(holes: \d+\)$",
     "what_to_clean.py": r"^all settled at confidence 1.0 after \d+ cells, ours order$",
 }

@@ -163,6 +163,12 @@ def test_labels_as_a_column() -> None:
         ({"binning": "equal"}, "binning is 'equal'"),
         ({"domains": {"x7": ["a"]}}, "domains names the column 'x7'"),
         ({"domains": {"x0": "ab"}}, "give a list of values"),
+        ({"own_holes": "none"}, "own_holes is 'none'; give 'skip'"),
+        ({"own_holes": None}, "own_holes is None"),
+        ({"bias": 1.5}, "the bias is 1.5; give a number from 0"),
+        ({"bias": "some"}, "the bias is 'some'"),
+        ({"bias": {"x0": -1}}, "the bias of 'x0' is -1"),
+        ({"bias": {"x9": 1}}, "bias names 'x9', which is no feature; close names are 'x0'"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:

@@ -19,8 +19,8 @@ from support.mixed_tables import (
     polars_frame,
 )
 
-from nullproof import CertifiedNB, CountIndex, certify, cleaning_plan
-from nullproof.estimator import certified_accuracy
+from nullproof import CertifiedNB, CountIndex, NullproofError, certify, cleaning_plan
+from nullproof.estimator import certainty_rate, certified_accuracy
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -33,6 +33,7 @@ ESTIMATORS = [
     CertifiedNB(),
     CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
     CertifiedNB(prior="uniform", bins=None),
+    CertifiedNB(alpha=1.0, own_holes="any", bias=0.05),
 ]
 
 
@@ -106,7 +107,16 @@ def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) 
     told = reference.certify(frame).to_frame()
     assert isinstance(told, pd.DataFrame)
     assert told.index.equals(frame.index)
-    assert told.columns.tolist() == ["certain", "label", "possible"]
+    assert told.columns.tolist() == [
+        "predicted",
+        "verdict",
+        "certain",
+        "label",
+        "possible",
+        "tolerance",
+        "rival",
+        "n_own_holes",
+    ]
     some = frame.iloc[[5, 3, 8]]
     assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
     assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)
@@ -218,7 +228,16 @@ def test_an_estimator_of_a_saved_index(table: Any, tmp_path: Path) -> None:
 
 def test_parameters() -> None:
     """Parameters are kept as given, cloned and set; a clone is not fitted."""
-    model = CertifiedNB(0.5, prior=[1, 3], bins=7, binning="quantile", missing=("?",), domains={})
+    model = CertifiedNB(
+        0.5,
+        prior=[1, 3],
+        bins=7,
+        binning="quantile",
+        missing=("?",),
+        domains={},
+        own_holes="any",
+        bias={"x0": 0.5},
+    )
     assert model.get_params() == {
         "alpha": 0.5,
         "prior": [1, 3],
@@ -226,6 +245,8 @@ def test_parameters() -> None:
         "binning": "quantile",
         "missing": ("?",),
         "domains": {},
+        "own_holes": "any",
+        "bias": {"x0": 0.5},
     }
     copied = clone(model.set_params(bins=None).fit([["a"], ["b"]], [0, 1]))
     assert copied.get_params() == model.get_params()
@@ -238,9 +259,63 @@ def test_parameters() -> None:
 def test_cleaning_plan_is_that_of_the_index() -> None:
     """The plan of an estimator is the one of its index, with its smoothing; labels are its classes."""
     rows = pd.DataFrame({"a": ["x", None, "y", "y", None], "b": ["p", "p", "q", None, "q"]})
-    model = CertifiedNB(alpha=1).fit(rows, ["no", "no", "yes", "yes", "yes"])
-    plan = model.cleaning_plan(rows, confidence=0.9, cells="observed")
-    same = cleaning_plan(model.index_, rows, alpha=1, confidence=0.9, cells="observed")
+    model = CertifiedNB(alpha=1, own_holes="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
+    options: dict[str, Any] = {"confidence": 0.9, "cells": "observed"}
+    plan = model.cleaning_plan(rows, **options)
+    same = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", **options)
     assert plan.columns() == same.columns()
     assert {step.label for step in model.cleaning_plan(rows).steps} <= {"no", "yes"}
     assert model.cleaning_plan(rows).steps
+    near = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", bias=0.1)
+    assert model.set_params(bias=0.1).cleaning_plan(rows).columns() == near.columns()
+
+
+ASSUMPTIONS: list[dict[str, Any]] = [
+    {},
+    {"own_holes": "any"},
+    {"bias": 0.05},
+    {"bias": {"age": 1, "*": 0.1}, "own_holes": "any"},
+]
+
+
+@pytest.mark.parametrize("assumptions", ASSUMPTIONS)
+def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> None:
+    """Bias and reading of own holes mean the same as in `certify`; the enemy and chance know no bias."""
+    model = CertifiedNB(alpha=1, **assumptions).fit(polars_frame(), LABELS)
+    points, index = polars_frame(), model.index_
+    told, expected = model.certify(points), certify(index, points, alpha=1, **assumptions)
+    np.testing.assert_array_equal(told.possible, expected.possible)
+    np.testing.assert_array_equal(model.tolerance(points), expected.tolerance)
+    assert certainty_rate(model, points) == expected.certain.mean()
+    revived = CertifiedNB.from_index(index, alpha=1, **assumptions)
+    np.testing.assert_array_equal(revived.certify(points).certain, expected.certain)
+    strict = CertifiedNB(alpha=1, own_holes=model.own_holes).fit(points, LABELS)
+    np.testing.assert_array_equal(model.radius(points), strict.radius(points))
+    np.testing.assert_array_equal(
+        model.label_odds(points[:4]).lower, strict.label_odds(points[:4]).lower
+    )
+    assert model.poison(points[:4], steps=1).n_cells == strict.poison(points[:4], steps=1).n_cells
+
+
+@pytest.mark.parametrize("assumptions", ASSUMPTIONS)
+def test_predictions_agree_with_what_holds(assumptions: dict[str, Any]) -> None:
+    """A row that is certain, or holds up to any bias, is predicted the label it holds."""
+    model = CertifiedNB(alpha=1, **assumptions).fit(polars_frame(), LABELS)
+    found = model.certify(polars_frame())
+    holds = ~np.isnan(found.tolerance)
+    predicted = model.predict(polars_frame())
+    assert holds.any()
+    assert predicted[holds].tolist() == found.predicted[holds].tolist()
+    assert predicted[found.certain].tolist() == found.label[found.certain].tolist()
+
+
+def test_assumptions_may_be_set_later() -> None:
+    """A fitted estimator answers by the parameters that it has now, and refuses bad ones when used."""
+    model = CertifiedNB(alpha=1).fit(polars_frame(), LABELS)
+    strict = certainty_rate(model, polars_frame())
+    assert certainty_rate(model.set_params(bias=0.02), polars_frame()) > strict
+    for wrong in ({"bias": 2}, {"own_holes": "none"}):
+        with pytest.raises(NullproofError, match="give"):
+            clone(model).set_params(bias=1, own_holes="skip").fit(
+                polars_frame(), LABELS
+            ).set_params(**wrong).certify(polars_frame())

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
-from nullproof.cli.options import Request, command, console, echo, working
+from nullproof.cli.options import (
+    BiasOption,
+    Request,
+    command,
+    console,
+    echo,
+    plain_bias,
+    working,
+    written_bias,
+)
+from nullproof.cli.outputs import TABLES, refuse_overwriting, write_changed, write_poisoned
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from nullproof.attacks.attack import Attack
 
 app = typer.Typer(
     name="nullproof",
@@ -26,8 +31,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-_TABLES = (".csv", ".parquet")
-Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is open.")]
+Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
@@ -57,22 +61,32 @@ def demo() -> None:
 
 
 @command(app)
-def certify(request: Request, check: Check = False) -> None:
-    """Tell for each point whether every world predicts the same label.
+def certify(request: Request, bias: BiasOption = None, check: Check = False) -> None:
+    """Tell for each point whether every world predicts the same label, or up to which bias.
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
     """
-    from nullproof.cli.terminal import show_certificates
+    from nullproof.cli.certificates import Asked, show_certificates
+    from nullproof.curve import right_by_verdict
     from nullproof.decision import certify as decide
 
+    asked_bias = written_bias(bias)
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
-        result = decide(index, points, **request.model(index))
+        result = decide(index, points, bias=asked_bias, **request.model(index))
+        labels = request.truth(index, points)
+        truth = None
+        if labels is not None:
+            truth = right_by_verdict(result.verdict, result.predicted, labels)
+    asked = Asked(request.own_holes, request.test is None, truth)  # type: ignore[arg-type]
     request.answer(
         result,
-        lambda console: show_certificates(console, index, result),
+        lambda console: show_certificates(console, result, asked),
         n_missing=index.n_missing,
+        own_holes=request.own_holes,
+        bias=plain_bias(asked_bias),
+        **({} if truth is None else {"truth": truth}),
     )
     if check and not result.certain.all():
         raise typer.Exit(1)
@@ -122,9 +136,9 @@ def poison(
 
     if request.test is None:
         raise NullproofError("no points to attack were named; give TEST after TRAIN")
-    if request.output is not None and request.output.suffix not in _TABLES:
+    if request.output is not None and request.output.suffix not in TABLES:
         raise NullproofError(
-            f"-o {request.output} is to be the poisoned table; end it in {' or '.join(_TABLES)}"
+            f"-o {request.output} is to be the poisoned table; end it in {' or '.join(TABLES)}"
         )
     with working("reading and counting"):
         index, points = request.load()
@@ -143,7 +157,7 @@ def poison(
             **request.model(index),
         )
     if request.output is not None:
-        _write_poisoned(attack, request, request.output)
+        write_poisoned(attack, request, request.output)
     if request.as_json:
         if key is None:
             document = attack.document(attack.cells(request.table))
@@ -187,6 +201,7 @@ def report(
         str | None,
         typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
     ] = None,
+    bias: BiasOption = None,
 ) -> None:
     """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
 
@@ -201,13 +216,17 @@ def report(
             form = format_of(request.output)
     if form not in FORMATS:
         raise NullproofError(f"--format is {form!r}; give html, md or json")
+    asked_bias = written_bias(bias)
     with working("reading and counting"):
         index, points = request.load(endings=())
+        labels = request.truth(index, points)
     with working("writing the report") as say:
         told = tell_of(
             index,
             points,
             on_progress=lambda what, share: say(f"{what} ({share:.0%})"),
+            bias=asked_bias,
+            truth=None if labels is None or None in labels else labels,
             **request.model(index),
         )
         if request.output is not None:
@@ -228,8 +247,13 @@ def clean(
         ),
     ] = 1.0,
     cells: Annotated[
-        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
-    ] = "uniform",
+        str | None,
+        typer.Option(
+            "--cells",
+            metavar="HOW",
+            help="Holes are 'uniform', or as 'observed' (the default with a bias).",
+        ),
+    ] = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
     ] = None,
@@ -245,6 +269,7 @@ def clean(
         Path | None,
         typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
     ] = None,
+    bias: BiasOption = None,
 ) -> None:
     """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
 
@@ -254,17 +279,19 @@ def clean(
     from nullproof.cli.terminal import show_plan
     from nullproof.files import to_json, write_result
 
-    if repaired is not None and (not answers or repaired.suffix not in _TABLES):
+    if repaired is not None and (not answers or repaired.suffix not in TABLES):
         raise NullproofError(
-            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(_TABLES)}"
+            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
         )
-    _refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
+    asked_bias = written_bias(bias)
+    refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
     with working("reading and counting"):
         index, points = request.load(endings=(".csv", ".json"))
     options = {
         "confidence": confidence,
         "cells": cells,
         "costs": _costs(cost),
+        "bias": asked_bias,
         **request.model(index),
     }
     with working("planning"):
@@ -272,7 +299,7 @@ def clean(
         brought = work.take(answers or [])
         plan = work.plan(budget)
     if repaired is not None:
-        _write_changed(request, work.changes, repaired)
+        write_changed(request, work.changes, repaired)
     if request.output is not None and request.output.suffix == ".csv":
         typer.echo(f"{work.write_worksheet(request.output, plan):,} cells to fill in", err=True)
     elif request.output is not None:
@@ -348,36 +375,3 @@ def _costs(written: list[str] | None) -> dict[str, float]:
         if not sign or not column:
             raise NullproofError(f"--cost is {cost!r}; give COLUMN=NUMBER")
     return {column: float(written_number(cost)) for column, _, cost in pairs}
-
-
-def _refuse_overwriting(targets: Iterable[Path | None], read: Iterable[Any]) -> None:
-    """No file that is read is written over, and no file is written twice."""
-    taken = [Path(name).resolve() for name in read if name not in (None, "-")]
-    for path in targets:
-        if path is not None and path.resolve() in taken:
-            raise NullproofError(f"{path} is a file that is read or written; give another name")
-        taken += [] if path is None else [path.resolve()]
-
-
-def _write_poisoned(attack: Attack, request: Request, path: Path) -> None:
-    """Write the table with the attacked cells blank."""
-    changes: dict[str, dict[int, Any]] = {}
-    for row, column in attack.cells(request.table):
-        changes.setdefault(column, {})[row] = None
-    _write_changed(request, changes, path)
-
-
-def _write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Path) -> None:
-    """Write the table as it was read, text as it was written, with some cells changed."""
-    import narwhals as nw
-
-    from nullproof.files import write_whole
-    from nullproof.tables.cells import set_cells
-    from nullproof.tables.formats import read_file
-
-    table = request.table
-    frame = table.frame
-    if request.train != "-":
-        frame = nw.from_native(read_file(request.train, as_text=table.names)[0])
-    changed = set_cells(frame, changes)
-    write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)

@@ -10,7 +10,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.terminal import headline, intervals, table
+from nullproof.cli.certificates import headline, table
+from nullproof.cli.terminal import intervals
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certify
 from nullproof.worlds import World, witness
@@ -36,7 +37,8 @@ def show_demo(console: Console) -> None:
     console.print(
         f"An insurer wants to know which customers will leave. Of {index.n_rows} records "
         f"{index.n_missing} cells are missing.\nEvery way to fill them in is a possible world; "
-        "a prediction is certain if all worlds agree on it."
+        "a prediction is certain if all worlds agree on it, and holds up to a bias if all worlds do in "
+        "which the missing cells differ from the known ones by no more than that."
     )
     console.print(headline(result))
     names = [f"customer {number}" for number in new[NAME]]

@@ -9,20 +9,35 @@ from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, fields
 from functools import cached_property
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
+import numpy as np
 import typer
 
+from nullproof.bias import REST
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
+from nullproof.tables.points import refuse_reading
 from nullproof.words import some
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
     from nullproof.tables.options import TableOptions
+    from nullproof.tables.readers import Table
+
+BiasOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--bias",
+        metavar="[COL=]B",
+        help="How far holes may differ from known cells, 0 to 1 (anything); repeatable.",
+    ),
+]
 
 
 class Answer(Protocol):
@@ -61,6 +76,14 @@ class Request:
             "--prior", metavar="P", help="'uniform', or label=number,…; else label frequencies."
         ),
     ] = None
+    own_holes: Annotated[
+        str,
+        typer.Option(
+            "--own-holes",
+            metavar="HOW",
+            help="Holes of the points: 'skip' them, or 'any' value they may hold.",
+        ),
+    ] = "skip"
     bins: Annotated[
         str, typer.Option("--bins", metavar="N", help="Bins of numbers and dates, or 'none'.")
     ] = "5"
@@ -93,7 +116,7 @@ class Request:
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .json."),
     ] = None
 
-    def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Any]:
+    def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Table]:
         """Read and count TRAIN; the points are TEST, or the rows of TRAIN.
 
         ``endings`` are those that the file of the answer may have, by default those of tables; none
@@ -102,6 +125,7 @@ class Request:
         from nullproof.counts.index import CountIndex
 
         self._refuse_output(endings)
+        refuse_reading(self.own_holes, "--own-holes")
         if self.train == self.test == "-":
             raise NullproofError(
                 "TRAIN and TEST are both standard input; give one of them as a file"
@@ -109,12 +133,20 @@ class Request:
         if self._is_index:
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
-            return CountIndex.load(self.train), self.test
+            return self._with_points(CountIndex.load(self.train))
         if self.test is None and self._is_lazy:
             raise NullproofError(
                 f"{self.train} is counted without being read into memory; name the points as TEST"
             )
-        return self.count(), self._table if self.test is None else self.test
+        return self._with_points(self.count())
+
+    def _with_points(self, index: CountIndex) -> tuple[CountIndex, Table]:
+        """The index and TEST, its label column as it is written, or the rows of TRAIN."""
+        from nullproof.tables.options import TableOptions
+
+        if self.test is None:
+            return index, self._table
+        return index, TableOptions().open(self.test, index.schema.label_name, index.schema)
 
     def count(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
@@ -183,9 +215,23 @@ class Request:
         named = some(self._table.names, 20)
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
+    def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
+        """The true label of each point of TEST, None where it tells none; None if it never does."""
+        from nullproof.tables.labels import found_label_codes
+
+        name = index.schema.label_name
+        if self.test is None or name not in points.names:
+            return None
+        codes = found_label_codes(index.schema, points.column(name))
+        return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
+
     def model(self, index: CountIndex) -> dict[str, Any]:
-        """The options of every question: smoothing and prior."""
-        return {"alpha": written_number(self.alpha), "prior": _prior(self.prior, index)}
+        """The options of every question: smoothing, prior, and how holes of the points are read."""
+        return {
+            "alpha": written_number(self.alpha),
+            "prior": _prior(self.prior, index),
+            "own_holes": self.own_holes,
+        }
 
     def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:
         """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at."""
@@ -287,6 +333,9 @@ def console() -> Console:
             # rich would exit with 1 too.
             raise BrokenPipeError
 
+    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.closed:
+        # Where blocks cannot be written, a table of numbers is better than none.
+        sys.stdout.reconfigure(errors="replace")
     return Pipe(highlight=False)
 
 
@@ -316,6 +365,32 @@ def _prior(written: str | None, index: CountIndex) -> Any:
             "give one number for each"
         )
     return [written_number(named[label]) for label in labels]
+
+
+def written_bias(written: list[str] | None) -> Any:
+    """Read a number, or numbers by column; a number without a column is that of the rest."""
+    found: dict[str, Any] = {}
+    for entry in written or ():
+        column, sign, number = entry.rpartition("=")
+        column = column if sign else REST
+        try:
+            bias = written_number(number)
+        except NullproofError:
+            raise NullproofError(
+                f"--bias is {entry!r}; give a number from 0 to 1, or COLUMN=NUMBER"
+            ) from None
+        if column in found:
+            whose = "the rest" if column == REST else repr(column)
+            raise NullproofError(f"--bias gives {whose} two numbers; give one")
+        found[column] = bias
+    return found.get(REST, 1.0) if not {*found} - {REST} else found
+
+
+def plain_bias(bias: Any) -> Any:
+    """A bias as JSON writes it."""
+    if isinstance(bias, dict):
+        return {column: float(number) for column, number in bias.items()}
+    return float(bias)
 
 
 def _same_file(a: Path, b: Path) -> bool:

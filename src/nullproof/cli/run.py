@@ -79,6 +79,11 @@ def _sentence(problem: BaseException) -> str:
         return "there is not enough memory; give fewer rows or columns, or --memory-limit for files"
     if isinstance(problem, NullproofError | OSError | SystemExit):
         return str(problem) or type(problem).__name__
+    if getattr(problem, "option_name", None) == "--bias":
+        return (
+            "only certify, clean and report have --bias: it is about accident, not about an enemy (radius, "
+            "poison) or chance (odds); leave it out"
+        )
     if hasattr(problem, "format_message"):
         return f"{problem.format_message().rstrip('.')}; see nullproof --help"
     return f"{type(problem).__name__}: {problem}; this is a mistake in nullproof, see --debug"

@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.show import histogram, interval_rows
-from nullproof.words import PLAIN, many, odds, per_cent, some, span
+from nullproof.words import PLAIN, many, odds, some, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -28,44 +28,6 @@ SHOWN = 20
 _BARS = 8
 _LABELS = 6
 _SURE = 0.99
-
-
-def show_certificates(console: Console, index: CountIndex, result: Certificates) -> None:
-    """Print how many predictions are certain, and a table of the first points."""
-    console.print(Text(repr(index), style="dim"))
-    console.print(headline(result))
-    console.print(table(result, SHOWN))
-    _say_more(console, len(result), "points: --json or -o FILE gives them all")
-
-
-def headline(result: Certificates) -> Text:
-    """The one number that matters, with a bar."""
-    n_certain, n = int(result.certain.sum()), len(result)
-    share = n_certain / n if n else 0.0
-    filled = int(share * 20)
-    line = Text("\n")
-    line.append(f"{n_certain:,} of {n:,} predictions are certain", style="bold")
-    line.append(f" ({per_cent(share, PLAIN)}) ")
-    line.append("█" * filled, style="green")
-    line.append("░" * (20 - filled), style="yellow")
-    return line.append("\n")
-
-
-def table(result: Certificates, limit: int, names: list[str] | None = None) -> Table:
-    """The first points with their verdicts; ``names`` replaces their positions."""
-    grid = _grid(
-        "point" if names else ">point", "verdict", "label in every world", "possible labels"
-    )
-    for position in range(min(limit, len(result))):
-        certificate = result[position]
-        verdict = Text("certain", "green") if certificate.certain else Text("open", "yellow")
-        grid.add_row(
-            Text(names[position] if names else str(position)),
-            verdict,
-            Text("" if certificate.label is None else str(certificate.label)),
-            Text(", ".join(str(label) for label in certificate.possible)),
-        )
-    return grid
 
 
 def intervals(result: Certificates, position: int, width: int = 48) -> Table:
@@ -98,7 +60,7 @@ def show_radii(console: Console, index: CountIndex, result: Radii) -> None:
         console.print(_radius_bars(finite))
     console.print()
     console.print(_weakest(result))
-    _say_more(console, len(result), "points: --json or -o FILE gives them all")
+    say_more(console, len(result), "points: --json or -o FILE gives them all")
 
 
 def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
@@ -114,12 +76,12 @@ def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
 
 
 def _weakest(result: Radii) -> Table:
-    grid = _grid(">point", ">radius", "label now", "rival")
+    grid = empty_grid(">point", ">radius", "label now", "rival")
     names = [("" if x is None else str(x)) for x in (*result.label, *result.rival)]
     for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
-        label = names[place] if radius else "open"
+        label = names[place] if radius else "not certain"
         grid.add_row(str(place), shown, Text(label), Text(names[len(result) + place]))
     return grid
 
@@ -130,11 +92,11 @@ def show_attack(console: Console, attack: Attack) -> None:
     console.print(Text("\n").append(repr(attack), style="bold").append("\n"))
     weak = sum(target.radius == 0 for target in attack.targets)
     if weak:
-        console.print(f"{weak:,} of the points were open before and cost nothing.\n")
+        console.print(f"{weak:,} of the points were not certain before and cost nothing.\n")
     if not attack.blanks:
         return
     console.print(_moves(attack))
-    _say_more(console, len(attack.blanks), "sorts of cells: --json lists each cell")
+    say_more(console, len(attack.blanks), "sorts of cells: --json lists each cell")
     rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.radius > 0)
     console.print()
     for (label, rival), n_points in rivals.most_common(SHOWN):
@@ -143,7 +105,7 @@ def show_attack(console: Console, attack: Attack) -> None:
 
 def _moves(attack: Attack) -> Table:
     features, labels = attack.index.schema.features, attack.index.labels
-    grid = _grid(">cells", "column", "value", "label")
+    grid = empty_grid(">cells", "column", "value", "label")
     for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:SHOWN]:
         values = features[blank.feature].values
         grid.add_row(
@@ -160,7 +122,7 @@ def show_odds(console: Console, index: CountIndex, result: Odds) -> None:
     console.print(Text(repr(index), style="dim"))
     console.print(_odds_headline(result))
     console.print(odds_table(result, SHOWN))
-    _say_more(console, len(result), "points: --json or -o FILE gives them all")
+    say_more(console, len(result), "points: --json or -o FILE gives them all")
 
 
 def _odds_headline(result: Odds) -> Text:
@@ -177,7 +139,7 @@ def _odds_headline(result: Odds) -> Text:
 
 def odds_table(result: Odds, limit: int) -> Table:
     """Per point its likeliest labels, each with a bar and the bounds of its odds."""
-    grid = _grid(">point", "label", "share of the worlds", ">")
+    grid = empty_grid(">point", "label", "share of the worlds", ">")
     for position in range(min(limit, len(result))):
         upper = result.upper[position]
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
@@ -207,7 +169,9 @@ def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | No
     console.print(Text(repr(plan.index), style="dim"))
     if brought is not None:
         _show_progress(console, brought)
-    what = "certain" if plan.confidence == 1 else f"done (odds of {plan.confidence:g})"
+    what = "certain" if plan.model.unbiased is plan.model else "certain within the bias"
+    if plan.confidence < 1:
+        what = f"done (odds of {plan.confidence:g})"
     console.print(
         Text("\n").append(f"{plan.n_done:,} of {plan.n_points:,} points are {what}", "bold"),
     )
@@ -218,7 +182,7 @@ def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | No
         console.print("No missing cell needs to be filled.")
     else:
         console.print("No missing cell within the budget would help the others.")
-    _say_more(console, len(plan.steps), "steps: --json lists all")
+    say_more(console, len(plan.steps), "steps: --json lists all")
     if plan.stuck:
         console.print(f"\nLabels tie whatever these cells hold for point {some(plan.stuck, 10)}.")
     if plan.steps and plan.confidence == 1:
@@ -232,11 +196,11 @@ def _show_progress(console: Console, brought: dict[str, Any]) -> None:
     for entry in gained[:SHOWN]:
         said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
         console.print(f"  point {entry['point']}: {said}", highlight=False, markup=False)
-    _say_more(console, len(gained), "points: --json lists all")
+    say_more(console, len(gained), "points: --json lists all")
 
 
 def _steps(plan: CleaningPlan) -> Table:
-    grid = _grid(">cells", "column", "label", ">expected", ">at best")
+    grid = empty_grid(">cells", "column", "label", ">expected", ">at best")
     for step in plan.steps[:SHOWN]:
         grid.add_row(
             f"{step.n_cells:,}",
@@ -248,7 +212,7 @@ def _steps(plan: CleaningPlan) -> Table:
     return grid
 
 
-def _grid(*names: str) -> Table:
+def empty_grid(*names: str) -> Table:
     """An empty table; a column whose name begins with ``>`` is flush right."""
     grid = Table(box=None, pad_edge=False, header_style="bold")
     for name in names:
@@ -256,7 +220,7 @@ def _grid(*names: str) -> Table:
     return grid
 
 
-def _say_more(console: Console, count: int, what: str) -> None:
+def say_more(console: Console, count: int, what: str) -> None:
     """Say how many of something the table above leaves out, and how to get them."""
     if count > SHOWN:
         console.print(f"… and {count - SHOWN:,} more {what}", style="dim")

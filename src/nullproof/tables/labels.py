@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -45,6 +46,17 @@ def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
         )
     table = np.array([schema.label_codes[text(label)] for label in found], dtype=np.int32)
     return table[codes]
+
+
+def found_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
+    """The number of each row's label; -1 for a hole and for what is no label of the schema."""
+    known = labels.known
+    numbers, codes = (None if a is None else a[known] for a in (labels.numbers, labels.codes))
+    places, found = label_codes(replace(labels, sets={}, numbers=numbers, codes=codes))
+    table = [schema.label_codes.get(text(label), -1) for label in found]
+    own = np.full(len(labels), -1, dtype=np.int32)
+    own[known] = np.array(table, dtype=np.int32)[places]
+    return own
 
 
 def _refuse_holes(labels: Column) -> None:

@@ -56,11 +56,7 @@ class Points:
 
         ``"skip"``: an unknown feature is left out; ``"any"``: whatever it holds.
         """
-        if own_holes not in ("skip", "any"):
-            raise NullproofError(
-                f"own_holes is {own_holes!r}; give 'skip' (predict from the cells that a point knows) "
-                "or 'any' (whatever its holes hold)"
-            )
+        refuse_reading(own_holes)
         before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
@@ -166,6 +162,15 @@ class Points:
         """Every way to fill the holes of one point."""
         codes = np.array(list(itertools.product(*self.choices(position))), dtype=np.int32)
         return self.with_codes(np.ascontiguousarray(codes.T))
+
+
+def refuse_reading(own_holes: Any, option: str = "own_holes") -> None:
+    """Refuse what is none of the two readings of a point's own holes."""
+    if not isinstance(own_holes, str) or own_holes not in ("skip", "any"):
+        raise NullproofError(
+            f"{option} is {own_holes!r}; give 'skip' (predict from the cells that a point knows) "
+            "or 'any' (whatever its holes hold)"
+        )
 
 
 def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:

@@ -1,0 +1,325 @@
+"""certify on the command line: bias, tolerance, own holes, and the truth that TEST may hold."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.command_line import CERTIFY, Runner, one_line
+
+from nullproof import CountIndex, certify, cleaning_plan, label_odds, report
+from nullproof.cli.demo import load
+from nullproof.radii.cells import radii
+
+DEMO = ("certify", "customers.csv", "new.csv", "--label", "churn", "--ignore", "customer")
+# Five customers of the demo; one has a hole, one a label that TRAIN never shows, one none.
+POINTS = [0, 2, 3, 3, 1]
+TRUTH = ["yes", "yes", "yes", "maybe", None]
+
+
+@pytest.fixture(autouse=True)
+def tables(folder: Path) -> None:
+    train, new = load()
+    train.write_csv(folder / "customers.csv")
+    points = new[POINTS].with_columns(churn=pl.Series(TRUTH))
+    points[3, "in_us"] = None
+    points.write_csv(folder / "new.csv")
+
+
+@pytest.fixture
+def index(folder: Path) -> CountIndex:
+    return CountIndex.from_table(folder / "customers.csv", "churn", ignore=["customer"])
+
+
+def asked(run: Runner, *options: str) -> dict[str, Any]:
+    done = run(*DEMO, "--json", *options)
+    assert (done.code, done.err) == (0, "")
+    document: dict[str, Any] = json.loads(done.out)
+    return document
+
+
+SUMMARY = """\
+CountIndex: 36 rows, 4 features, 2 labels (no, yes), 8 missing cells (5.6 %)
+
+3 of 5 predictions are certain, 1 more holds  ████████████▓▓▓▓░░░░
+
+verdict  points   share  right  what it means
+certain       3  60.0 %  100 %  same label whatever the missing cells hold
+holds         1  20.0 %  100 %  same label up to a bias of 0.05 (see below)
+open          1  20.0 %    0 %  may change within that bias
+
+2 points without a label that TRAIN has: not counted as right or wrong.
+
+1 point has missing cells too; they are left out (--own-holes skip). With
+--own-holes any 2 instead of 3 points are certain.
+
+Predictions that hold as the bias grows:
+
+   ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▅▅▅▅▅▅ ▅▅▅▅▅▅ ▅▅▅▅▅▅
+    80 %   80 %   80 %   80 %   80 %   80 %   80 %   60 %   60 %   60 %
+     0     0.01   0.02   0.05   0.1    0.2    0.3    0.5    0.75    1     bias
+
+Bias: how far the share of a value among the missing cells may differ from its
+share among the known cells of the same label and column. 0: they are just like
+those; 1: they may hold anything.
+
+point  verdict  predicted  holds up to  first rival
+    0  certain  yes                  1
+    1  open     no          not even 0  yes
+    2  holds    yes              0.484  no
+    3  certain  yes                  1
+    4  certain  no                   1
+
+Next: `nullproof clean`, same arguments: which missing cells to look up first.
+"""
+
+
+@pytest.fixture
+def shown(run: Runner, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Certify the points of this file, and give what 80 columns show."""
+    monkeypatch.setenv("COLUMNS", "80")
+
+    def show(*options: str) -> str:
+        done = run(*DEMO, *options)
+        assert (done.code, done.err) == (0, "")
+        lines = [line.rstrip() for line in done.out.splitlines()]
+        assert max(map(len, lines)) <= 80
+        return "\n".join([*lines, ""])
+
+    return show
+
+
+def test_the_summary(shown: Callable[..., str]) -> None:
+    """Three groups with their accuracy, the curve, what a bias is, every point, and the next step."""
+    assert shown() == SUMMARY
+
+
+def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
+    """A bias that is asked about is the threshold; the other reading and named columns are told."""
+    strict = shown("--bias", "0.5", "--own-holes", "any")
+    assert "3 of 5 predictions are certain" not in strict
+    assert "same label up to a bias of 0.5 (see below)" in strict
+    assert "they may hold anything (--own-holes any). With\n--own-holes skip 3" in strict
+    assert "instead of 2 points are certain within bias 0.5." in strict
+    named = shown("--bias", "age=0", "--bias", "claim=1/4", "--bias", "0.1")
+    assert "Columns that keep a bias of their own: age 0 and claim 0.25." in named
+    assert "up to a bias of 0.1 (see below)" in named
+
+
+def test_training_rows_as_points_are_told(run: Runner) -> None:
+    """Without TEST the output says whose predictions these are, and how right they are it does not."""
+    done = run("certify", "customers.csv", "--label", "churn", "--ignore", "customer")
+    assert "The points are the training rows themselves; name TEST for others." in done.out
+    assert "right" not in done.out
+    assert "… and 16 more points" in done.out
+
+
+def test_the_weakest_points_come_first(run: Runner) -> None:
+    """Where not all points fit, they are shown by tolerance."""
+    done = run(
+        "certify", "customers.csv", "--label", "churn", "--ignore", "customer", "--alpha", "1"
+    )
+    lines = done.out.partition("first rival")[2].partition("…")[0].splitlines()[1:]
+    verdicts = [line.split()[1] for line in lines if line.strip()]
+    assert len(verdicts) == 20
+    assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
+    assert verdicts[0] == "open"
+
+
+def test_nothing_left_to_clean(run: Runner, folder: Path) -> None:
+    """Where every point is certain the next question is the radius."""
+    (folder / "whole.csv").write_text("a,kind\nx,0\ny,1\n")
+    done = run("certify", "whole.csv", "--label", "kind")
+    assert "2 of 2 predictions are certain, 0 more hold  " + "█" * 20 in done.out
+    assert "Next: `nullproof radius`" in done.out
+    assert "as the bias grows" not in done.out
+
+
+def test_a_tie_and_a_share_below_one_per_cent(run: Runner, folder: Path) -> None:
+    """A tie is named, and a curve that is not yet at 0 does not say 0 %."""
+    (folder / "train.csv").write_text("a,kind\nx,0\nx,1\ny,1\n,1\n")
+    (folder / "test.csv").write_text("a\nz\n" + "x\n" * 150 + "y\n")
+    done = run("certify", "train.csv", "test.csv", "--label", "kind", "-q")
+    assert "tie" in done.out
+    assert "< 1 %" in done.out
+
+
+def test_json_has_tolerance_and_truth(run: Runner, folder: Path, index: CountIndex) -> None:
+    """The JSON tells of each point what the library does, and per verdict how many are right."""
+    document = asked(run)
+    result = certify(index, index.encode(folder / "new.csv"))
+    for place, point in enumerate(document["points"]):
+        one = result[place]
+        assert (point["predicted"], point["rival"], point["verdict"]) == (
+            one.predicted,
+            one.rival,
+            one.verdict,
+        )
+        assert point["n_own_holes"] == one.n_own_holes == int(place == 3)
+        found = math.nan if point["tolerance"] is None else point["tolerance"]
+        np.testing.assert_equal(found, one.tolerance)
+    assert [document[key] for key in ("n_certain", "n_holds", "n_open")] == [3, 1, 1]
+    assert (document["threshold"], document["bias"], document["own_holes"]) == (0.05, 1, "skip")
+    assert document["curve"][0] == {"bias": 0, "n_hold": 4}
+    assert document["curve"][-1] == {"bias": 1, "n_hold": 3}
+    assert document["truth"] == {
+        "certain": {"n": 1, "n_right": 1},
+        "holds": {"n": 1, "n_right": 1},
+        "open": {"n": 1, "n_right": 0},
+    }
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
+def test_truth_is_compared_as_it_is_written(
+    run: Runner, folder: Path, label: list[Any], ending: str
+) -> None:
+    """Labels that look like numbers are the text that they are, in both files."""
+    cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
+    for name in ("train", "test"):
+        write = cells.write_csv if ending == "csv" else cells.write_parquet
+        write(folder / f"{name}.{ending}")
+    done = run("certify", f"train.{ending}", f"test.{ending}", "--label", "kind", "--json")
+    assert json.loads(done.out)["truth"]["certain"] == {"n": 2, "n_right": 2}
+
+
+def test_the_truth_never_decides(run: Runner, folder: Path) -> None:
+    """Without the labels in TEST, or with none that is known, all but the accuracy is the same."""
+    told = asked(run)
+    del told["truth"]
+    points = pl.read_csv(folder / "new.csv")
+    for table in (points.drop("churn"), points.with_columns(churn=pl.lit("?"))):
+        table.write_csv(folder / "new.csv")
+        assert asked(run) == told
+
+
+@pytest.mark.parametrize(
+    ("options", "bias"),
+    [
+        ((), 1.0),
+        (("--bias", "0.05"), 0.05),
+        (("--bias", "*=0.05"), 0.05),
+        (("--bias", "age=1", "--bias", "*=0.05"), {"age": 1, "*": 0.05}),
+        (("--bias", "age=1", "--bias", "0.05"), {"age": 1, "*": 0.05}),
+        (("--bias", "age=1/3"), {"age": 1 / 3}),
+    ],
+)
+@pytest.mark.parametrize("own_holes", ["skip", "any"])
+def test_assumptions_reach_the_library(
+    run: Runner,
+    folder: Path,
+    index: CountIndex,
+    options: tuple[str, ...],
+    bias: Any,
+    own_holes: Any,
+) -> None:
+    """--bias and --own-holes mean what they mean in the library; --check follows them."""
+    points = index.encode(folder / "new.csv")
+    expected = certify(index, points, bias=bias, own_holes=own_holes)
+    document = asked(run, *options, "--own-holes", own_holes)
+    assert [point["certain"] for point in document["points"]] == expected.certain.tolist()
+    assert [point["verdict"] for point in document["points"]] == expected.verdict.tolist()
+    checked = run(*DEMO, *options, "--own-holes", own_holes, "--check", "--json").code
+    assert checked == int(not expected.certain.all())
+
+
+def test_check_within_a_bias(run: Runner, folder: Path) -> None:
+    """--check is content with points that hold at the bias asked about."""
+    pl.read_csv(folder / "new.csv")[[0, 2]].write_csv(folder / "new.csv")
+    assert run(*DEMO, "--check").code == 1
+    assert run(*DEMO, "--check", "--bias", "0.4").code == 0
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        (("--bias", "-0.1"), "the bias is -0.1; give a number from 0"),
+        (("--bias", "1.5"), "the bias is 1.5; give a number from 0"),
+        (("--bias", "age=2"), "the bias of 'age' is 2.0; give a number from 0"),
+        (("--bias", "nan"), "the bias is nan"),
+        (("--bias", "few"), "--bias is 'few'; give a number from 0 to 1, or COLUMN=NUMBER"),
+        (("--bias", "age="), "--bias is 'age='"),
+        (("--bias", "ago=1"), "bias names 'ago', which is no feature; close names are 'age'"),
+        (("--bias", "churn=1"), "no feature; they are age, in_us, income, claim, and '*'"),
+        (("--bias", "1", "--bias", "*=0"), "--bias gives the rest two numbers; give one"),
+        (("--bias", "age=1", "--bias", "age=0"), "--bias gives 'age' two numbers; give one"),
+        (("--own-holes", "none"), "--own-holes is 'none'; give 'skip' (predict from the cells"),
+    ],
+)
+def test_bad_assumptions(run: Runner, options: tuple[str, ...], reason: str) -> None:
+    """One line that says what came, what was needed and what to do."""
+    one_line(run(*DEMO, *options), reason)
+
+
+@pytest.mark.parametrize("command", ["radius", "poison", "odds", "index"])
+def test_bias_is_about_accident(run: Runner, command: str) -> None:
+    """Questions about an enemy or about chance have no bias, and say why."""
+    done = run(command, *CERTIFY[1:], "--bias", "0.05")
+    one_line(done, "it is about accident, not about an enemy (radius, poison) or chance (odds)")
+
+
+LIBRARY: dict[str, Callable[..., Any]] = {
+    "radius": lambda index, points, **own: radii(index, points, **own).document(),
+    "odds": lambda index, points, **own: label_odds(index, points, **own).document(),
+    "clean": lambda index, points, **own: cleaning_plan(index, points, **own).document(None),
+    "report": lambda index, points, **own: json.loads(report(index, points, **own).json()),
+}
+
+
+@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("command", [*LIBRARY])
+def test_every_question_reads_own_holes(
+    run: Runner, folder: Path, index: CountIndex, command: str, own_holes: str
+) -> None:
+    """--own-holes reaches every question about points."""
+    pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
+    done = run(command, *DEMO[1:], "--json", "--own-holes", own_holes)
+    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), own_holes=own_holes)
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out) == json.loads(json.dumps(expected))
+
+
+def test_an_attack_reads_own_holes(run: Runner, folder: Path) -> None:
+    """A point that its own holes make open needs no attack; with those left out it does."""
+    pl.read_csv(folder / "new.csv")[[3]].write_csv(folder / "new.csv")
+    arguments = ("poison", *DEMO[1:], "--steps", "1", "--json")
+    n_cells = [
+        json.loads(run(*arguments, "--own-holes", how).out)["n_cells"] for how in ("skip", "any")
+    ]
+    assert n_cells[0] > n_cells[1] == 0
+
+
+@pytest.mark.parametrize("command", ["clean", "report"])
+def test_bias_reaches_plans_and_reports(
+    run: Runner, folder: Path, index: CountIndex, command: str
+) -> None:
+    """--bias means in clean and report what it means in the library."""
+    pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
+    bias = {"age": 1.0, "*": 0.4}
+    done = run(command, *DEMO[1:], "--json", "--bias", "age=1", "--bias", "0.4")
+    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), bias=bias)
+    assert json.loads(done.out) == json.loads(json.dumps(expected))
+
+
+def test_a_plan_within_a_bias_says_so(run: Runner) -> None:
+    """What is done is told by the question: certain, or certain within the bias."""
+    assert "3 of 5 points are certain\n" in run("clean", *DEMO[1:]).out
+    assert (
+        "4 of 5 points are certain within the bias\n"
+        in run("clean", *DEMO[1:], "--bias", "0.4").out
+    )
+    odds = run("clean", *DEMO[1:], "--confidence", "0.9").out
+    assert "points are done (odds of 0.9)" in odds
+
+
+def test_a_report_tells_how_many_are_right(run: Runner, folder: Path) -> None:
+    """Where TEST has the label of every point, the report has the accuracy; else it claims none."""
+    assert "right" not in run("report", *DEMO[1:]).out
+    pl.read_csv(folder / "new.csv")[:3].write_csv(folder / "new.csv")
+    assert "| verdict | predictions | share | right |" in run("report", *DEMO[1:]).out
