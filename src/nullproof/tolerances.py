@@ -11,7 +11,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -169,15 +169,12 @@ class _Search:
         winner = int(self.winner[place])
         rivals = [k for k in range(self.model.m) if k != winner]
         choices = self.points.choices(place)
-        counts = {
-            i: [[_Count(self.model, j, code, i) for code in own] for j, own in enumerate(choices)]
-            for i in range(self.model.m)
-        }
+        counts = [_counts(self.model, j, np.array(own)) for j, own in enumerate(choices)]
 
         def ahead(bias: float, rival: int) -> bool:
             exact = Fraction(bias)
-            low = [[count.low(exact) for count in own] for own in counts[winner]]
-            high = [[count.high(exact) for count in own] for own in counts[rival]]
+            low = [[count.at(exact)[0] for count in own[winner]] for own in counts]
+            high = [[count.at(exact)[1] for count in own[rival]] for own in counts]
             return self._beats(winner, low, rival, high)
 
         below, above = 0, _rank(1.0)
@@ -201,31 +198,40 @@ class _Search:
         return self.model.exceeds(i, least, k, most)
 
 
-class _Count:
-    """The count of one value and label as a function of the bias."""
+class _Count(NamedTuple):
+    """The count of one value and label as a function of the bias: a range, and groups of cells."""
 
-    def __init__(self, model: Model, j: int, code: int, i: int) -> None:
-        codes, index = np.array([code]), model.index
-        self._fixed = model.fixed[j]
-        self._ends = int(model.low(j, codes)[0, i]), int(model.high(j, codes)[0, i])
-        self._base = int(index.low(j, codes)[0, i])
-        self._groups = [
-            (int(groups.n_cells[0, i]), groups.ratio((0, i), model.alpha))
-            for groups in groups_of(index, j, codes)
-            if groups.n_cells[0, i]
+    low: int
+    high: int
+    groups: list[tuple[int, tuple[int, int]]]
+
+    def at(self, bias: Fraction) -> tuple[int, int]:
+        """The least and the greatest count in the worlds of a bias."""
+        held = [held_exactly(n_cells, share, bias) for n_cells, share in self.groups]
+        return self.low + sum(a for a, _ in held), self.high + sum(b for _, b in held)
+
+
+def _counts(model: Model, j: int, codes: NDArray[np.intp]) -> list[list[_Count]]:
+    """The counts of some values of a feature, labels × values; a fixed column's do not change."""
+    fixed = model.fixed[j]
+    low = model.low(j, codes) if fixed else model.index.low(j, codes)
+    high = model.high(j, codes) if fixed else low
+    every = [] if fixed else [*groups_of(model.index, j, codes)]
+    return [
+        [
+            _Count(
+                int(low[row, i]),
+                int(high[row, i]),
+                [
+                    (int(groups.n_cells[row, i]), groups.ratio((row, i), model.alpha))
+                    for groups in every
+                    if groups.n_cells[row, i]
+                ],
+            )
+            for row in range(len(codes))
         ]
-
-    def low(self, bias: Fraction) -> int:
-        """The least count in the worlds of a bias."""
-        if self._fixed:
-            return self._ends[0]
-        return self._base + sum(held_exactly(n, share, bias)[0] for n, share in self._groups)
-
-    def high(self, bias: Fraction) -> int:
-        """The greatest count in the worlds of a bias."""
-        if self._fixed:
-            return self._ends[1]
-        return self._base + sum(held_exactly(n, share, bias)[1] for n, share in self._groups)
+        for i in range(model.m)
+    ]
 
 
 def _rank(number: float) -> int:
