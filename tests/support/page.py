@@ -1,4 +1,4 @@
-"""Tables with holes, and what a person does with them on the page of `nullproof serve`, for the tests that drive a browser."""
+"""Tables with holes, and what a person does on the page of `nullproof serve`, for browser tests."""
 
 from __future__ import annotations
 

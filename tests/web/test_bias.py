@@ -55,7 +55,7 @@ def test_every_answer_follows_the_settings(
         assert line["verdict"] == expected.verdict[line["point"]]
         assert (line["certain"], line["possible"]) == (one.certain, [*one.possible])
         assert line["tolerance"] == (None if one.tolerance != one.tolerance else one.tolerance)
-        assert (line["rival"], line["n_own_holes"]) == (one.rival, one.n_own_holes)
+        assert (line["tolerance_rival"], line["n_own_holes"]) == (one.rival, one.n_own_holes)
     for place in range(0, 40, 7):
         values = {name: points[name][place] for name in FEATURES}
         answer = server.client.get(f"{own}/points/{place}").json()

@@ -73,6 +73,7 @@ def test_a_point_and_its_values(page: Page) -> None:
     start = bars(page)
     page.locator(".panel").get_by_label("age").select_option("over 55")
     page.wait_for_selector(".panel .verdict.is-certain")
+    page.wait_for_selector(".panel .note:visible")
     assert "Certain: no" in page.inner_text(".panel .verdict")
     assert bars(page) != start
     assert "1 value of this point changed" in page.inner_text(".panel .note")
@@ -117,7 +118,8 @@ def test_what_if(page: Page) -> None:
     page.wait_for_selector("#what-if .moved")
     assert "4 of 8 predictions certain" in part.inner_text()
     assert "point 5 is no longer certain" in part.inner_text()
-    page.wait_for_selector(".panel .verdict.is-open")
+    page.wait_for_selector(".panel .verdict.is-holds")
+    page.wait_for_selector(".panel .note:visible")
     assert "cells changed below" in page.inner_text(".panel .note")
     part.get_by_label("What to do").select_option("fill")
     part.get_by_label("Value").select_option("low")

@@ -24,6 +24,7 @@ pytestmark = [
     pytest.mark.xdist_group("browser"),
 ]
 STEPS = (0, 0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5, 0.6, 0.75, 0.9, 1)
+MOVED = "old => document.querySelector('.panel .iv-bar').style.width !== old"
 HOSTILE = "<script>window.hit=1</script>"
 TRAIN, POINTS = rows(150, 1), rows(40, 2)
 
@@ -173,10 +174,8 @@ def test_keys_move_the_slider(page: Page) -> None:
         assert said.startswith(f"{bias}: holds")
         assert "of 8 predictions hold" in said
         assert (counts(page)[1] == 0) is certain
-    page.wait_for_function(
-        "old => document.querySelector('.panel .iv-bar').style.width !== old",
-        arg=start[0].split()[1],
-    )
+        if certain:
+            page.wait_for_function(MOVED, arg=start[0].split()[1])
 
 
 def test_the_curve_has_a_marker_and_numbers(page: Page, tmp_path: Path) -> None:
@@ -215,7 +214,7 @@ def test_a_narrow_screen_has_room(
             assert overflow(page) == 0
         box = page.locator(".bias-input").bounding_box()
         assert box is not None
-        assert 0 <= box["x"]
+        assert box["x"] >= 0
         assert box["width"] >= 260
         assert box["height"] >= 24
         page.click(".bias-numbers summary")

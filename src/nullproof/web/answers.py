@@ -43,7 +43,7 @@ def about_points(
             "certain": bool(certificates.certain[place]),
             "possible": [labels[i] for i in np.flatnonzero(certificates.possible[place])],
             "tolerance": _number(tolerance[place]),
-            "rival": _named(rival[place]),
+            "tolerance_rival": _named(rival[place]),
             "n_own_holes": int(certificates.n_own_holes[place]),
         }
         for order, place in enumerate(positions.tolist())
@@ -179,8 +179,7 @@ def explain(model: Model, point: Points) -> dict[str, Any]:
         "predicted": _named(found.predicted),
         "tolerance": _number(found.tolerance),
         "n_own_holes": found.n_own_holes,
-        # A certain point has no rival as the bias grows, any other none as cells are blanked.
-        "rival": told["rival"] if found.tolerance == 1 else _named(found.rival),
+        "tolerance_rival": _named(found.rival),
     }
 
 

@@ -163,7 +163,7 @@ class PointLine(BaseModel):
     tolerance: float | None = Field(
         description="The largest bias up to which the prediction holds; null: not even 0 decides."
     )
-    rival: str | None = Field(description="The label that catches up first as the bias grows.")
+    tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
     n_own_holes: int = Field(description="Cells of the point itself that are not known.")
 
 
@@ -225,9 +225,10 @@ class PointAnswer(BaseModel):
                     "label": None,
                     "possible": ["no", "yes"],
                     "tolerance": 0.18,
+                    "tolerance_rival": "yes",
                     "n_own_holes": 0,
                     "radius": 0,
-                    "rival": "yes",
+                    "rival": None,
                     "support": [
                         {"label": "no", "low": -4.99, "high": -3.96, "possible": True},
                         {"label": "yes", "low": -5.23, "high": -4.26, "possible": True},
@@ -253,14 +254,13 @@ class PointAnswer(BaseModel):
     tolerance: float | None = Field(
         description="The largest bias up to which the prediction holds; null: not even 0 decides."
     )
+    tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
     n_own_holes: int = Field(description="Cells of the point itself that are not known.")
     radius: int | None = Field(
         description="Fewest training cells to blank before the point is not certain; 0 if it is "
         "not certain now, null if no attack exists."
     )
-    rival: str | None = Field(
-        description="The label that catches up first: as the bias grows, or as cells are blanked."
-    )
+    rival: str | None = Field(description="The label that would catch up.")
     support: list[SupportForm] = Field(
         description="Ranges of support, the strongest first; certain means that one lies clear "
         "above all others."

@@ -93,7 +93,7 @@ export class BiasSlider {
     this.plots = el("div", { className: "bias-plots" }, curve(told), told.n_labelled && accuracies(told));
     this.node = el(
       "div",
-      { className: "panel bias", role: "group", "aria-label": "bias" },
+      { className: "bias", role: "group", "aria-label": "bias" },
       el("div", { className: "bias-said" }, this.words, this.example, this.bar, this.tally, this.right),
       el(
         "div",

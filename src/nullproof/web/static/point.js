@@ -20,21 +20,23 @@ export class PointPanel {
     try {
       const answer = await ask(`analyses/${this.analysis}/points/${point}`);
       if (order !== this.order) return;
-      this.point = point;
-      this.original = answer;
-      this.values = { ...answer.values };
+      Object.assign(this, { point, original: answer, values: { ...answer.values } });
       this.#frame();
+      this.#appear(focus);
       if (this.changes().length) await this.judge();
       else await this.#answer(answer);
     } catch (problem) {
       if (order !== this.order) return;
       fill(this.node, el("p", { className: "problem", role: "alert" }, problem.message));
+      this.#appear(false);
     }
+  }
+
+  #appear(focus) {
     this.node.hidden = false;
-    if (focus) {
-      this.node.querySelector("h3")?.focus({ preventScroll: true });
-      this.node.scrollIntoView({ block: "nearest" });
-    }
+    if (!focus) return;
+    this.node.querySelector("h3").focus({ preventScroll: true });
+    this.node.scrollIntoView({ block: "nearest" });
   }
 
   refresh() {
@@ -96,6 +98,12 @@ export class PointPanel {
 
   #bars(now, whole, original) {
     this.problem.hidden = true;
+    const [edited, changed] = [this.#edited, this.changes().length];
+    this.state.hidden = !edited && !changed;
+    this.state.textContent = [
+      edited && `${many(edited, "value")} of this point changed`,
+      changed && "on the table with the cells changed below",
+    ].filter(Boolean).join(", ") + "; dashed outlines show the original.";
     this.picture.show(now.support, {
       scale: scaleOf(now.support, whole.support, original?.support ?? []),
       ghost: original?.support,
@@ -215,12 +223,6 @@ export class PointPanel {
   async #answer(answer) {
     this.answer = answer;
     this.problem.hidden = true;
-    const [edited, changed] = [this.#edited, this.changes().length];
-    this.state.hidden = !edited && !changed;
-    this.state.textContent = [
-      edited && `${many(edited, "value")} of this point changed`,
-      changed && "on the table with the cells changed below",
-    ].filter(Boolean).join(", ") + "; dashed outlines show the original.";
     this.#verdict();
     await this.#measure();
   }
@@ -236,7 +238,7 @@ export class PointPanel {
 }
 
 function words(answer, verdict) {
-  const { predicted, possible, tolerance, rival, radius } = answer;
+  const { predicted, possible, tolerance, tolerance_rival: rival, radius } = answer;
   if (verdict === "certain") {
     const breaks = radius === null
       ? "no attack can change that"

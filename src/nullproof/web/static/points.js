@@ -110,7 +110,13 @@ export class PointList {
         line.n_own_holes > 0 && el("small", { className: "own" }, holes(line, this.ownHoles)),
       ),
       cell,
-      el("td", {}, line.rival === null ? el("span", { className: "soft" }, "–") : name(line.rival, 30)),
+      el(
+        "td",
+        {},
+        line.tolerance_rival === null
+          ? el("span", { className: "soft" }, "–")
+          : name(line.tolerance_rival, 30),
+      ),
     );
   }
 
