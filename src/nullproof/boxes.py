@@ -1,4 +1,8 @@
-"""The counts of points as arrays: at least, at most, and as they will probably turn out."""
+"""The counts of points as arrays: at least, at most, and as they will probably turn out.
+
+A feature that a point leaves out (theory 9) counts `LEFT_OUT` everywhere: it is never open, and its
+log term is 0.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.model import Floats
+from nullproof.model import Floats, Model
 from nullproof.tables.points import Points
 
 Integers = NDArray[np.int64]
@@ -21,42 +25,69 @@ class Ranges:
     Parameters
     ----------
     low, high
-        The least and the greatest count over all worlds, and completions of an incomplete point.
+        The least and the greatest count over all worlds of the model's bias, and completions of an
+        incomplete point.
     likely
-        ``low`` and that share of the open cells that the known cells of the label suggest.
+        What the known cells of the label suggest, within these.
+    least, most
+        As ``low`` and ``high`` where missing cells may hold anything: what a group can turn out to
+        hold once it is filled.
     """
 
     low: Integers
     high: Integers
     likely: Floats
+    least: Integers
+    most: Integers
 
     @classmethod
-    def of(cls, index: CountIndex, points: Points) -> Ranges:
+    def of(cls, model: Model, points: Points) -> Ranges:
         """Look the counts of all points up, each value of a feature once."""
-        shape = (len(points), len(index.labels), len(index.features))
-        low, high = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
-        likely = np.empty(shape)
-        for j in range(shape[2]):
-            used, places = points.used(j)
-            candidates = [points.candidates(j, int(code)) for code in used]
-            codes = np.array([code for own in candidates for code in own], dtype=np.int64)
-            starts = np.cumsum([0, *map(len, candidates)])[:-1]
-            least, most = index.low(j, codes), index.high(j, codes)
-            guess = least + (most - least) * _shares(index, j, codes)
-            if len(codes) > len(used):
-                least = np.minimum.reduceat(least, starts)
-                most = np.maximum.reduceat(most, starts)
-                guess = np.add.reduceat(guess, starts) / np.diff([*starts, len(codes)])[:, None]
-            low[:, :, j], high[:, :, j], likely[:, :, j] = (
-                least[places],
-                most[places],
-                guess[places],
-            )
-        return cls(low, high, likely)
+        narrow, likely = _looked_up(model, points)
+        if model.unbiased is model:
+            return cls(*narrow, likely, *narrow)
+        wide, _ = _looked_up(model.unbiased, points)
+        return cls(*narrow, np.clip(likely, *narrow), *wide)
+
+    @property
+    def n_open(self) -> Integers:
+        """How many cells of each group may hold a value of the point, or may not."""
+        return self.most - self.least
 
     def take(self, positions: NDArray[np.intp]) -> Ranges:
         """The counts of some of the points."""
-        return Ranges(self.low[positions], self.high[positions], self.likely[positions])
+        low, high, likely = self.low[positions], self.high[positions], self.likely[positions]
+        if self.least is self.low:
+            return Ranges(low, high, likely, low, high)
+        return Ranges(low, high, likely, self.least[positions], self.most[positions])
+
+
+def _looked_up(model: Model, points: Points) -> tuple[tuple[Integers, Integers], Floats]:
+    """The least and the greatest counts of the model's box, and the likely ones of any worlds."""
+    index = model.index
+    shape = (len(points), model.m, model.d)
+    low, high = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
+    likely = np.empty(shape)
+    for j in range(model.d):
+        used, places = points.used(j)
+        candidates = [points.candidates(j, int(code)) for code in used]
+        codes = np.array([code for own in candidates for code in own], dtype=np.int64)
+        starts = np.cumsum([0, *map(len, candidates)])[:-1]
+        least, most = model.low(j, codes), model.high(j, codes)
+        surely, perhaps = least, most
+        if model.bias[j] < 1:
+            surely, perhaps = index.low(j, codes), index.high(j, codes)
+        guess = surely + (perhaps - surely) * _shares(index, j, codes)
+        if len(codes) > len(used):
+            least = np.minimum.reduceat(least, starts)
+            most = np.maximum.reduceat(most, starts)
+            guess = np.add.reduceat(guess, starts) / np.diff([*starts, len(codes)])[:, None]
+        low[:, :, j], high[:, :, j], likely[:, :, j] = (
+            least[places],
+            most[places],
+            guess[places],
+        )
+    return (low, high), likely
 
 
 def open_counts(index: CountIndex) -> Integers:

@@ -110,7 +110,7 @@ class Model:
 
     def __getstate__(self) -> dict[str, Any]:
         """What is pickled: the index, the smoothing and the prior, but no table made from them."""
-        tables = ("terms", "log_prior", "log_weights", "_sizes", "_denominators")
+        tables = ("terms", "log_prior", "log_weights", "sizes", "_denominators")
         return {name: value for name, value in vars(self).items() if name not in tables}
 
     def named(self, positions: NDArray[np.integer]) -> NDArray[np.object_]:
@@ -121,7 +121,7 @@ class Model:
         return found
 
     @cached_property
-    def _sizes(self) -> list[list[int]]:
+    def sizes(self) -> list[list[int]]:
         """Per label and feature ``N_i + α·|dom_j|``, times the denominator of α."""
         p, q = self.alpha.as_integer_ratio()
         return [
@@ -131,7 +131,7 @@ class Model:
     @cached_property
     def _denominators(self) -> list[int]:
         """Per label the product of the sizes of all features."""
-        return [math.prod(sizes) for sizes in self._sizes]
+        return [math.prod(sizes) for sizes in self.sizes]
 
     @cached_property
     def log_weights(self) -> Floats:
@@ -161,7 +161,7 @@ class Model:
         # A feature that is left out has its own size as numerator, so that its factor is 1.
         factors = (
             int(c) * q + p if c != LEFT_OUT else size
-            for c, size in zip(counts, self._sizes[i], strict=True)
+            for c, size in zip(counts, self.sizes[i], strict=True)
         )
         return self.prior[i].numerator * math.prod(factors)
 

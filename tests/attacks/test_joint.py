@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 
 import numpy as np
@@ -17,7 +18,7 @@ from support.graphs import (
     min_vertex_cover,
     three_colouring,
 )
-from support.joint_oracle import Table, fewest_by_counts, fewest_cells
+from support.joint_oracle import Point, Table, fewest_by_counts, fewest_cells
 from support.joint_tables import index_of, larger_table, random_table
 
 from nullproof.attacks.joint.effort import Effort
@@ -39,10 +40,10 @@ EXTREME = [Fraction(1e-309), Fraction(1, 10**400), Fraction(10**400)]
 
 
 def problem_of(
-    index: CountIndex, points: list[tuple[int, ...]], alpha: Fraction = Fraction(0)
+    index: CountIndex, points: Sequence[Point], alpha: Fraction = Fraction(0)
 ) -> Problem | None:
     """The joint problem of the points that are certain; None if one of them is beyond attack."""
-    found = radii(index, points, alpha=alpha)
+    found = radii(index, list(points), alpha=alpha)
     places = different(found, np.flatnonzero(found.radius > 0)).values()
     if np.isinf(found.radius).any():
         return None

@@ -12,12 +12,20 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.cleaning_oracle import Grid, index_of, options_of, random_truth, small_case
+from support.cleaning_oracle import (
+    Grid,
+    index_of,
+    is_complete,
+    options_of,
+    random_truth,
+    small_case,
+)
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan
 from nullproof.cleaning.plan import CleaningPlan
 from nullproof.odds.filling import Cells
+from nullproof.tables.points import OwnHoles
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -25,6 +33,7 @@ N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600")) // 8
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 N_CHUNKS = 4
 N_DRAWS = 32
+READINGS: tuple[OwnHoles, OwnHoles] = ("any", "skip")
 
 
 def plan_of(case: Case, **options: Any) -> tuple[CountIndex, CleaningPlan]:
@@ -38,12 +47,6 @@ def chosen(case: Case, plan: CleaningPlan) -> list[tuple[int, int]]:
     return [
         (row, case.features.index(name)) for row, name in plan.cells(case.rows, list(case.labels))
     ]
-
-
-def is_complete(point: Any) -> bool:
-    return not any(
-        cell is None or (isinstance(cell, frozenset) and len(cell) > 1) for cell in point
-    )
 
 
 def group_cells(case: Case, label: Any, feature: str) -> list[tuple[int, int]]:
@@ -60,21 +63,22 @@ def test_end_of_a_plan(chunk: int) -> None:
     """Followed to its end with any values, a plan leaves open what ties only; stuck points always do."""
     rng = random.Random(SEED + chunk)
     n_stuck = 0
-    for _ in range(N_TABLES // N_CHUNKS):
-        case = small_case(rng)
-        _, plan = plan_of(case)
+    for number in range(N_TABLES // N_CHUNKS):
+        case, own_holes = small_case(rng), READINGS[number % 2]
+        _, plan = plan_of(case, own_holes=own_holes)
         cells = chosen(case, plan)
         truth = {cell: value for cell, value in random_truth(case, rng).items() if cell in cells}
         stuck = []
         for position, point in enumerate(case.points):
-            grid = Grid(case, point)
-            if is_complete(point):
+            grid = Grid(case, point, own_holes)
+            if is_complete(point, own_holes):
                 assert len({*grid.after(truth).ravel().tolist()}) == 1, (case, point)
             if not grid.can_be_certain():
                 stuck.append(position)
         # A point with holes of its own may be stuck because of them, which is not told.
         assert {*plan.stuck} <= {*stuck}, case
-        assert {p for p in stuck if is_complete(case.points[p])} <= {*plan.stuck}, case
+        whole = {p for p in stuck if is_complete(case.points[p], own_holes)}
+        assert whole <= {*plan.stuck}, case
         n_stuck += len(plan.stuck)
     assert n_stuck or N_TABLES < 100
 
@@ -83,10 +87,10 @@ def test_end_of_a_plan(chunk: int) -> None:
 def test_steps(chunk: int) -> None:
     """Every step fills all holes of its group; its best case is what some values of all so far bring."""
     rng = random.Random(SEED + 100 + chunk)
-    for _ in range(N_TABLES // N_CHUNKS):
-        case = small_case(rng)
-        _, plan = plan_of(case)
-        grids = [Grid(case, point) for point in case.points]
+    for number in range(N_TABLES // N_CHUNKS):
+        case, own_holes = small_case(rng), READINGS[number % 2]
+        _, plan = plan_of(case, own_holes=own_holes)
+        grids = [Grid(case, point, own_holes) for point in case.points]
         filled: list[tuple[int, int]] = []
         before = float(plan.n_done)
         for step in plan.steps:
@@ -95,7 +99,7 @@ def test_steps(chunk: int) -> None:
             assert not {*group} & {*filled}
             filled += group
             best = [bool(grid.certain(filled).any()) for grid in grids]
-            if all(map(is_complete, case.points)):
+            if all(is_complete(point, own_holes) for point in case.points):
                 assert step.best == sum(best), case
             assert step.best >= sum(best)
             assert plan.n_done <= before <= step.expected + 1e-9
@@ -130,10 +134,10 @@ def test_expected(how: Cells) -> None:
     errors = []
     for _ in range(N_TABLES // 2):
         case = small_case(rng)
-        if not all(map(is_complete, case.points)):
+        if not all(is_complete(point, "skip") for point in case.points):
             continue
         _, plan = plan_of(case, cells=how)
-        grids = [Grid(case, point) for point in case.points]
+        grids = [Grid(case, point, "skip") for point in case.points]
         filled: list[tuple[int, int]] = []
         for step in plan.steps:
             filled += group_cells(case, step.label, step.feature)
@@ -151,16 +155,17 @@ def test_confidence(how: Cells, confidence: float) -> None:
     """Below 1 a point is done only if one label's odds over all worlds reach the confidence."""
     rng = random.Random(SEED + 300)
     n_done = n_possible = 0
-    for _ in range(N_TABLES // 4):
-        case = small_case(rng)
-        index, plan = plan_of(case, cells=how, confidence=confidence)
-        certain = certify(index, list(case.points), **options_of(case, index)).certain
+    for number in range(N_TABLES // 4):
+        case, own_holes = small_case(rng), READINGS[number % 2]
+        index, plan = plan_of(case, cells=how, confidence=confidence, own_holes=own_holes)
+        options = {**options_of(case, index), "own_holes": own_holes}
+        certain = certify(index, list(case.points), **options).certain
         assert (plan.done >= certain).all()
         for position, point in enumerate(case.points):
-            if certain[position] or not is_complete(point):
+            if certain[position] or not is_complete(point, own_holes):
                 assert plan.done[position] == certain[position]
                 continue
-            top = max(Grid(case, point).odds(how).values())
+            top = max(Grid(case, point, own_holes).odds(how).values())
             assert not plan.done[position] or float(top) >= confidence - 1e-12, case
             n_done += int(plan.done[position])
             n_possible += float(top) > confidence + 0.01
@@ -286,11 +291,13 @@ def test_another_table_is_refused() -> None:
 def test_incomplete_points() -> None:
     """Holes of the points are not cells to fill: only groups with open cells become steps."""
     index = CountIndex.from_rows(ROWS, LABELS)
-    plan = cleaning_plan(index, [(None, "x"), ("b", None), (None, None), ("a", "y")], alpha=1)
+    points: list[Any] = [(None, "x"), ("b", None), (None, None), ("a", "y")]
+    plan = cleaning_plan(index, points, alpha=1, own_holes="any")
     assert all(step.n_cells for step in plan.steps)
     assert plan.n_cells <= index.n_missing
     known: list[Any] = [("a", "x"), ("b", "y"), ("a", "y")]
-    whole = cleaning_plan(CountIndex.from_rows(known, ["A", "B", "B"]), [(None, None)], alpha=1)
+    index = CountIndex.from_rows(known, ["A", "B", "B"])
+    whole = cleaning_plan(index, [(None, None)], alpha=1, own_holes="any")
     assert (whole.steps, whole.stuck) == ((), ())
     assert whole.n_done == 0
 

@@ -59,7 +59,7 @@ def test_incomplete_points_are_bounded_over_completions() -> None:
     point[0, 1] = -1
     filled = np.repeat(complete[:1], 5, axis=0)
     filled[:, 1] = range(5)
-    one, every = label_odds(index, point), label_odds(index, filled)
+    one, every = label_odds(index, point, own_holes="any"), label_odds(index, filled)
     assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
     assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
 
@@ -69,9 +69,9 @@ def test_too_many_completions_are_told() -> None:
     index, complete = large_index(seed=6, n_rows=200, d=8)
     point = np.where(np.arange(8) < 6, -1, complete[:1])
     with pytest.warns(NullproofWarning, match="more than 1,024 completions"):
-        odds = label_odds(index, point)
+        odds = label_odds(index, point, own_holes="any")
     assert not odds.lower.any()
-    assert (odds.upper == certify(index, point).possible).all()
+    assert (odds.upper == certify(index, point, own_holes="any").possible).all()
 
 
 def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -117,7 +117,9 @@ def test_wrong_questions_are_refused() -> None:
     with pytest.raises(NullproofError, match="one complete point but got 2 points"):
         count_worlds(index, [("a", "y"), ("a", "x")])
     with pytest.raises(NullproofError, match="got a point with missing cells"):
-        count_worlds(index, ("a", None))
+        count_worlds(index, ("a", None), own_holes="any")
+    with pytest.raises(NullproofError, match="got a point with several candidates"):
+        count_worlds(index, ("a", {"x", "y"}))
 
 
 def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:

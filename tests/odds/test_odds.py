@@ -110,7 +110,7 @@ def index_of(case: Case) -> CountIndex:
 def assert_equals_oracle(case: Case, cells: Cells, gap: float) -> None:
     """Compare exact counts and bounds of every point with the enumeration of all worlds."""
     index = index_of(case)
-    options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+    options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels), "own_holes": "any"}
     odds = label_odds(index, list(case.points), cells=cells, gap=gap, **options)
     possible = certify(index, list(case.points), **options).possible
     every = weighed_worlds(case, cells)
@@ -174,6 +174,7 @@ def test_grid_on_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> No
                 list(case.points),
                 alpha=case.alpha,
                 prior=case.prior_for(index.labels),
+                own_holes="any",
                 cells=cells,
                 gap=rng.choice((0.3, 0.01)),
             )

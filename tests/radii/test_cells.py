@@ -9,6 +9,7 @@ import math
 import os
 import random
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
@@ -49,7 +50,7 @@ def assert_equals_brute_force(case: Case) -> int:
     """Compare every point of a case; return how many have a radius to find."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
-    found = radii(index, list(case.points), alpha=case.alpha, prior=prior)
+    found = radii(index, list(case.points), alpha=case.alpha, prior=prior, own_holes="any")
     expected = [brute_radius(case, point) for point in case.points]
     assert found.radius.tolist() == expected, case
     assert_consistent(found)
@@ -97,7 +98,8 @@ def test_all_subsets_of_cells_and_all_worlds(chunk: int) -> None:
         index = index_of(case)
         prior = case.prior_for(index.labels)
         expected = [subset_radius(case, point) for point in case.points]
-        assert radius(index, list(case.points), alpha=case.alpha, prior=prior).tolist() == expected
+        options: Any = {"alpha": case.alpha, "prior": prior, "own_holes": "any"}
+        assert radius(index, list(case.points), **options).tolist() == expected
         n_attacked += sum(0 < value < math.inf for value in expected)
     assert n_attacked >= 5
 

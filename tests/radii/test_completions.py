@@ -39,7 +39,8 @@ def test_hole_is_any_value_of_the_domain() -> None:
     """None stands for the whole domain, a set for its members; both may be the attacker's choice."""
     index = two_labels((10, 10), (9, 8), (4, 5))
     full = radii(index, [("0", "0"), ("0", "1")])
-    found = radius(index, [("0", None), ("0", {"0"}), ("0", {"0", "1"}), (None, None)])
+    points = [("0", None), ("0", {"0"}), ("0", {"0", "1"}), (None, None)]
+    found = radius(index, points, own_holes="any")
     weakest = min(full.radius) if full.label[1] == "L0" else 0
     assert found.tolist() == [weakest, full.radius[0], weakest, 0]
 

@@ -27,8 +27,8 @@ N_TABLES = 60
 
 def told(case: Case, **options: Any) -> dict[str, Any]:
     index = index_of(case)
-    prior = case.prior_for(index.labels)
-    return tell(index, list(case.points), alpha=case.alpha, prior=prior, **options)
+    options = {"prior": case.prior_for(index.labels), "own_holes": "any", **options}
+    return tell(index, list(case.points), alpha=case.alpha, **options)
 
 
 def index_of(case: Case) -> CountIndex:

@@ -21,14 +21,30 @@ from support import oracle
 from support.strategies import Case, holes, random_case
 
 TIE = -1
+# Equals no value of any table.
+_LEFT_OUT = "left out"
 Hole = tuple[int, int]
 
 
-class Grid:
-    """The winners of one point in all worlds; the last axis is the completions of the point."""
+def is_complete(point: Sequence[Any], own_holes: str = "any") -> bool:
+    """Whether a point has one value for every feature that is not left out."""
+    return not any(
+        (cell is None and own_holes == "any") or (isinstance(cell, frozenset) and len(cell) > 1)
+        for cell in point
+    )
 
-    def __init__(self, case: Case, point: Sequence[Any]) -> None:
+
+class Grid:
+    """The winners of one point in all worlds; the last axis is the completions of the point.
+
+    With ``own_holes="skip"`` the features that the point does not know leave the product.
+    """
+
+    def __init__(self, case: Case, point: Sequence[Any], own_holes: str = "any") -> None:
         self.case, self.domains = case, case.domains
+        self._kept = [j for j, cell in enumerate(point) if own_holes == "any" or cell is not None]
+        if own_holes == "skip":
+            point = [_LEFT_OUT if cell is None else cell for cell in point]
         self.names = oracle.distinct(case.labels)
         self.holes = holes(case)
         self.options = [oracle.candidates(case.rows[i][j], self.domains[j]) for i, j in self.holes]
@@ -73,7 +89,8 @@ class Grid:
 
     def _support_of(self, label: Any, own: tuple[int, ...]) -> Fraction:
         n_rows = self.case.labels.count(label)
-        return oracle.support(self._shares[label], own, n_rows, self.domains, self.case.alpha)
+        counts, domains = [own[j] for j in self._kept], [self.domains[j] for j in self._kept]
+        return oracle.support(self._shares[label], counts, n_rows, domains, self.case.alpha)
 
     def _winners_of(self, counts: oracle.Counts) -> frozenset[Any]:
         pairs = zip(self.names, counts, strict=True)

@@ -1,7 +1,7 @@
 """Brute force on tiny tables: imports nothing of the package under test.
 
 A cell is a frozenset of candidate values. A point is certain iff one label's least support beats
-every other label's greatest (T1, T2).
+every other label's greatest (T1, T2). A cell of a point that is None is left out of every support.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 Cell = frozenset[int]
+Point = tuple[int | None, ...]
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 # How many cells of each sort (label, feature, candidates) are blanked, one entry per way to blank.
@@ -30,17 +31,19 @@ class Table(NamedTuple):
     labels: list[int]
     m: int
     domains: list[Cell]
-    points: list[tuple[int, ...]]
+    points: Sequence[Point]
     alpha: Fraction
 
 
-def certain(table: Table, rows: Sequence[Sequence[Cell]], point: tuple[int, ...]) -> bool:
+def certain(table: Table, rows: Sequence[Sequence[Cell]], point: Point) -> bool:
     """Tell whether every world of ``rows`` predicts one label for ``point``."""
     bounds = []
     for label in range(table.m):
         mine = [row for row, i in zip(rows, table.labels, strict=True) if i == label]
         low = high = Fraction(len(mine), len(rows))
         for j, value in enumerate(point):
+            if value is None:
+                continue
             below = len(mine) + table.alpha * len(table.domains[j])
             known = sum(row[j] == {value} for row in mine)
             possible = sum(value in row[j] for row in mine)
@@ -96,7 +99,7 @@ def fewest_by_counts(table: Table, limit: int = 2_000_000) -> int | None:
     return int(n_cells[done].min()) if done.any() else None
 
 
-def _certain_after(table: Table, blanked: Blanked, point: tuple[int, ...]) -> Bools:
+def _certain_after(table: Table, blanked: Blanked, point: Point) -> Bools:
     """Tell for each way to blank whether one label still wins at ``point`` in every world."""
     bounds = [_bounds_after(table, blanked, point, label) for label in range(table.m)]
     certain = np.zeros(len(bounds[0][0]), dtype=bool)
@@ -108,13 +111,14 @@ def _certain_after(table: Table, blanked: Blanked, point: tuple[int, ...]) -> Bo
     return certain
 
 
-def _bounds_after(
-    table: Table, blanked: Blanked, point: tuple[int, ...], label: int
-) -> tuple[Ints, Ints]:
+def _bounds_after(table: Table, blanked: Blanked, point: Point, label: int) -> tuple[Ints, Ints]:
     """Return the least and the greatest support of ``label``, times one number for all labels."""
     top, bottom = table.alpha.numerator, table.alpha.denominator
     totals = [table.labels.count(i) for i in range(table.m)]
-    below = [prod(bottom * n + top * len(dom) for dom in table.domains) for n in totals]
+    known_domains = [
+        dom for dom, value in zip(table.domains, point, strict=True) if value is not None
+    ]
+    below = [prod(bottom * n + top * len(dom) for dom in known_domains) for n in totals]
     whole = lcm(*(number for number in below if number))
     share = totals[label] * whole // below[label] if below[label] else 0
     if share * prod([bottom * max(totals) + top] * len(point)) >= 2**63:
@@ -122,6 +126,8 @@ def _bounds_after(
     size = next((len(count) for count in blanked.values()), 1)
     low = high = np.full(size, share, dtype=np.int64)
     for j, value in enumerate(point):
+        if value is None:
+            continue
         mine = [row[j] for row, i in zip(table.rows, table.labels, strict=True) if i == label]
         known = np.full(size, sum(cell == {value} for cell in mine))
         possible = np.full(size, sum(value in cell for cell in mine))

@@ -28,7 +28,8 @@ class Target:
     """One of the points and what becomes of it.
 
     ``radius`` is the fewest cells for this point alone, 0 if it was open before; ``rival`` the
-    label that catches up with ``label``; ``codes`` the point, or its weakest completion.
+    label that catches up with ``label``; ``codes`` the point, as in `Points`, or its weakest
+    completion.
     """
 
     point: int
@@ -162,7 +163,7 @@ class Attack:
                 "a time; poison one certain point"
             )
         target = broken[0]
-        after = self.model.on(self.index_after)
+        after = self.model.unbiased.on(self.index_after)
         rival = self.index.labels.index(target.rival)
         return favouring(after, (None,) * self.model.d, list(target.codes), rival)
 

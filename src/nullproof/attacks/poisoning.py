@@ -26,7 +26,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import PointCounts, Radii, radii_of
 from nullproof.radii.frontier import Frontier
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import some
 
@@ -39,6 +39,7 @@ def poison(
     *,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    own_holes: OwnHoles = "skip",
     time_limit: float = 10.0,
     steps: int | None = None,
     seed: int = 0,
@@ -55,6 +56,9 @@ def poison(
     ----------
     points
         As for `certify`. Points that are open already cost nothing.
+    own_holes
+        ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
+        features are no use to blank. ``"any"``: it falls as soon as one of its completions does.
     time_limit
         Seconds to look for a better joint attack and bound.
     steps
@@ -74,7 +78,7 @@ def poison(
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
     return attack_of(
         model,
         encoded,
@@ -105,7 +109,7 @@ def attack_of(
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
 ) -> Attack:
-    """The attack on points whose verdicts are known; options as for `poison`."""
+    """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
     found = radii_of(model, points, judged)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:

@@ -1,4 +1,8 @@
-"""Which points some values of filled cells make certain, each point for itself; decided exactly."""
+"""Which points some values of filled cells make certain, each point for itself; decided exactly.
+
+With a bias: which points they make hold up to it. The cells that are filled may turn out to hold
+anything, those that stay open are like the known cells up to the bias.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,21 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges
 from nullproof.model import Floats, Model
 from nullproof.tables.points import Points
-from nullproof.verdicts import Verdicts
+from nullproof.verdicts import Verdicts, verdicts
 
 
 class Winning:
     """Points while groups of cells are filled with the values that suit each point best.
 
     The winner's cells turn out to hold the point's value, those of its rivals do not. For incomplete
-    points this is a bound from above: each count is taken at its best completion.
+    points this is a bound from above: each count is taken at its best completion. With a bias, a
+    group that is filled in part counts as filled wholly, which is a bound from above too: what is
+    known of a group changes what is assumed of the rest of it.
     """
 
     def __init__(self, model: Model, points: Points, ranges: Ranges) -> None:
         self.model, self.ranges = model, ranges
+        self._strict = model.unbiased is model
         several = points.holes.T[:, None, :]
         # Raised as the winner, lowered as a rival: two different worlds of the same cells.
         self._raised = np.where(several, ranges.high, ranges.low)
@@ -29,15 +36,20 @@ class Winning:
 
     def fill(self, i: int, j: int, n_cells: int) -> None:
         """Fill so many cells of a label and a feature."""
-        low, high = self.ranges.low[:, i, j], self.ranges.high[:, i, j]
-        self._raised[:, i, j] = np.minimum(self._raised[:, i, j] + n_cells, high)
-        self._lowered[:, i, j] = np.maximum(self._lowered[:, i, j] - n_cells, low)
+        least, most = self.ranges.least[:, i, j], self.ranges.most[:, i, j]
+        up = self._raised[:, i, j] + n_cells if self._strict else most
+        down = self._lowered[:, i, j] - n_cells if self._strict else least
+        # Of a feature that is left out both ends are the same, so nothing moves.
+        self._raised[:, i, j], self._lowered[:, i, j] = (
+            np.minimum(up, most),
+            np.maximum(down, least),
+        )
         for counts, terms in ((self._raised, self._up), (self._lowered, self._down)):
             terms[:, :, j] = self.model.log_terms(j, counts[:, :, j])
 
     def fill_all(self) -> None:
         """Fill every cell."""
-        self._raised, self._lowered = self.ranges.high, self.ranges.low
+        self._raised, self._lowered = self.ranges.most, self.ranges.least
         self._up, self._down = (log_terms(self.model, own) for own in (self._raised, self._lowered))
 
     def judge(self) -> NDArray[np.bool_]:
@@ -67,11 +79,17 @@ def contenders(model: Model, points: Points, ranges: Ranges, found: Verdicts) ->
     """Points × labels: the labels whose cells can matter to a point.
 
     Those that are possible, with a support above zero in some world. None where labels tie whatever
-    the cells hold.
+    the cells hold. With a bias: possible up to it; and where all cells of these are known, possible
+    in any world, since cells may turn out to hold more than the bias allows for.
     """
     winning = Winning(model, points, ranges)
     winning.fill_all()
     matter: NDArray[np.bool_] = found.possible & (found.max_log > -np.inf)
+    if model.unbiased is not model:
+        is_open = ranges.n_open.any(axis=2)
+        rest = np.flatnonzero(~found.certain & ~(matter & is_open).any(axis=1))
+        anywhere = verdicts(model.unbiased, points.take(rest))
+        matter[rest] = anywhere.possible & (anywhere.max_log > -np.inf)
     matter[points.complete & ~winning.judge()] = False
     return matter
 

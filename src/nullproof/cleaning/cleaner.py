@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.bias import Bias
 from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.answers import Answers, Fill, fingerprint
 from nullproof.cleaning.best_case import contenders
@@ -24,6 +25,7 @@ from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells
+from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import verdicts
 from nullproof.words import many
 
@@ -44,6 +46,9 @@ class Cleaner:
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
     confidence, cells, costs
         As for `cleaning_plan`.
+    own_holes, bias
+        As for `certify`. After each answer the counts are taken anew, and so is what the bias
+        assumes of the cells that are left: exact verdicts on the table as it then is.
 
     Examples
     --------
@@ -66,16 +71,18 @@ class Cleaner:
         labels: Sequence[Any] | None = None,
         *,
         confidence: float = 1.0,
-        cells: Cells = "uniform",
+        cells: Cells | None = None,
         costs: Mapping[str, float] | None = None,
         alpha: Alpha = 0.0,
         prior: Prior = None,
+        own_holes: OwnHoles = "skip",
+        bias: Bias = 1.0,
     ) -> None:
         self.original = index
-        self.points = index.encode(points)
+        self.points = index.encode(points).read(own_holes)
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
-        model = Model(index, alpha, prior)
+        model = Model(index, alpha, prior, bias)
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
         self._judge(model)
@@ -87,7 +94,7 @@ class Cleaner:
 
     @property
     def certain(self) -> NDArray[np.bool_]:
-        """Which points are certain now."""
+        """Which points are certain now (up to the bias, if one was given)."""
         return self._verdicts.certain
 
     @property
@@ -184,7 +191,8 @@ class Cleaner:
         self.answer(saved)
 
     def __repr__(self) -> str:
-        what = "certain" if self._confidence.confidence == 1 else "done"
+        strict = self.model.unbiased is self.model
+        what = "certain" if strict and self._confidence.confidence == 1 else "done"
         return (
             f"Cleaner: {int(self.done.sum()):,} of {len(self.points):,} points {what}, "
             f"{many(len(self._answers.given), 'cell')} filled, {many(self.n_open, 'cell')} left"
@@ -208,6 +216,6 @@ class Cleaner:
     def _outlook(self) -> Outlook:
         some = np.flatnonzero(~self.done)
         points = self.points.take(some)
-        ranges = Ranges.of(self.index, points)
+        ranges = Ranges.of(self.model, points)
         matter = contenders(self.model, points, ranges, self._verdicts.take(some))
         return Outlook(self.model, ranges, matter, self._confidence.confidence)

@@ -15,7 +15,7 @@ from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling, Open, count_of
 from nullproof.odds.terms import exponents
 from nullproof.tables.points import Points
-from nullproof.verdicts import Verdicts
+from nullproof.verdicts import Verdicts, verdicts
 
 _SLOPES: Floats = 2.0 ** np.arange(-4.0, 12.0)
 _CUT = 1e-12
@@ -30,27 +30,32 @@ class Confidence:
     confidence
         1: the point must be certain. Below: a proven lower bound of one label's odds must reach it.
     cells
-        How chance fills the missing cells, as for `label_odds`.
+        How chance fills the missing cells, as for `label_odds`; None for ``"uniform"``.
     """
 
-    def __init__(self, confidence: float = 1.0, cells: Cells = "uniform") -> None:
+    def __init__(self, confidence: float = 1.0, cells: Cells | None = None) -> None:
         if not is_number(confidence) or not 0.5 < confidence <= 1:
             raise NullproofError(
                 f"confidence is {confidence!r}; give 1 for certain, or odds above 0.5 that are enough"
             )
-        if cells not in ("uniform", "observed"):
+        if cells not in ("uniform", "observed", None):
             raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
-        self.confidence, self.cells = float(confidence), cells
+        self.confidence, self.cells = float(confidence), cells or "uniform"
         self._known: dict[_Key, Floats] = {}
 
     def done(self, model: Model, points: Points, found: Verdicts) -> NDArray[np.bool_]:
-        """Which points are done."""
-        done, possible = found.certain.copy(), found.possible
-        if self.confidence == 1:
-            return done
+        """Which points are done: certain (up to the model's bias), or likely enough.
+
+        Chance knows of no bias: it fills the cells of all worlds.
+        """
+        done = found.certain.copy()
         some = np.flatnonzero(~done & points.complete)
-        if not len(some):
+        if self.confidence == 1 or not len(some):
             return done
+        possible = found.possible
+        if model.unbiased is not model:
+            model = model.unbiased
+            possible = verdicts(model, points).possible
         filling = Filling(model.index, self.cells)
         chance, guess = self._failing(model, filling, points.take(some), possible[some])
         allowed = 1 - self.confidence
@@ -95,6 +100,8 @@ class Confidence:
             used, places = points.used(j)
             table = np.stack([self._rows(model, filling, j, int(code)) for code in used])
             table[:, :, 0] -= np.log(np.maximum(sizes[j], 1e-300))
+            # A feature that a point leaves out adds nothing: its factor is 1 in every world.
+            table[[points.kind(j, int(code)) == "skipped" for code in used]] = 0.0
             total += table[places]
         return total
 

@@ -14,12 +14,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.bias import Bias
 from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
 from nullproof.counts.index import CountIndex
 from nullproof.counts.sparse import Counts, DenseCounts
 from nullproof.model import Alpha, Model, Prior
-from nullproof.tables.points import Points, evenly
+from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, text
 
@@ -31,9 +32,9 @@ _BUDGET = 8_000
 MEANING = (
     "Complete means: the holes of this feature are filled, all others stay open. Would: the holes "
     "are filled in the proportions of the known cells of the same label (whole cells by largest "
-    "remainder; evenly where none is known), and a point's own hole takes the value that is known "
-    "most often. Could: the share of points that some filling of this feature's holes makes certain; "
-    "no filling helps the others."
+    "remainder; evenly where none is known), and a point's own hole that is not left out takes the "
+    "value that is known most often. Could: the share of points that some filling of this feature's "
+    "holes makes certain; no filling helps the others."
 )
 
 
@@ -104,12 +105,25 @@ class FeatureEffects:
 
 
 def feature_effects(
-    index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
 ) -> FeatureEffects:
     """How many open points would become certain if one feature had no holes.
 
     *Would*: the feature's holes are filled in the proportions of the known cells of the same label.
-    *Could*: some way to fill them makes the point certain, whatever other holes hold.
+    *Could*: some way to fill them makes the point certain, whatever other holes hold. With a bias
+    open means that a point does not hold up to it, certain that it does, and the other holes are
+    like the known cells up to it. Both are exact.
+
+    Parameters
+    ----------
+    own_holes, bias
+        As for `certify`. A feature that a point leaves out does nothing for that point.
 
     Examples
     --------
@@ -120,7 +134,7 @@ def feature_effects(
       x0: 0 would be certain, 0 could be (1 hole)
       x1: 0 would be certain, 0 could be (1 hole)
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
     return effects_of(model, encoded, verdicts(model, encoded))
 
 
@@ -130,6 +144,9 @@ def effects_of(model: Model, points: Points, found: Verdicts) -> FeatureEffects:
     open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     some, possible = points.take(judged), found.possible[judged]
+    if model.unbiased is not model:
+        # Filled cells may hold anything, and so let labels win that the bias rules out.
+        possible = np.ones_like(possible)
     own_holes = some.holes.any(axis=1)
     order = np.argsort(-n_missing, kind="stable")
     order = order[((n_missing > 0) | own_holes)[order]]
@@ -165,7 +182,7 @@ def could_be_certain(
     whole, holed = np.flatnonzero(points.complete), np.flatnonzero(~points.complete)
     if len(whole):
         some = points.take(whole)
-        winning = Winning(model, some, Ranges.of(model.index, some))
+        winning = Winning(model, some, Ranges.of(model, some))
         for i in range(model.m):
             winning.fill(i, j, model.index.n_rows)
         could[whole] = winning.judge()

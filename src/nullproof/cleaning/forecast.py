@@ -2,6 +2,10 @@
 
 Expected: over random fillings, the same ones for all steps, so that the numbers never fall by chance.
 Best case: each point for itself, with the values that suit it best.
+
+With a bias, cells that are filled are known cells, and what is assumed of the rest of their group
+changes with them: for every random filling the box is made anew. Such numbers may fall, where cells
+turn out otherwise than the bias allows for.
 """
 
 from __future__ import annotations
@@ -13,8 +17,11 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.bias import Groups
+from nullproof.bias import held as held_of
 from nullproof.boxes import Integers, Ranges, open_counts
 from nullproof.cleaning.best_case import Winning, best_other, log_terms
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
 from nullproof.tables.points import Points
@@ -43,25 +50,27 @@ def forecast(
     n_draws: int = 32,
     seed: int = 0,
 ) -> Forecast:
-    """Foresee how many of some open points are done after the first, the second, … part.
+    """Foresee how many of some points are done after the first, the second, … part.
 
     Below a confidence of 1 the best case is what some of the random fillings settle, at least.
+    Expected is an estimate; best is exact for complete points if all groups are filled wholly.
     """
-    ranges = Ranges.of(model.index, points)
+    ranges = Ranges.of(model, points)
     rng = np.random.default_rng(seed)
     drawn = _Drawn(model, ranges, points.complete, n_draws)
     winning = Winning(model, points, ranges)
     expected, best = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
     ever = np.zeros(len(points), dtype=bool)
     for step, part in enumerate(parts):
-        drawn.fill(part, _draw(filling, points, part, n_draws, rng))
+        drawn.fill(part, _draw(model, filling, points, part, (n_draws, rng)))
         winning.fill(*part)
         done = drawn.certain & winning.judge()
         if confidence < 1:
             done |= drawn.by_odds(confidence)
         ever |= winning.certain | done.any(axis=0)
         expected[step], best[step] = done.sum(axis=1).mean(), ever.sum()
-    return Forecast(np.maximum.accumulate(expected), best)
+    strict = model.unbiased is model
+    return Forecast(np.maximum.accumulate(expected) if strict else expected, best)
 
 
 class _Drawn:
@@ -79,10 +88,10 @@ class _Drawn:
         self.low, self.high, self.mean = (
             np.broadcast_to(terms.sum(axis=2) + prior, shape).copy() for terms in self._terms
         )
-        n_open = ranges.high - ranges.low
-        self._share = (ranges.likely - ranges.low) / np.maximum(n_open, 1)
+        self._share = (ranges.likely - ranges.low) / np.maximum(ranges.high - ranges.low, 1)
+        share = (ranges.likely - ranges.least) / np.maximum(ranges.n_open, 1)
         size = np.maximum(ranges.likely + float(model.alpha), 0.5)
-        self._variance = n_open * self._share * (1 - self._share) / size**2
+        self._variance = ranges.n_open * share * (1 - share) / size**2
         self.variance = self._variance.sum(axis=2)
 
     def fill(self, part: Part, counts: tuple[Integers, Integers]) -> None:
@@ -92,14 +101,15 @@ class _Drawn:
         likely = low + (high - low) * self._share[:, i, j]
         sums = (self.low, self.high, self.mean)
         for total, own, after in zip(sums, self._terms, (low, high, likely), strict=True):
-            total[:, :, i] += self._term(i, j, after) - own[:, i, j]
+            moved = self._term(i, j, after) - own[:, i, j]
+            total[:, :, i] += np.where(after == LEFT_OUT, 0.0, moved)
         done = n_cells / max(int(open_counts(self.model.index)[i, j]), 1)
         self.variance[:, i] -= done * self._variance[:, i, j]
 
     def _term(self, i: int, j: int, counts: Integers | Floats) -> Floats:
         alpha, index = float(self.model.alpha), self.model.index
         size = index.label_counts[i] + alpha * float(index.n_values[j])
-        with np.errstate(divide="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore"):
             return _finite(np.log((counts + alpha) / max(size, 1e-300)))
 
     @property
@@ -121,13 +131,17 @@ class _Drawn:
 
 
 def _draw(
-    filling: Filling, points: Points, part: Part, n_draws: int, rng: np.random.Generator
+    model: Model,
+    filling: Filling,
+    points: Points,
+    part: Part,
+    chance: tuple[int, np.random.Generator],
 ) -> tuple[Integers, Integers]:
     """The least and the greatest counts of each point after cells of a group were filled by chance.
 
     Draws × points. Which of its cells a part of a group fills is left to chance too.
     """
-    (i, j, n_cells), index = part, filling.index
+    (i, j, n_cells), index, (n_draws, rng) = part, model.index, chance
     size = int(index.n_values[j])
     held = np.zeros((n_draws, size + 1), dtype=np.int64)
     gone = np.zeros_like(held)
@@ -139,11 +153,43 @@ def _draw(
             weights = filling.weights(j, candidates)[:, i]
             held[:, list(candidates)] += rng.multinomial(n_filled, weights / weights.sum())
             gone[:, list(candidates)] += n_filled[:, None]
-    return _looked_up(points, j, index.low(j)[:, i] + held, index.high(j)[:, i] - gone + held)
+    low, high = index.low(j)[:, i] + held, index.high(j)[:, i] - gone + held
+    if model.bias[j] < 1:
+        left = {candidates: np.zeros(n_draws, dtype=np.int64) for candidates, _ in sorts}
+        for (candidates, n_there), n_filled in zip(sorts, shares.T, strict=True):
+            left[candidates] += n_there - n_filled
+        high = low + 0
+        for candidates, n_left in left.items():
+            least, most = _held(model, j, index.exact(j)[:, i] + held, candidates, n_left)
+            low[:, list(candidates)] += least
+            high[:, list(candidates)] += most
+    return _looked_up(points, j, low, high)
+
+
+def _held(
+    model: Model, j: int, known: Integers, candidates: tuple[int, ...], n_left: Integers
+) -> tuple[Integers, Integers]:
+    """The fewest and the most cells left of a group that hold each candidate; draws × candidates.
+
+    ``known`` are the known cells of the label by then, draws × values: the draws stand where
+    `Groups` has labels, since each draw has a reference of its own.
+    """
+    own = known[:, list(candidates)].T
+    shape = own.shape
+    groups = Groups(
+        own,
+        np.broadcast_to(n_left, shape),
+        np.broadcast_to(own.sum(axis=0), shape),
+        np.full((len(own), 1), len(candidates), dtype=np.int64),
+    )
+    least, most = held_of(groups, model.alpha, model.bias, np.full(len(own), j))
+    return least.T, most.T
 
 
 def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
     """Counts of the points from those of the values (draws × values), over their completions."""
+    left_out = np.full((len(low), 1), LEFT_OUT)
+    low, high = np.hstack([low, left_out]), np.hstack([high, left_out])
     used, places = points.used(j)
     candidates = [list(points.candidates(j, int(code))) for code in used]
     least = np.stack([low[:, own].min(axis=1) for own in candidates], axis=1)

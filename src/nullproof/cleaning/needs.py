@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges
 from nullproof.cleaning.rivals import Effort, Rival, Together, log_support, reaches
-from nullproof.counts.index import CountIndex
+from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, point_counts, verdicts
 
 Counts = list[list[int]]
@@ -54,8 +54,17 @@ class Cases:
     proven: NDArray[np.bool_]
 
 
-def cases(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Cases:
+def cases(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+) -> Cases:
     """Count the fewest and the most missing cells that each point needs until it is certain.
+
+    There is no bias here: it is about certainty.
 
     Examples
     --------
@@ -64,21 +73,21 @@ def cases(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     >>> cases(index, [("a", "y"), ("b", "y")], alpha=1)
     Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
     return cases_of(model, encoded, verdicts(model, encoded))
 
 
 def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
-    """The fewest and the most cells that points need whose verdicts are known."""
+    """The fewest and the most cells that points need whose verdicts are known; without a bias."""
     refuse_beyond_floats(model)
     possible, complete = found.possible, points.complete
     best, worst = np.zeros(len(points)), np.zeros(len(points))
     proven = np.ones(len(points), dtype=bool)
     best[~complete & ~found.certain] = worst[~complete & ~found.certain] = np.nan
     some = np.flatnonzero(~found.certain & complete)
-    ranges = Ranges.of(model.index, points.take(some))
+    ranges = Ranges.of(model, points.take(some))
     # Cells of a label that has no support in any world change nothing, though it may tie at zero.
-    matter = (ranges.high - ranges.low).sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
+    matter = ranges.n_open.sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
     for place, t in enumerate(some.tolist()):
         best[t], proven[t] = best_case(model, points, t, possible[t])
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
@@ -123,7 +132,7 @@ class _Winner:
             gains = np.log((counts + 1 + alpha) / (counts + alpha))
         start = log_support(model, winner, low[winner])
         # A count of zero (alpha 0) gives no support until the last of its features is raised.
-        n_zero = sum(c + model.alpha == 0 for c in low[winner])
+        n_zero = sum(c != LEFT_OUT and c + model.alpha == 0 for c in low[winner])
         self._reached = np.full(len(counts) + 1, -math.inf)
         if n_zero <= len(counts) and (not n_zero or np.isinf(gains[n_zero - 1])):
             start = log_support(model, winner, self._raised(n_zero)) if n_zero else start

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.bias import Bias
 from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
@@ -24,7 +25,7 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 
@@ -38,10 +39,11 @@ class Step:
     n_cells
         How many cells the step fills.
     expected
-        How many points will be done after it, on average over random fillings.
+        How many points will be done after it, on average over random fillings: an estimate.
     best
-        How many can be done after it: each point with the values that suit it best. A bound from
-        above for incomplete points, and for a part of a group with candidate sets.
+        How many can be done after it: each point with the values that suit it best. Exact for
+        complete points; a bound from above for incomplete ones, for a part of a group with
+        candidate sets, and with a bias for a part of any group.
     """
 
     label: Any
@@ -58,9 +60,11 @@ class CleaningPlan:
     Parameters
     ----------
     done
-        Which points need nothing: certain, or with odds of one label that reach ``confidence``.
+        Which points need nothing: certain (up to the bias, if one was given), or with odds of one
+        label that reach ``confidence``. Exact.
     stuck
-        Positions of points that no values of the missing cells make certain.
+        Positions of points that no values of the missing cells make certain, nor hold up to any
+        bias: labels tie in every world. Exact for complete points.
     """
 
     model: Model
@@ -92,8 +96,13 @@ class CleaningPlan:
 
     @cached_property
     def cases(self) -> Cases:
-        """The fewest and the most cells that each point can need; computed when first asked for."""
-        return cases_of(self.model, self.points, self.verdicts)
+        """The fewest and the most cells that each point can need; computed when first asked for.
+
+        Until it is certain, whatever the bias of the plan.
+        """
+        strict = self.model.unbiased
+        found = self.verdicts if strict is self.model else verdicts(strict, self.points)
+        return cases_of(strict, self.points, found)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
         """The cells to fill, in this order: row position and column name.
@@ -151,7 +160,9 @@ class CleaningPlan:
         return native_frame(self.columns(), self.points.frame)
 
     def _headline(self) -> str:
-        what = "certain" if self.confidence == 1 else f"done at odds of {self.confidence:g}"
+        what = "certain" if self.model.unbiased is self.model else "certain up to the bias"
+        if self.confidence < 1:
+            what = f"done at odds of {self.confidence:g}"
         return (
             f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points are {what}; "
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
@@ -177,10 +188,12 @@ def cleaning_plan(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Cells = "uniform",
+    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
 ) -> CleaningPlan:
     """Order the missing cells so that few of them settle many points.
 
@@ -196,8 +209,15 @@ def cleaning_plan(
         certain.
     cells
         How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``.
+        What the plan expects is by the first, or with a bias by the second, if it is not said.
     costs
         The cost of a cell by column name, 1 where it is not said.
+    own_holes
+        As for `certify`. Cells of a feature that a point leaves out do not matter to it.
+    bias
+        As for `certify`: a point is done when it holds up to this bias. A cell that is filled is a
+        known cell, so it changes what is assumed of the others; what is expected takes that into
+        account, and counts points that are done already only while they stay so.
 
     Examples
     --------
@@ -208,7 +228,7 @@ def cleaning_plan(
       x0 where label is no: 1 cell, then 1.4 expected, 2 at best
       x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
     return plan_of(
         model,
         encoded,
@@ -227,24 +247,29 @@ def plan_of(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Cells = "uniform",
+    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
 ) -> CleaningPlan:
     """The plan for points whose verdicts are known; options as for `cleaning_plan`."""
     if budget is not None and not (is_number(budget) and budget >= 0):
         raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
-    reached, filling = Confidence(confidence, cells), Filling(model.index, cells)
+    strict = model.unbiased is model
+    reached = Confidence(confidence, cells)
+    filling = Filling(model.index, cells or ("uniform" if strict else "observed"))
     each = column_costs(model.index, costs)
     refuse_beyond_floats(model)
     done = reached.done(model, points, found)
-    ranges = Ranges.of(model.index, points)
+    ranges = Ranges.of(model, points)
     matter = contenders(model, points, ranges, found)
     some = np.flatnonzero(~done)
     outlook = Outlook(model, ranges.take(some), matter[some], reached.confidence)
     parts = [*_within(_order(outlook, model.index, each), budget, each)]
-    foreseen = forecast(model, points.take(some), filling, parts, confidence=reached.confidence)
-    n_done = len(points) - len(some)
-    steps = tuple(_steps(model.index, parts, foreseen, n_done))
+    # Without a bias a point that is done stays so, whatever cells turn out to hold.
+    looked_at = some if strict else np.arange(len(points))
+    foreseen = forecast(
+        model, points.take(looked_at), filling, parts, confidence=reached.confidence
+    )
+    steps = tuple(_steps(model.index, parts, foreseen, len(points) - len(looked_at)))
     stuck = np.flatnonzero(~done & ~matter.any(axis=1))
     return CleaningPlan(
         model, points, found, steps, done, tuple(stuck.tolist()), reached.confidence

@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 
 _SURE = 1e-9
@@ -35,6 +36,7 @@ class Rival:
         emptied = [b - a for a, b in zip(low, high, strict=True) if a + alpha == 0 < b]
         self.to_empty = min(emptied, default=math.inf)
         # What would be emptied (alpha 0) is filled but for one cell here: the rest is above.
+        # Of a feature that the point leaves out both counts are the same: there is nothing to lower.
         room = {j: b - a - (a + alpha == 0) for j, (a, b) in enumerate(zip(low, high, strict=True))}
         gains = {j: self._gain(j, n) for j, n in room.items() if n > 0}
         self.order = sorted(gains, key=lambda j: -gains[j] / room[j])
@@ -276,7 +278,8 @@ def log_support(model: Model, label: int, counts: list[int]) -> float:
     p, q = model.alpha.as_integer_ratio()
     n, prior = int(model.index.label_counts[label]), model.prior[label]
     sizes = [n * q + p * int(v) for v in model.index.n_values]
-    terms = [c * q + p for c in counts]
+    # A feature that the point leaves out has a factor of 1.
+    terms = [size if c == LEFT_OUT else c * q + p for c, size in zip(counts, sizes, strict=True)]
     if not prior or 0 in sizes or 0 in terms:
         return -math.inf
     logs = [math.log(prior.numerator), -math.log(prior.denominator)]

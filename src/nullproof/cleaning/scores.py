@@ -47,7 +47,7 @@ class Outlook:
             ):
                 ours[:, :, j] = np.maximum(model.log_terms(j, counts[:, :, j]), _LEAST)
         # The counts of an incomplete point differ even where no cell is open.
-        self.is_open = (ranges.high > ranges.low) & (open_counts(model.index) > 0)
+        self.is_open = (ranges.n_open > 0) & (open_counts(model.index) > 0)
         self.variance = _variances(ranges, float(model.alpha))
         self._base = np.maximum(model.log_prior, _LEAST)
 
@@ -112,7 +112,7 @@ class Outlook:
 
 def _variances(ranges: Ranges, alpha: float) -> Floats:
     """Of the log terms, to first order."""
-    n_open = ranges.high - ranges.low
-    share = (ranges.likely - ranges.low) / np.maximum(n_open, 1)
+    n_open = ranges.n_open
+    share = (ranges.likely - ranges.least) / np.maximum(n_open, 1)
     spread: Floats = n_open * share * (1 - share) / np.maximum(ranges.likely + alpha, 0.5) ** 2
     return spread

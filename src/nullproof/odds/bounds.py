@@ -197,8 +197,8 @@ class OddsBounds:
                 continue
             counts = [self._terms.of(j, code)[i].count for j, code in enumerate(codes)]
             parts = [
-                (self._scales.factors(range(c.first, c.first + len(c.probs))), c.probs)
-                for c in counts
+                (self._scales.factors(i, j, range(c.first, c.first + len(c.probs))), c.probs)
+                for j, c in enumerate(counts)
             ]
             made = products(parts, _LIMIT)
             if made is None:

@@ -61,7 +61,10 @@ class Filling:
         self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
 
     def low(self, j: int, code: int) -> Integers:
-        """Per label: the cells of feature ``j`` that hold the value in every world."""
+        """Per label: the cells of feature ``j`` that hold the value in every world.
+
+        `LEFT_OUT` for the code of a feature that a point leaves out.
+        """
         found: Integers = self.index.low(j, np.array([code]))[0]
         return found
 

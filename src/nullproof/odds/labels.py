@@ -22,7 +22,7 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
 
@@ -136,6 +136,7 @@ def label_odds(
     *,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    own_holes: OwnHoles = "skip",
     cells: Cells = "uniform",
     gap: float = 0.01,
 ) -> Odds:
@@ -144,18 +145,23 @@ def label_odds(
     Parameters
     ----------
     points
-        A data frame, a file, an array, a list of rows, or one row. The bounds of an incomplete point
-        hold for each of its completions, so they may be further apart than ``gap``.
+        A data frame, a file, an array, a list of rows, or one row. The bounds of a point with
+        several candidates for a cell hold for each of its completions, so they may be further
+        apart than ``gap``.
     alpha
         Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
+    own_holes
+        ``"skip"``: the odds of a point come from the cells that it knows. ``"any"``: its bounds hold
+        whatever its missing cells hold.
     cells
         ``"uniform"``: every candidate of a cell is equally likely, so odds are shares of worlds.
         ``"observed"``: a cell follows the known cells of its column and label, as far as its
         candidates occur there, else it is uniform.
     gap
-        How far apart the two bounds of a complete point may be; at least 0.000001.
+        How far apart the two bounds may be of a point that is complete, or whose holes are
+        skipped; at least 0.000001.
 
     Examples
     --------
@@ -166,17 +172,17 @@ def label_odds(
       0: no 0 %, yes 100 %
       1: no 25.0 %, yes 75.0 %
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
     return odds_of(model, encoded, verdicts(model, encoded), cells=cells, gap=gap)
 
 
 def odds_of(
     model: Model, points: Points, found: Verdicts, *, cells: Cells = "uniform", gap: float = 0.01
 ) -> Odds:
-    """The odds of points whose verdicts are known; options as for `label_odds`."""
+    """The odds of points whose verdicts, over all worlds, are known; options as for `label_odds`."""
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
-    asker = OddsBounds(model, Filling(model.index, cells), float(gap))
+    asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))
     possible, certain, complete = found.possible, found.certain, points.complete
     lower, upper = np.zeros(possible.shape), np.zeros(possible.shape)
     lower[certain] = upper[certain] = possible[certain]

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Model
 
 Values = NDArray[Any]
@@ -30,13 +31,12 @@ class Scales:
     """
 
     def __init__(self, model: Model) -> None:
-        p, q = model.alpha.as_integer_ratio()
-        index = model.index
-        self.p, self.q = p, q
+        self.p, self.q = model.alpha.as_integer_ratio()
+        self._sizes = model.sizes
         self._numerators = [share.numerator for share in model.prior]
         self._denominators = [
-            share.denominator * math.prod(int(n) * q + p * int(v) for v in index.n_values)
-            for share, n in zip(model.prior, index.label_counts, strict=True)
+            share.denominator * math.prod(sizes)
+            for share, sizes in zip(model.prior, model.sizes, strict=True)
         ]
         self._found: dict[tuple[int, ...], list[int]] = {}
 
@@ -54,8 +54,13 @@ class Scales:
             self._found[labels] = [scale // shared for scale in scales]
         return self._found[labels]
 
-    def factors(self, counts: Sequence[int]) -> list[int]:
-        """``c·q + p`` for each count."""
+    def factors(self, i: int, j: int, counts: range) -> list[int]:
+        """``c·q + p`` for each count of a label and a feature.
+
+        A feature that is left out has its own size, ``N_i·q + p·|dom_j|``, as its one factor.
+        """
+        if counts.start == LEFT_OUT:
+            return [self._sizes[i][j]]
         return [count * self.q + self.p for count in counts]
 
 

@@ -16,13 +16,19 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 
 _BLOCK = 1_000
 
 
 def sample_worlds(
-    index: CountIndex, points: Any, n: int, seed: int = 0, *, cells: Cells = "uniform"
+    index: CountIndex,
+    points: Any,
+    n: int,
+    seed: int = 0,
+    *,
+    cells: Cells = "uniform",
+    own_holes: OwnHoles = "skip",
 ) -> NDArray[np.int64]:
     """Draw worlds, each told by how many cells of every label and feature hold a point's value.
 
@@ -31,16 +37,19 @@ def sample_worlds(
     Parameters
     ----------
     points
-        Complete points: every cell has one value.
+        Points: every cell has one value or is missing.
     n
         How many worlds to draw for each point.
     cells
         How missing cells are filled, as in `label_odds`.
+    own_holes
+        ``"skip"``: a feature that a point does not know is left out. ``"any"``: a point with a
+        missing cell is refused.
 
     Returns
     -------
     array
-        Points × worlds × labels × features.
+        Points × worlds × labels × features; -1 for a feature that the point leaves out.
 
     Examples
     --------
@@ -54,7 +63,7 @@ def sample_worlds(
     """
     if not isinstance(n, numbers.Integral) or n < 1:
         raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")
-    encoded = _complete(index, points)
+    encoded = _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.empty((len(encoded), n, len(index.labels), len(index.features)), dtype=np.int64)
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
@@ -68,7 +77,7 @@ def sampled_winners(model: Model, counts: NDArray[np.int64]) -> NDArray[np.bool_
     Parameters
     ----------
     counts
-        Worlds × labels × features.
+        Worlds × labels × features; `LEFT_OUT` where a feature is left out.
     """
     logs = np.zeros(counts.shape[:2])
     for j in range(model.d):
@@ -95,9 +104,14 @@ def sampled_odds(
     alpha: Alpha = 0.0,
     prior: Prior = None,
     cells: Cells = "uniform",
+    own_holes: OwnHoles = "skip",
 ) -> Floats:
-    """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out."""
-    model, encoded = Model(index, alpha, prior), _complete(index, points)
+    """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out.
+
+    The options are those of `sample_worlds` and `label_odds`; with ``own_holes="any"`` a point with
+    a missing cell is refused.
+    """
+    model, encoded = Model(index, alpha, prior), _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
@@ -109,12 +123,15 @@ def sampled_odds(
     return found / n
 
 
-def _complete(index: CountIndex, points: Any) -> Points:
-    encoded = index.encode(points)
+def _complete(index: CountIndex, points: Any, own_holes: OwnHoles) -> Points:
+    encoded = index.encode(points).read(own_holes)
     if not encoded.complete.all():
         place = int(np.flatnonzero(~encoded.complete)[0])
+        missing = encoded.missing[:, place].any()
+        has = "missing cells of its own" if missing else "several candidates for a cell"
         raise NullproofError(
-            f"point {place} has missing cells of its own; give one value per feature"
+            f"point {place} has {has}; give one value per feature, or leave own_holes at 'skip' for "
+            "missing cells"
         )
     return encoded
 

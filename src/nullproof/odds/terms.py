@@ -13,6 +13,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Count, Filling, count_of
 
@@ -63,13 +64,18 @@ class Terms:
         self._found: dict[tuple[int, int], list[Term]] = {}
 
     def of(self, j: int, code: int) -> list[Term]:
-        """The terms of feature ``j`` for points with this code, one per label."""
+        """The terms of feature ``j`` for points with this code, one per label.
+
+        Of a feature that is left out the term is what takes its denominator out of the constants.
+        """
         key = (j, code)
         if key not in self._found:
             lows, groups = self._filling.low(j, code).tolist(), self._filling.open(j, code)
             self._found[key] = [
-                self._term(count_of(low, own, self._cut))
-                for low, own in zip(lows, groups, strict=True)
+                self._left_out(i, j)
+                if low == LEFT_OUT
+                else self._term(count_of(low, own, self._cut))
+                for i, (low, own) in enumerate(zip(lows, groups, strict=True))
             ]
         return self._found[key]
 
@@ -79,11 +85,10 @@ class Terms:
 
         And the sum of the absolute values that it was computed from.
         """
-        model, index = self._model, self._model.index
-        p, q = model.alpha.as_integer_ratio()
+        model, q = self._model, self._model.alpha.denominator
         found = np.zeros((2, model.m))
-        for i, (share, n) in enumerate(zip(model.prior, index.label_counts.tolist(), strict=True)):
-            sizes = [n * q + p * int(v) for v in index.n_values]
+        for i, share in enumerate(model.prior):
+            sizes = model.sizes[i]
             if share == 0 or 0 in sizes:
                 found[0, i] = -math.inf
                 continue
@@ -92,6 +97,13 @@ class Terms:
             found[:, i] = math.fsum(logs), math.fsum(map(abs, logs))
         scale = model.d * math.log(q)
         return found[0] + scale, found[1] + scale
+
+    def _left_out(self, i: int, j: int) -> Term:
+        # The constant of a label with a size of zero is -inf, whatever its terms are.
+        size, q = self._model.sizes[i][j] or 1, self._model.alpha.denominator
+        log, magnitude = math.log(size) - math.log(q), math.log(size) + math.log(q)
+        count = Count(LEFT_OUT, np.ones(1), 0.0)
+        return Term(count, np.array([log]), np.ones(1), 0.0, magnitude)
 
     def _term(self, count: Count) -> Term:
         counts = count.first + np.arange(len(count.probs), dtype=np.int64)

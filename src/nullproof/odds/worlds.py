@@ -15,7 +15,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.products import Scales, Weights, products, side_by_side, winning_weights
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import verdicts
 
 _LIMIT = 1_000_000
@@ -50,7 +50,12 @@ class WorldCounts:
 
 
 def count_worlds(
-    index: CountIndex, point: Any, *, alpha: Alpha = 0.0, prior: Prior = None
+    index: CountIndex,
+    point: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
 ) -> WorldCounts:
     """Count the worlds in which each label wins a point, as exact integers.
 
@@ -60,7 +65,10 @@ def count_worlds(
     Parameters
     ----------
     point
-        One complete row: every cell has one value.
+        One row: every cell has one value or is missing.
+    own_holes
+        ``"skip"``: the point is predicted from the cells that it knows; worlds that differ only
+        elsewhere are still counted one by one. ``"any"``: a missing cell is refused.
 
     Examples
     --------
@@ -69,11 +77,11 @@ def count_worlds(
     >>> count_worlds(index, ("a", "y"))
     WorldCounts(total=2, wins={'no': 0, 'yes': 1}, ties={('no', 'yes'): 1})
     """
-    points = index.encode(point)
+    points = index.encode(point).read(own_holes)
     if len(points) != 1 or not points.complete[0]:
         raise NullproofError(
-            f"count_worlds takes one complete point but got {_described(points)}; "
-            "give one row with one value per feature"
+            f"count_worlds takes one complete point but got {_described(points)}; give one row with one "
+            "value per feature, or leave own_holes at 'skip' for its missing cells"
         )
     model = Model(index, alpha, prior)
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
@@ -95,7 +103,10 @@ def count_worlds(
 
 
 def _described(points: Points) -> str:
-    return f"{len(points)} points" if len(points) != 1 else "a point with missing cells"
+    if len(points) != 1:
+        return f"{len(points)} points"
+    missing = points.missing.any()
+    return "a point with missing cells" if missing else "a point with several candidates for a cell"
 
 
 def _n_fillings(index: CountIndex, i: int) -> int:
@@ -120,7 +131,7 @@ def _found(
             ways = _ways(groups)
             n_free //= int(ways.sum())
             low = int(filling.low(j, code)[i])
-            parts.append((scales.factors(range(low, low + len(ways))), ways))
+            parts.append((scales.factors(i, j, range(low, low + len(ways))), ways))
         made = products(parts, _LIMIT)
         if made is None:
             raise NullproofError(

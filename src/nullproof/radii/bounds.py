@@ -97,7 +97,8 @@ class _Tables:
     """Counts of the features that an attack can move, for quick look-up by code.
 
     A one-value domain has nothing to move, and its count is the same in every world. Counts are kept
-    as ranks, small integers that sort fast: the count of rank ``r`` is ``counts[r]``.
+    as ranks, small integers that sort fast: the count of rank ``r`` is ``counts[r]``, and the last
+    rank, of an infinite count, is for what no attack can move at one point.
     """
 
     def __init__(self, model: Model, codes: NDArray[Any]) -> None:
@@ -109,15 +110,20 @@ class _Tables:
         self.n_moving = len(moving)
         used = [_used(codes[j], int(index.n_values[j])) for j in moving]
         self.rows = [rows for _, rows in used]
-        low = [index.low(j, own).T for j, (own, _) in zip(moving, used, strict=True)]
-        high = [index.high(j, own).T for j, (own, _) in zip(moving, used, strict=True)]
+        pairs = [(j, own) for j, (own, _) in zip(moving, used, strict=True)]
+        # A feature that a point leaves out counts as a zero until its rank is set below.
+        low = [np.maximum(index.low(j, own), 0).T for j, own in pairs]
+        high = [np.maximum(index.high(j, own), 0).T for j, own in pairs]
         nothing = np.zeros(1, dtype=np.int64)
         found = np.unique(np.concatenate([nothing, *(part.ravel() for part in (*low, *high))]))
         self.low_ranks = [np.searchsorted(found, part).astype(np.int32) for part in low]
         self.high_ranks = [np.searchsorted(found, part).astype(np.int32) for part in high]
-        for j, (own, _), ranks in zip(moving, used, self.high_ranks, strict=True):
-            # A value outside the domain can never be raised.
-            ranks[:, own == index.n_values[j]] = len(found)
+        for (j, own), lows, highs in zip(pairs, self.low_ranks, self.high_ranks, strict=True):
+            # A value outside the domain can never be raised, nor can a feature that is left out.
+            highs[:, own >= index.n_values[j]] = len(found)
+            if self.alpha == 0:
+                # With smoothing there is nothing to lower in a zero; without, one would end it all.
+                lows[:, own > index.n_values[j]] = len(found)
         self.counts = np.append(found, np.inf)
         # Without smoothing a rival's zeros must all be ones before any other step counts.
         self.lifted = np.maximum(self.counts, 0 if self.alpha > 0 else 1)
@@ -194,9 +200,10 @@ class _Block:
         tables = self.tables
         zero = np.flatnonzero(np.isneginf(max_log))
         if len(zero):
-            total = tables.n_moving * math.log(tables.caps[rival])
+            # Here a count that cannot rise is one that the point leaves out: its factor is 1.
+            terms = tables.logs[ranks[:, zero]] - math.log(tables.caps[rival])
             max_log = max_log.copy()
-            max_log[zero] = tables.logs[ranks[:, zero]].sum(axis=0) - total
+            max_log[zero] = np.where(np.isinf(terms), 0.0, terms).sum(axis=0)
             max_log[zero] += tables.model.log_prior[rival]
         return max_log
 
@@ -258,6 +265,7 @@ def _slack(model: Model) -> float:
 def _used(codes: NDArray[Any], n_values: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Which rows of a feature's counts to look at, and which of them each point takes."""
     if n_values <= _MANY_VALUES:
-        return np.arange(n_values + 1), codes
+        # The values, a value outside the domain, and a feature that is left out.
+        return np.arange(n_values + 2), codes
     used, rows = np.unique(codes, return_inverse=True)
     return used, rows

@@ -22,7 +22,7 @@ from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 
 
@@ -42,7 +42,8 @@ class Radii:
     n_raise, n_lower
         How many of the cells are the rival's, to raise it (A1), and the winner's, to lower it (A2).
     codes
-        Features × points: the points as codes; of an incomplete point its weakest completion.
+        Features × points: the points as codes, with features that are left out as in `Points`; of
+        an incomplete point its weakest completion.
     """
 
     model: Model
@@ -117,18 +118,29 @@ class Radii:
         )
 
 
-def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Floats:
+def radius(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+) -> Floats:
     """Count the fewest training cells to blank until a point is no longer certain.
 
     Parameters
     ----------
     points
-        A data frame, a file, an array, a list of rows, or one row. The radius of an incomplete point
-        is that of its weakest completion.
+        A data frame, a file, an array, a list of rows, or one row. A point with several candidates
+        for a cell has the radius of its weakest completion.
     alpha
         Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
+    own_holes
+        ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
+        features are no use to blank. ``"any"``: a missing cell may hold any value, and the radius
+        is that of the weakest completion.
 
     Returns
     -------
@@ -142,10 +154,17 @@ def radius(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior =
     >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
     array([3., 1., 0.])
     """
-    return radii(index, points, alpha=alpha, prior=prior).radius
+    return radii(index, points, alpha=alpha, prior=prior, own_holes=own_holes).radius
 
 
-def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = None) -> Radii:
+def radii(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 0.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+) -> Radii:
     """Find the radius of every point, its rival, and how many cells of each label are blanked.
 
     The options are those of `radius`.
@@ -161,12 +180,12 @@ def radii(index: CountIndex, points: Any, *, alpha: Alpha = 0.0, prior: Prior = 
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
     (['no', 'yes'], [0, 0], [3, 1])
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
     return radii_of(model, encoded, verdicts(model, encoded))
 
 
 def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
-    """The radii of points whose verdicts are known."""
+    """The radii of points whose verdicts, over all worlds of whatever bias, are known."""
     result = _nothing_attacked(model, points, found.winner)
     places = np.flatnonzero(found.certain & points.complete)
     codes, own = points.codes[:, places], found.take(places)
@@ -237,7 +256,10 @@ def _settle(bounds: Bounds, place: int, rival: int, frontier: Frontier) -> None:
 
 
 class PointCounts:
-    """The counts of complete points as integers, features × points × labels."""
+    """The counts of complete points as integers, features × points × labels.
+
+    Of a feature that a point leaves out they are `LEFT_OUT`, and no attack can move them.
+    """
 
     def __init__(self, model: Model, codes: NDArray[np.int32]) -> None:
         index, sizes = model.index, model.index.n_values[:, None]

@@ -40,9 +40,13 @@ class Lowering:
 
     @classmethod
     def without_smoothing(cls, smallest: Floats, log_support: Floats, slack: float) -> Lowering:
-        """One piece: once the smallest count is exhausted, the support is 0."""
-        ends = np.column_stack([np.zeros_like(smallest), smallest])
-        logs = np.column_stack([log_support, np.full_like(smallest, -np.inf)])
+        """One piece: once the smallest count is exhausted, the support is 0.
+
+        An infinite one means that there is no count to lower.
+        """
+        is_fixed = np.isinf(smallest)
+        ends = np.column_stack([np.zeros_like(smallest), np.where(is_fixed, 0.0, smallest)])
+        logs = np.column_stack([log_support, np.where(is_fixed, log_support, -np.inf)])
         return cls(ends, logs, 0.0, slack)
 
     @classmethod
@@ -79,7 +83,7 @@ class Lowering:
         is_reached = self.logs[points, following] <= target - 2 * self.slack
         at_most = start + np.where(needed <= size, needed, np.where(is_reached, size, np.inf))
         # Where all features are exhausted, the support falls no further.
-        spent = piece == self.n_pieces
+        spent = start == self.ends[:, -1]
         at_most[spent] = np.inf
         at_least[spent] = np.where(top - target > 2 * self.slack, np.inf, 0)[spent]
         return at_least, at_most

@@ -19,7 +19,10 @@ LIKELY = 0.99
 
 
 def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any] | None:
-    """The plan as a report tells it, for the open points or an even sample of them."""
+    """The plan as a report tells it, for the points that are not certain, or an even sample of them.
+
+    With a bias: for those that do not hold up to it.
+    """
     open_ones = np.flatnonzero(~found.certain)
     judged = evenly(open_ones, MOST_POINTS)
     # A plan weighs by floats, which such an alpha or prior does not fit into.
@@ -31,6 +34,7 @@ def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any]
         return None
     likely = Confidence(LIKELY).done(model, chosen, own)
     return {
+        "goal": "certain" if model.unbiased is model else "holds",
         "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
@@ -53,13 +57,22 @@ def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any]
 def in_words(cleaning: dict[str, Any]) -> str:
     """Say what the plan is for."""
     n_judged, n_likely = cleaning["n_judged"], cleaning["n_likely"]
+    certain = cleaning["goal"] == "certain"
+    whom = "points that are not certain" if certain else "points that do not hold up to the bias"
     said = (
-        f"{many(cleaning['n_cells'], 'missing cell')} matter to the open points. In this order they "
-        "probably make many points certain soon; points near a tie need almost all of them. "
+        f"{many(cleaning['n_cells'], 'missing cell')} matter to the {whom}. In this order they "
+        f"probably make many points {'certain' if certain else 'hold'} soon; points near a tie need "
+        "almost all of them. "
     )
     if n_judged < cleaning["n_open"]:
-        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} open points. "
+        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} such points. "
     return said + (
         f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
         f"{cleaning['confidence']:.0%} are enough.".replace("%", " %")
     )
+
+
+def heads(cleaning: dict[str, Any]) -> list[str]:
+    """The columns of the table of steps."""
+    then = "then certain" if cleaning["goal"] == "certain" else "then holding"
+    return ["look up", "where the label is", "cells", f"{then}, expected", "at best"]

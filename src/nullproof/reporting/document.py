@@ -6,12 +6,26 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 
 ``title``
     One sentence: the answer.
+``assumptions``
+    Sentences: what certain, holds and open mean here, and what is assumed of the missing cells.
 ``notes``
     Texts that the reader should know of: values that the table never shows, wide odds, what was
     left out.
 ``table``
     The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
     ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
+``verdicts``
+    The three groups: ``threshold`` (the bias up to which a prediction holds), and ``groups``, certain,
+    holds and open: ``verdict``, ``n_points``, ``share`` and ``n_right`` (null if the true labels are
+    not known).
+``own_holes``
+    Cells that points themselves do not know: ``reading`` (``"skip"``: they are left out, ``"any"``:
+    whatever they hold), ``n_points`` that have some, and ``n_certain``: how many points are certain in
+    each reading.
+``curve``
+    How many predictions hold as the bias grows, as columns: ``bias``, ``n_hold``, ``share``, and where
+    the true labels are known ``accuracy_hold`` and ``accuracy_rest``; ``drawn``: the first three at
+    more biases, for a picture.
 ``certain``
     ``n_points``, ``n_certain``, ``share``, and per label ``labels``: ``label``, ``n_certain`` (points
     with this label in every world), ``n_possible`` (points where it wins or ties in some world).
@@ -22,39 +36,43 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     values), ``share``. ``n_complete`` features have no hole, ``n_left_off`` with holes are not listed,
     ``n_labels_left_off`` labels are not listed.
 ``open``
-    ``n_points``; ``between``: ``labels`` and ``n_points`` of the most frequent sets of possible labels;
-    ``n_between_left_off``; ``shown``: the positions of those that have an entry in ``points``;
-    ``n_odds``: how many of these have odds; ``n_likely``: how many have one label in at least 99 % of
-    the worlds; ``cells`` and ``gap``: how the odds are meant.
+    Points that do not even hold: ``n_points``; ``between``: ``labels`` and ``n_points`` of the most
+    frequent sets of possible labels; ``n_between_left_off``; ``shown``: the positions of those that have
+    an entry in ``points``; ``n_odds``: how many of these have odds; ``n_likely``: how many have one label
+    in at least 99 % of the worlds; ``cells`` and ``gap``: how the odds are meant.
 ``fragility``
     The radius: ``n_certain``, ``n_unbreakable`` (no attack exists), ``least``, ``median``, ``greatest``
     (of the others, or null), ``histogram``: ``start``, ``stop`` (inclusive), ``n_points``; ``weakest``: up
     to ten of ``point``, ``label``, ``rival``, ``radius``.
 ``features``
-    What would become certain if one feature were complete: ``meaning`` (the definition in words),
-    ``n_open``, ``n_judged`` (all, or an even sample of them), ``n_left_off`` features with holes
-    that were not judged, and ``features``, most useful first: ``feature``, ``n_missing``, ``n_certain``
-    and ``share`` (its holes filled as the known cells), ``n_could`` and ``share_could`` (some filling).
+    What would become certain (up to the bias, if one was given) if one feature were complete:
+    ``meaning`` (the definition in words), ``n_open`` (points that are not certain so far), ``n_judged``
+    (all, or an even sample of them), ``n_left_off`` features with holes that were not judged, and
+    ``features``, most useful first: ``feature``, ``n_missing``, ``n_certain`` and ``share`` (its holes
+    filled as the known cells), ``n_could`` and ``share_could`` (some filling).
 ``attack``
     What an attack looks like on the weakest certain point, or null: ``point``, ``label``, ``rival``,
     ``n_cells``; ``cells``: ``label``, ``feature``, ``values``, ``n_cells`` and ``effect`` (``"lowers"`` the
     point's own label or ``"raises"`` the rival); ``n_sorts_left_off``; ``before`` and ``after``: lists as
     ``support`` below.
 ``cleaning``
-    What to clean first, or null if nothing is open or missing: ``n_open``, ``n_judged`` (all, or
-    an even sample of them), ``n_cells`` (all missing cells that matter to these), ``n_likely`` (points
+    What to clean first, or null if nothing is open or missing: ``goal`` (``"certain"``, or ``"holds"``
+    up to the bias that was given), ``n_open`` (points that are not there yet), ``n_judged`` (all, or an
+    even sample of them), ``n_cells`` (all missing cells that matter to these), ``n_likely`` (points
     among them where one label's odds reach ``confidence`` already), ``steps`` of ``label``,
-    ``feature``, ``n_cells``, ``expected`` and ``best`` (of the points judged, how many will be certain
+    ``feature``, ``n_cells``, ``expected`` and ``best`` (of the points judged, how many will be there
     after this step and those before it: on average, and at best), ``n_left_off`` steps.
 ``sample``
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
     out) and ``how`` (in words; it depends on nothing but the verdicts).
 ``points``
-    By position: ``point``, ``certain``, ``label`` (or null), ``possible``, ``rival``, ``radius`` (0 if
-    open, null if no attack exists), and
+    By position: ``point``, ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
+    ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
+    ``tolerance_rival`` (the label that catches up then, or null), ``n_own_holes``, ``possible``, ``radius``
+    (0 if not certain, null if no attack exists) and its ``rival``, and
 
-    - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"missing"`` or
-      ``"candidates"``); ``n_values_left_off``;
+    - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"skipped"`` (not known,
+      left out), ``"missing"`` (may hold anything) or ``"candidates"``); ``n_values_left_off``;
     - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
       ``possible``, the strongest labels first; ``n_labels_left_off``;
     - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or
@@ -70,15 +88,18 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from nullproof.bias import Bias
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
+from nullproof.curve import CertaintyCurve
+from nullproof.decision import Certificates
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import Radii, radii_of
-from nullproof.reporting import overview
+from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.cleaning import first_steps
-from nullproof.tables.points import Points
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
 
@@ -94,6 +115,9 @@ def tell(
     *,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
+    truth: Any = None,
     limit: int = LIMIT,
     on_progress: Progress | None = None,
 ) -> dict[str, Any]:
@@ -101,8 +125,10 @@ def tell(
 
     Parameters
     ----------
-    points, alpha, prior
+    points, alpha, prior, own_holes, bias
         As for `certify`.
+    truth
+        The true label of each point, to tell how many predictions are right.
     limit
         So many points at most are told one by one, with odds and witnesses; fewer where there
         are more than 200 features.
@@ -113,47 +139,66 @@ def tell(
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
     say = on_progress or (lambda _text, _share: None)
     say("reading the points", 0.0)
-    model, encoded = Model(index, alpha, prior), index.encode(points)
+    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
     say("certifying", 0.1)
-    return document_of(model, encoded, verdicts(model, encoded), limit=limit, say=say)
+    found = verdicts(model, encoded)
+    return document_of(model, encoded, found, truth=truth, limit=limit, say=say)
 
 
 def document_of(
-    model: Model, points: Points, found: Verdicts, *, limit: int = LIMIT, say: Progress
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    *,
+    truth: Any = None,
+    limit: int = LIMIT,
+    say: Progress,
 ) -> dict[str, Any]:
-    """The document of points whose verdicts are known."""
+    """The document of points whose verdicts, up to the model's bias, are known.
+
+    Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
+    bias; what to clean and which features to complete is about the bias.
+    """
+    judged, strict = Certificates(model, points, found), model.unbiased
+    curve = judged.curve(truth)
     say("finding the fewest cells for each point", 0.2)
-    fragile = radii_of(model, points, found)
+    anywhere = found if strict is model else verdicts(strict, points)
+    fragile = radii_of(strict, points, anywhere)
     limit = min(limit, max(overview.WEAKEST, _BUDGET // model.d))
-    chosen = overview.sample(found.certain, fragile.radius, limit)
+    chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
     say("weighing the worlds", 0.4)
     told = details.points(model, points, (found, fragile), chosen.shown)
     say("completing each feature, planning what to clean", 0.7)
-    document = _document(model, points, (found, fragile), told, chosen)
+    document = _document(judged, curve, (anywhere, fragile), told, chosen)
     say("done", 1.0)
     return document
 
 
 def _document(
-    model: Model,
-    points: Points,
+    judged: Certificates,
+    curve: CertaintyCurve,
     results: tuple[Verdicts, Radii],
     told: list[dict[str, Any]],
     chosen: overview.Sample,
 ) -> dict[str, Any]:
-    found, fragile = results
-    certain = overview.certain(model.index, found)
+    model, points, (anywhere, fragile) = judged.model, judged.points, results
+    certain = overview.certain(judged, anywhere)
+    groups = tolerance.groups(judged, curve)
     return {
-        "title": _title(certain),
+        "title": _title(groups, judged.strict),
+        "assumptions": tolerance.assumptions(judged),
         "notes": overview.notes(model.index, points, told),
         "table": overview.table(model),
+        "verdicts": groups,
+        "own_holes": tolerance.own_holes(model, points, certain["n_certain"]),
+        "curve": tolerance.curve_columns(curve),
         "certain": certain,
         "holes": overview.holes(model.index),
-        "open": overview.open_ones(model.index, found, told),
+        "open": overview.open_ones(judged, anywhere, told),
         "fragility": overview.fragility(fragile),
-        "features": effects_of(model, points, found).document(),
-        "attack": details.attack(model, fragile),
-        "cleaning": first_steps(model, points, found),
+        "features": _features(judged),
+        "attack": details.attack(model.unbiased, fragile),
+        "cleaning": first_steps(model, points, judged.verdicts),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),
@@ -164,12 +209,26 @@ def _document(
     }
 
 
-def _title(certain: dict[str, Any]) -> str:
-    n_points, n_certain = certain["n_points"], certain["n_certain"]
+def _features(judged: Certificates) -> dict[str, Any]:
+    told = effects_of(judged.model, judged.points, judged.verdicts).document()
+    if not judged.strict:
+        told["meaning"] += " Certain means here that the prediction holds up to the bias."
+    return told
+
+
+def _title(groups: dict[str, Any], strict: bool) -> str:
+    n_certain, n_holds, n_open = (group["n_points"] for group in groups["groups"])
+    n_points = n_certain + n_holds + n_open
     if not n_points:
         return "There are no points to predict"
-    verb = "is" if n_points == 1 else "are"
+    if strict:
+        verb = "is" if n_points == 1 else "are"
+        share = per_cent(n_certain / n_points)
+        return f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain ({share})"
+    n_done = n_certain + n_holds
+    verb = "holds" if n_points == 1 else "hold"
     return (
-        f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain "
-        f"({per_cent(certain['share'])})"
+        f"{n_done:,} of {many(n_points, 'prediction')} {verb} up to a bias of "
+        f"{tolerance.amount(groups['threshold'])} ({per_cent(n_done / n_points)}); "
+        f"{n_certain:,} certain"
     )

@@ -7,7 +7,9 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nullproof.reporting.cleaning import in_words
+from nullproof.reporting.cleaning import heads, in_words
+from nullproof.reporting.tolerance import amount as bias_text
+from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text
 from nullproof.show import support
 from nullproof.words import amount, cut, many, odds, per_cent, span
 
@@ -24,7 +26,9 @@ def render(document: Document) -> str:
     parts = [
         f"# {document['title']}",
         _summary(document),
+        "\n".join(f"- {data(said, 1000)}" for said in document["assumptions"]),
         *(f"- {data(note, 1000)}" for note in document["notes"]),
+        *_tolerance(document),
         *_labels(document["certain"]),
         *_holes(document["holes"]),
         *_open(document),
@@ -66,13 +70,46 @@ def _summary(document: Document) -> str:
     said = (
         f"`{bar}` Prediction of {data(held['label_name'])} from {many(held['n_rows'], 'row')}, "
         f"{many(held['n_features'], 'feature')}, {many(held['n_missing'], 'missing cell')} "
-        f"({per_cent(held['share_missing'])}), smoothing {data(held['alpha'])}. A prediction is certain "
-        "if every way to fill in the missing cells gives the same label."
+        f"({per_cent(held['share_missing'])}), smoothing {data(held['alpha'])}."
     )
     sample = document["sample"]
     if sample["all"]:
         return said
     return f"{said} Odds are worked out for a sample: {sample['how']}."
+
+
+def _tolerance(document: Document) -> list[str]:
+    """The three verdicts, and how many predictions hold as the bias grows."""
+    if not document["certain"]["n_points"]:
+        return []
+    threshold = bias_text(document["verdicts"]["threshold"])
+    groups = document["verdicts"]["groups"]
+    names = {"holds": f"holds up to a bias of {threshold}"}
+    known = groups[0]["n_right"] is not None
+    rows = [
+        [names.get(one["verdict"], one["verdict"]), f"{one['n_points']:,}", per_cent(one["share"])]
+        + ([f"{one['n_right']:,}"] if known else [])
+        for one in groups
+    ]
+    own = own_holes_text(document["own_holes"])
+    return [
+        "## How far the predictions hold",
+        table(["verdict", "predictions", "share", *(["right"] if known else [])], rows),
+        curve_text(document),
+        *([own] if own else []),
+        _curve(document["curve"]),
+    ]
+
+
+def _curve(columns: Document) -> str:
+    shares = ("share", "accuracy_hold", "accuracy_rest")
+    told = [name for name in shares if name in columns]
+    names = {"accuracy_hold": "right among them", "accuracy_rest": "right among the rest"}
+    rows = [
+        [f"{bias:g}", f"{n_hold:,}", *(per_cent(columns[name][place]) for name in told)]
+        for place, (bias, n_hold) in enumerate(zip(columns["bias"], columns["n_hold"], strict=True))
+    ]
+    return table(["bias", "hold", *(names.get(name, name) for name in told)], rows)
 
 
 def _labels(certain: Document) -> list[str]:
@@ -108,20 +145,36 @@ def _holes(holes: Document) -> list[str]:
 def _open(document: Document) -> list[str]:
     open_ones, title = document["open"], "## Which points are open"
     if not open_ones["n_points"]:
-        return [title, "None: all are certain."]
+        return [title, "None: all hold or are certain."]
     between = [
         [" or ".join(map(data, row["labels"])), f"{row['n_points']:,}"]
         for row in open_ones["between"]
     ]
-    shown = [point for point in document["points"] if not point["certain"]][:_MOST_POINTS]
-    rows = [[str(point["point"]), _chances(point), _supports(point)] for point in shown]
+    shown = [point for point in document["points"] if point["verdict"] == "open"][:_MOST_POINTS]
+    rows = [
+        [str(point["point"]), _holds(point), _chances(point), _supports(point)] for point in shown
+    ]
     return [
         title,
         table(["between", "points"], between),
         f"The first {len(rows):,} of {many(open_ones['n_points'], 'open point')} that were looked "
         "at; odds are shares of worlds.",
-        table(["point", "odds", "support over all worlds"], rows),
+        table(["point", "tolerance", "odds", "support over all worlds"], rows),
     ]
+
+
+def _holds(point: Document) -> str:
+    """What is predicted, how far it holds, and which label then catches up."""
+    said = holds_text(point)
+    predicted = point["label"] or point["predicted"]
+    if predicted is not None:
+        said = f"{data(predicted)} {said}"
+    rival = point["tolerance_rival"]
+    return (
+        said
+        if rival is None or point["tolerance"] is None
+        else (f"{said}; then {data(rival)} catches up")
+    )
 
 
 def _chances(point: Document) -> str:
@@ -223,7 +276,6 @@ def _cleaning(cleaning: Document | None) -> list[str]:
         [data(step["feature"]), data(step["label"]), *(amount(step[name]) for name in names)]
         for step in cleaning["steps"]
     ]
-    heads = ["look up", "where the label is", "cells", "then certain, expected", "at best"]
     more = cleaning["n_left_off"]
     left_off = [f"and {many(more, 'step')} more"] if more else []
-    return ["## What to clean first", in_words(cleaning), table(heads, rows), *left_off]
+    return ["## What to clean first", in_words(cleaning), table(heads(cleaning), rows), *left_off]

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.decision import Certificates
 from nullproof.model import Model
 from nullproof.plots import BARS
 from nullproof.radii.cells import Radii
@@ -42,18 +44,20 @@ def table(model: Model) -> dict[str, Any]:
     }
 
 
-def certain(index: CountIndex, found: Verdicts) -> dict[str, Any]:
-    """How many predictions hold in every world."""
-    possible = found.possible
-    own, all_ = possible[found.certain].sum(axis=0).tolist(), possible.sum(axis=0).tolist()
-    n_certain = int(found.certain.sum())
+def certain(judged: Certificates, anywhere: Verdicts) -> dict[str, Any]:
+    """How many predictions hold in every world; ``anywhere`` are the verdicts without a bias."""
+    is_certain = judged.verdict == "certain"
+    own = Counter(judged.label[is_certain])
+    n_certain = int(is_certain.sum())
     return {
-        "n_points": len(found),
+        "n_points": len(judged),
         "n_certain": n_certain,
-        "share": _share(n_certain, len(found)),
+        "share": _share(n_certain, len(judged)),
         "labels": [
-            {"label": text(label), "n_certain": n_own, "n_possible": n_possible}
-            for label, n_own, n_possible in zip(index.labels, own, all_, strict=True)
+            {"label": text(label), "n_certain": own[label], "n_possible": n_possible}
+            for label, n_possible in zip(
+                judged.labels, anywhere.possible.sum(axis=0).tolist(), strict=True
+            )
         ],
     }
 
@@ -91,13 +95,14 @@ def holes(index: CountIndex) -> dict[str, Any]:
     }
 
 
-def open_ones(index: CountIndex, found: Verdicts, told: list[dict[str, Any]]) -> dict[str, Any]:
-    """Between which labels the points hang."""
-    possible = found.possible
-    is_open = ~found.certain
-    sets, counts = _distinct_rows(possible[is_open])
+def open_ones(
+    judged: Certificates, anywhere: Verdicts, told: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Between which labels the points hang that do not even hold."""
+    index, is_open = judged.model.index, judged.verdict == "open"
+    sets, counts = _distinct_rows(anywhere.possible[is_open])
     order = np.argsort(-counts, kind="stable")
-    shown = [point for point in told if not point["certain"]]
+    shown = [point for point in told if point["verdict"] == "open"]
     weighed = [point for point in shown if point["odds"] is not None]
     return {
         "n_points": int(is_open.sum()),
@@ -156,8 +161,14 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
     n_incomplete = int((~points.complete).sum())
     if n_incomplete:
         said.append(
-            f"{many(n_incomplete, 'point')} of {len(points):,} have holes of their own: they are "
-            "certain only if every way to fill these, too, gives the same label."
+            f"{many(n_incomplete, 'point')} of {len(points):,} have holes of their own that are not "
+            "left out: they are certain only if every way to fill these, too, gives the same label."
+        )
+    n_skipped = int(points.skipped.any(axis=0).sum())
+    if n_skipped:
+        said.append(
+            f"{many(n_skipped, 'point')} of {len(points):,} have cells that are not known. These are "
+            "left out, and the point is predicted from the others."
         )
     wide = [p for p in told if p["odds"] and any(o["upper"] - o["lower"] > GAP for o in p["odds"])]
     if wide:
@@ -183,23 +194,23 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
     return picked
 
 
-def sample(is_certain: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
-    """All points if the limit allows it, else the weakest, and even samples of both verdicts."""
-    if len(is_certain) <= limit:
-        return Sample(np.arange(len(is_certain)), "all points")
-    open_ones, certain = np.flatnonzero(~is_certain), np.flatnonzero(is_certain)
+def sample(is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
+    """All points if the limit allows it, else the weakest, and even samples of open ones and others."""
+    if len(is_open) <= limit:
+        return Sample(np.arange(len(is_open)), "all points")
+    open_ones, held = np.flatnonzero(is_open), np.flatnonzero(~is_open)
     # Three quarters for the open ones, and what one side does not need goes to the other.
-    n_certain = min(len(certain), limit - min(len(open_ones), limit * 3 // 4))
-    frail = weakest(radius, min(WEAKEST, n_certain))
-    others = np.setdiff1d(certain, frail)
+    n_held = min(len(held), limit - min(len(open_ones), limit * 3 // 4))
+    frail = weakest(radius, min(WEAKEST, n_held))
+    others = np.setdiff1d(held, frail)
     parts = [
-        evenly(open_ones, limit - n_certain),
+        evenly(open_ones, limit - n_held),
         frail,
-        evenly(others, n_certain - len(frail)),
+        evenly(others, n_held - len(frail)),
     ]
     how = (
-        f"{len(parts[0]):,} of {len(open_ones):,} open and {n_certain:,} of {len(certain):,} "
-        f"certain points, at even distances in their order; among the certain ones the "
+        f"{len(parts[0]):,} of {len(open_ones):,} open points and {n_held:,} of {len(held):,} that "
+        f"hold or are certain, at even distances in their order; among the certain ones the "
         f"{len(frail)} weakest"
     )
     return Sample(np.sort(np.concatenate(parts)), how)

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
+from nullproof.decision import Certificates
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
@@ -31,32 +32,60 @@ _ODDS_BUDGET = 30_000
 def points(
     model: Model, encoded: Points, results: tuple[Verdicts, Radii], shown: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Tell of some points all that is known of each."""
-    found, fragile = results
-    certain = found.certain
-    odds = _odds(model, encoded, found, shown[~certain[shown]])
-    labels, rivals = fragile.label, fragile.rival
+    """Tell of some points all that is known of each.
+
+    ``results`` are the verdicts of the model, up to its bias, and the radii, which know of none.
+    """
+    (found, fragile), strict = results, model.unbiased
+    own = encoded.take(shown)
+    judged = Certificates(model, own, found.take(shown))
+    anywhere = judged.verdicts if strict is model else verdicts(strict, own)
+    odds = _odds(strict, own, anywhere, np.flatnonzero(~anywhere.certain))
     told = []
-    for place in shown.tolist():
-        here, possible = np.array([place]), found.possible[place]
-        radius = float(fragile.radius[place])
+    for at, place in enumerate(shown.tolist()):
+        here = np.array([at])
         told.append(
             {
                 "point": place,
-                "certain": bool(certain[place]),
-                "label": _text_or_none(labels[place]),
-                "possible": [text(model.index.labels[i]) for i in np.flatnonzero(possible)],
-                "radius": None if math.isinf(radius) else int(radius),
-                "rival": _text_or_none(rivals[place]),
+                **_verdict(judged, at),
+                "possible": _label_texts(model, anywhere.possible[at]),
+                **_radius(fragile, place),
                 "values": _values(model, encoded, place),
                 "n_values_left_off": max(0, model.d - MOST_VALUES),
-                "support": support(model, found, place),
+                "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
-                "odds": odds.get(place),
-                **_witness(model, encoded.take(here), found.take(here)),
+                "odds": odds.get(at),
+                **_witness(strict, own.take(here), anywhere.take(here)),
             }
         )
     return told
+
+
+def _verdict(judged: Certificates, at: int) -> dict[str, Any]:
+    """What is predicted, and how far it holds."""
+    verdict, tolerance = judged.verdict[at], float(judged.tolerance[at])
+    certain = bool(verdict == "certain")
+    return {
+        "verdict": verdict,
+        "certain": certain,
+        "label": _text_or_none(judged.label[at]) if certain else None,
+        "predicted": _text_or_none(judged.predicted[at]),
+        "tolerance": None if math.isnan(tolerance) else tolerance,
+        "tolerance_rival": _text_or_none(judged.rival[at]),
+        "n_own_holes": int(judged.n_own_holes[at]),
+    }
+
+
+def _radius(fragile: Radii, place: int) -> dict[str, Any]:
+    radius = float(fragile.radius[place])
+    return {
+        "radius": None if math.isinf(radius) else int(radius),
+        "rival": _text_or_none(fragile.rival[place]),
+    }
+
+
+def _label_texts(model: Model, possible: NDArray[np.bool_]) -> list[str]:
+    return [text(model.index.labels[i]) for i in np.flatnonzero(possible)]
 
 
 def support(model: Model, found: Verdicts, place: int) -> list[dict[str, Any]]:

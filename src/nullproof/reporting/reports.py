@@ -7,12 +7,14 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+from nullproof.bias import Bias
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
 from nullproof.reporting import html, markdown
 from nullproof.reporting.document import LIMIT, Progress, tell
+from nullproof.tables.points import OwnHoles
 from nullproof.words import either
 
 FORMATS = ("html", "md", "json")
@@ -84,6 +86,9 @@ def report(
     *,
     alpha: Alpha = 0.0,
     prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
+    truth: Any = None,
     limit: int = LIMIT,
     on_progress: Progress | None = None,
 ) -> Report:
@@ -97,6 +102,15 @@ def report(
         Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
+    own_holes
+        ``"skip"``: predict from the cells that a point knows. ``"any"``: the prediction must be the
+        same whatever the point's own missing cells hold.
+    bias
+        As for `certify`. The report tells apart what is certain, what holds up to this bias (0.05
+        if none is given) and what is open; what to clean is about the bias, if one is given.
+    truth
+        The true label of each point, to tell how many predictions of each kind are right; it
+        changes no verdict.
     limit
         So many points at most are told one by one, with odds and witness worlds; verdict and
         radius are worked out for all.
@@ -113,5 +127,16 @@ def report(
     >>> made.document["open"]["between"]
     [{'labels': ['no', 'yes'], 'n_points': 1}]
     """
-    document = tell(index, points, alpha=alpha, prior=prior, limit=limit, on_progress=on_progress)
-    return Report(document)
+    return Report(
+        tell(
+            index,
+            points,
+            alpha=alpha,
+            prior=prior,
+            own_holes=own_holes,
+            bias=bias,
+            truth=truth,
+            limit=limit,
+            on_progress=on_progress,
+        )
+    )

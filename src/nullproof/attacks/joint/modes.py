@@ -96,7 +96,7 @@ class Modes:
     def _find_raising(self) -> None:
         problem, point, rival = self.problem, self.pair_point, self.pair_rival
         self.able = (problem.raises[:, point] & (problem.label[:, None] == rival)).T
-        self.high = problem.high[point, rival] + self.alpha
+        self.high = problem.high[point, rival] + problem.added[point]
         self.room = np.zeros(self.high.shape, dtype=np.int64)
         pair, group = np.nonzero(self.able)
         np.add.at(self.room, (pair, problem.feature[group]), problem.capacity[group])
@@ -121,10 +121,10 @@ class Modes:
 
     def _gaps(self) -> Floats:
         """Return how far the log support of each pair's rival lies below the winner's."""
-        low, point = self.problem.low, self.pair_point
-        weight = self.problem.model.log_weights
-        winner = np.log(low[point] + self.alpha).sum(axis=1) + weight[self.problem.winner[point]]
-        rival = np.log(self.base).sum(axis=1) + weight[self.pair_rival]
+        problem, point = self.problem, self.pair_point
+        weight, low = problem.log_weights, problem.low[point] + problem.added[point]
+        winner = np.log(low).sum(axis=1) + weight[point, problem.winner[point]]
+        rival = np.log(self.base).sum(axis=1) + weight[point, self.pair_rival]
         return np.asarray(winner - rival, dtype=np.float64)
 
     def raised(self, cells: Floats) -> Floats:
@@ -244,7 +244,8 @@ class Pair:
     def __init__(self, problem: Problem, point: int, rival: int) -> None:
         self.problem, self.point, self.rival = problem, point, rival
         self.low, self.high = problem.low[point], problem.high[point, rival]
-        self.alpha, weight = problem.alpha, problem.model.log_weights
+        self.alpha, weight = problem.alpha, problem.log_weights[point]
+        self.added = problem.added[point]
         self.shift = float(weight[problem.winner[point]]) - float(weight[rival])
         movable = np.flatnonzero(problem.movable[point])
         # With one cell left the counts are as if smoothed by 1: T5 to T8 hold all the same.
@@ -277,8 +278,8 @@ class Pair:
         """Return, up to rounding, how many lowering steps are needed beside these raising steps."""
         left = self.alpha or 1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            high = np.log(np.array(self.frontier.raised(n_raised)) + self.alpha).sum()
-            need = np.log(self.low + self.alpha).sum() - high + self.shift
+            high = np.log(np.array(self.frontier.raised(n_raised)) + self.added).sum()
+            need = np.log(self.low + self.added).sum() - high + self.shift
         losses = np.log((self.counts + left) / left)
         lost = np.concatenate([[0.0], np.cumsum(losses)])
         if not 0 < need < lost[-1]:
@@ -290,7 +291,7 @@ class Pair:
     def _overtaken(self, low: list[int], high: list[int]) -> bool:
         left, right = low + self.kept, np.array(high)
         with np.errstate(divide="ignore"):
-            gap = np.log(left + self.alpha).sum() - np.log(right + self.alpha).sum() + self.shift
+            gap = np.log(left + self.added).sum() - np.log(right + self.added).sum() + self.shift
         # Floats decide only what they surely can; a NaN, from two zero supports or from an alpha
         # that no float holds, falls through.
         if gap > UNSURE or gap < -UNSURE:

@@ -10,15 +10,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from math import nan
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.attack import taken
-from nullproof.counts.index import CountIndex
+from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.counts.revise import Cells
-from nullproof.model import Model
+from nullproof.model import Floats, Model
 from nullproof.radii.cells import PointCounts, Radii
 
 Ints = NDArray[np.int64]
@@ -35,8 +36,9 @@ class Problem:
     """Groups of interchangeable cells and what they do to each point.
 
     ``low`` holds the winner's counts, points x features; ``high`` those of all labels, points x
-    labels x features; blanking changes them where the point's feature is ``movable``. Groups are
-    sorted by label, then feature; ``sorts`` are the cells of each.
+    labels x features; blanking changes them where the point's feature is ``movable``, and they are
+    `LEFT_OUT` where the point leaves it out. Groups are sorted by label, then feature; ``sorts`` are
+    the cells of each.
     """
 
     model: Model
@@ -106,6 +108,24 @@ class Problem:
     def alpha(self) -> float:
         """The smoothing as a double; NaN where none will do, so that no comparison with it holds."""
         return float(self.model.alpha) if self.floats_hold else nan
+
+    @cached_property
+    def added(self) -> Floats:
+        """What to add to counts before taking logs, points x features.
+
+        That is the smoothing; for a feature that is left out, what makes its factor 1.
+        """
+        return np.where(self.low == LEFT_OUT, 1.0 - LEFT_OUT, self.alpha)
+
+    @cached_property
+    def log_weights(self) -> Floats:
+        """The logarithm of all in a support that no count changes, points x labels."""
+        index = self.model.index
+        sizes = index.label_counts[:, None] + self.alpha * index.n_values
+        # The weight of a label without any support is -inf already.
+        below = np.log(np.where(sizes == 0, 1.0, sizes))
+        # The denominators of features that are left out come back.
+        return np.asarray(self.model.log_weights + (self.low == LEFT_OUT) @ below.T)
 
     def lowered(self, cells: Ints) -> Ints:
         """Return how far ``cells`` lower the winner's counts, points x features."""

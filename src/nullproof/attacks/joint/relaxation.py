@@ -69,7 +69,7 @@ class Relaxation:
 
     def _start_cuts(self) -> None:
         """Cut where a point alone would raise its rival: at a common level of the small counts."""
-        floor = self.modes.base.min(axis=1)
+        floor = np.where(self.modes.room > 0, self.modes.base, np.inf).min(axis=1)
         top = floor + self.modes.alone
         for share in np.linspace(0.0, 1.0, 7):
             level = floor ** (1 - share) * top**share

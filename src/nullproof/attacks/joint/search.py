@@ -291,7 +291,8 @@ class Polish:
         losses, need = self._losses(state, live)
         fixed = np.where(own < 0, state.log_high[live, rival], 0.0)
         fixed[own >= 0] = chords.first[place]
-        need += state.weight[self.problem.winner[live]] - state.weight[rival] - fixed.sum(axis=1)
+        need += state.weight[live, self.problem.winner[live]] - state.weight[live, rival]
+        need -= fixed.sum(axis=1)
         term, chord = np.nonzero(chords.wide[place])
         which = place[term], chord
         gains = np.nonzero(own >= 0)[0][term], chords.column[which], chords.slope[which]
@@ -316,7 +317,7 @@ class Polish:
     def _losses(self, state: State, live: Ints) -> tuple[Entries, Floats]:
         """Return the slopes of the winners' losses, and what they leave to be gained."""
         group = self.group_at[live]
-        now = self.problem.low[live] - state.lowered[live] + state.alpha
+        now = self.problem.low[live] - state.lowered[live] + self.problem.added[live]
         row, feature = np.nonzero(group >= 0)
         slopes = row, group[row, feature], 1 / now[row, feature]
         done = np.where(group >= 0, state.cells[group] / now, 0.0)

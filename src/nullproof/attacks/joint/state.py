@@ -35,13 +35,14 @@ class State:
         self.raised = problem.raised(cells)
         self.lower_points = [np.flatnonzero(row) for row in problem.lowers]
         self.raise_points = [np.flatnonzero(row) for row in problem.raises]
-        self.weight = problem.model.log_weights
+        self.weight = problem.log_weights
         self._refresh()
 
     def _refresh(self) -> None:
         with np.errstate(divide="ignore"):
-            self.log_low = np.log(self.problem.low - self.lowered + self.alpha)
-            self.log_high = np.log(self.problem.high + self.raised + self.alpha)
+            added = self.problem.added
+            self.log_low = np.log(self.problem.low - self.lowered + added)
+            self.log_high = np.log(self.problem.high + self.raised + added[:, None])
 
     @property
     def n_cells(self) -> int:
@@ -71,9 +72,9 @@ class State:
 
     def gaps(self, points: Ints | slice = slice(None)) -> Floats:
         """Return the log gap between winner and each label; the winner's own gap is infinite."""
-        winner = self.problem.winner[points]
-        left = self.log_low[points].sum(axis=1) + self.weight[winner]
-        right = self.log_high[points].sum(axis=2) + self.weight
+        winner, weight = self.problem.winner[points], self.weight[points]
+        left = self.log_low[points].sum(axis=1) + weight[np.arange(len(winner)), winner]
+        right = self.log_high[points].sum(axis=2) + weight
         with np.errstate(invalid="ignore"):
             gap = left[:, None] - right
         gap[np.isneginf(left)] = -np.inf
@@ -121,11 +122,11 @@ class State:
         spare = [float(self.cells[group])]
         low, high = self.lower_points[group], self.raise_points[group]
         if len(low):
-            right = self.log_high[low].sum(axis=2) + self.weight
+            right = self.log_high[low].sum(axis=2) + self.weight[low]
             right[np.arange(len(low)), problem.winner[low]] = -np.inf
             right = np.maximum(right.max(axis=1), -1e300)
             rest = self.log_low[low].sum(axis=1, where=np.arange(self.log_low.shape[1]) != feature)
-            allowed = np.exp(right - rest - self.weight[problem.winner[low]])
+            allowed = np.exp(right - rest - self.weight[low, problem.winner[low]])
             now = problem.low[low, feature] - self.lowered[low, feature] + self.alpha
             spare.append(float((allowed - now).min()))
         if len(high):
@@ -149,11 +150,13 @@ class Moves:
     def __init__(self, state: State, points: Ints, chunk: float, lower_only: bool) -> None:
         problem = state.problem
         self.problem, self.points = problem, points
-        low = problem.low[points] - state.lowered[points] + state.alpha
-        high = problem.high[points] + state.raised[points] + state.alpha
+        added = problem.added[points]
+        low = problem.low[points] - state.lowered[points] + added
+        high = problem.high[points] + state.raised[points] + added[:, None]
         # Zeros are counted apart: other features cannot make up for them.
-        log_high = np.where(high > 0, state.log_high[points], 0.0).sum(axis=2) + state.weight
-        left = state.log_low[points].sum(axis=1) + state.weight[problem.winner[points]]
+        log_high = np.where(high > 0, state.log_high[points], 0.0).sum(axis=2)
+        log_high += state.weight[points]
+        left = state.log_low[points].sum(axis=1) + state.weight[points, problem.winner[points]]
         self.excess = np.clip(left[:, None] - log_high, 1e-9, HOPELESS)
         self.excess[np.arange(len(points)), problem.winner[points]] = HOPELESS
         self.gap = self.excess + ZERO * (high == 0).sum(axis=2)

@@ -17,6 +17,7 @@ from nullproof.reporting.html.causes import (
     fragment_features,
     fragment_fragility,
 )
+from nullproof.reporting.html.curve import fragment_tolerance
 from nullproof.reporting.html.elements import data
 from nullproof.reporting.html.points import fragment_point, fragment_points
 from nullproof.reporting.html.verdicts import (
@@ -38,6 +39,7 @@ __all__ = [
     "fragment_open",
     "fragment_point",
     "fragment_points",
+    "fragment_tolerance",
     "policy",
     "render",
     "script",
@@ -46,6 +48,7 @@ __all__ = [
 ]
 _STORY = (
     fragment_headline,
+    fragment_tolerance,
     fragment_certain,
     fragment_holes,
     fragment_open,
@@ -112,6 +115,7 @@ def _heading(document: dict[str, Any]) -> str:
 
 def _contents(document: dict[str, Any]) -> str:
     places = {
+        **({"tolerance": "Tolerance"} if document["certain"]["n_points"] else {}),
         "holes": "Holes",
         "open": "Open points",
         "fragility": "Fragility",
@@ -134,6 +138,6 @@ def _footer(document: dict[str, Any]) -> str:
     table = document["table"]
     return (
         f"<p>Naive Bayes with smoothing α = {escape(table['alpha'])} and {_prior(table)}. "
-        "Verdicts are exact: integers decide them. Every missing cell may hold any value of its "
-        "column, each way to fill them all is a world, and a tie is not a prediction.</p>"
+        "Verdicts are exact: integers decide them. Each way to fill all missing cells with values of "
+        "their columns is a world, and a tie is not a prediction.</p>"
     )

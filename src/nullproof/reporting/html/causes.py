@@ -7,7 +7,7 @@ from typing import Any
 
 from nullproof import plots
 from nullproof.errors import MissingExtraError
-from nullproof.reporting.cleaning import in_words
+from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.html.elements import (
     Cell,
     Column,
@@ -136,8 +136,7 @@ def fragment_cleaning(document: Document) -> str:
         return ""
     cleaning = document["cleaning"]
     names = ("n_cells", "expected", "best")
-    columns = [Column("look up"), Column("where the label is")]
-    columns += [Column(title, True) for title in ("cells", "then certain, expected", "at best")]
+    columns = [Column(head, place > 1) for place, head in enumerate(heads(cleaning))]
     rows = [
         [
             Cell(data(step["feature"], 40), step["feature"]),
@@ -188,12 +187,12 @@ def _weakest(fragility: Document) -> str:
 
 def _features_text(features: Document) -> str:
     judged, n = features["n_judged"], features["n_open"]
-    whom = f"all {n:,} open points" if judged == n else f"{judged:,} of {n:,} open points"
+    whom = f"all {n:,}" if judged == n else f"{judged:,} of {n:,}"
     left = features["n_left_off"]
     more = f" {many(left, 'feature')} with fewer holes were not judged." if left else ""
     return (
         "How much of the uncertainty would go if one feature had no holes: the share of points that "
-        f"would become certain, and of those that could. Judged on {whom}"
+        f"would become certain, and of those that could. Judged on {whom} points that are not"
         f"{'' if judged == n else ', at even distances in their order'}.{more}"
     )
 

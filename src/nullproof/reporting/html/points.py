@@ -6,6 +6,7 @@ from typing import Any
 
 from nullproof.reporting.html.elements import Cell, Column, data, listed, paragraph, section, table
 from nullproof.reporting.html.verdicts import odds_list, picture
+from nullproof.reporting.tolerance import holds_text
 from nullproof.words import many
 
 _MOST_ODDS = 12
@@ -28,16 +29,16 @@ def fragment_points(document: dict[str, Any]) -> str:
 
 def fragment_point(point: dict[str, Any]) -> str:
     """One point, folded; its content has the id ``point-N``, so that links open it."""
-    certain, place = point["certain"], point["point"]
-    verdict = "certain" if certain else "open"
+    certain, place, verdict = point["certain"], point["point"], point["verdict"]
     best = point["odds"][0]["lower"] if point["odds"] else float(certain)
     radius = -1 if point["radius"] is None else point["radius"]
     return (
         f'<details class="point" data-verdict="{verdict}" data-point="{place}" data-best="{best:.6f}" '
         f'data-radius="{radius}"><summary><span class="name">Point {place:,}</span> '
         f'<span class="tag {verdict}">{verdict}</span> <span>{listed(point["possible"][:6])}</span>'
-        f'<span class="small">{_radius(point)}</span></summary>'
+        f'<span class="small">{_short(point)}</span></summary>'
         f'<div class="inside" id="point-{place}" tabindex="-1">'
+        f"<p>{_holds(point)}</p>"
         f'<div class="pair"><figure>{picture(point["support"])}'
         f"<figcaption>{_caption(point)}</figcaption>{_odds(point)}</figure>"
         f"<div>{_values(point)}</div></div>{_worlds(point)}</div></details>"
@@ -51,12 +52,42 @@ def _caption(point: dict[str, Any]) -> str:
 
 
 def _odds(point: dict[str, Any]) -> str:
-    return "" if point["certain"] else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
+    return "" if point["worlds"] is None else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
+
+
+def _short(point: dict[str, Any]) -> str:
+    """How far the prediction holds, and for a certain one how few cells would break it."""
+    if not point["certain"]:
+        return holds_text(point)
+    return _radius(point)
+
+
+def _holds(point: dict[str, Any]) -> str:
+    """What is predicted, how far that holds, and what the point does not know."""
+    predicted = point["label"] or point["predicted"]
+    said = (
+        "Labels tie: nothing is predicted."
+        if predicted is None
+        else (
+            f"Predicted is <b>{data(predicted)}</b>; this {holds_text(point)}"
+            if point["tolerance"] is not None
+            else f"Predicted is <b>{data(predicted)}</b>, but {holds_text(point)}"
+        )
+    )
+    if predicted is not None:
+        rival = point["tolerance_rival"]
+        then = (
+            f"; then {data(rival)} catches up" if rival and point["tolerance"] is not None else ""
+        )
+        said += f"{then}."
+    if point["n_own_holes"]:
+        said += f" {many(point['n_own_holes'], 'cell')} of the point not known."
+    return said
 
 
 def _radius(point: dict[str, Any]) -> str:
-    if not point["certain"]:
-        return ""
+    if point["radius"] == 0:
+        return holds_text(point)
     if point["radius"] is None:
         return "beyond any attack"
     return f"{many(point['radius'], 'cell')} to break it, for {data(point['rival'], 24)}"
@@ -73,6 +104,8 @@ def _values(point: dict[str, Any]) -> str:
 
 
 def _value(row: dict[str, Any]) -> str:
+    if row["kind"] == "skipped":
+        return '<em class="hole">not known, left out</em>'
     if row["kind"] == "missing":
         return '<em class="hole">missing</em>'
     if row["kind"] == "unseen":
@@ -84,7 +117,7 @@ def _value(row: dict[str, Any]) -> str:
 
 
 def _worlds(point: dict[str, Any]) -> str:
-    if point["certain"]:
+    if point["worlds"] is None:
         return ""
     first, second = (_winners(world) for world in point["worlds"])
     if not point["differences"]:

@@ -14,6 +14,7 @@ from nullproof.reporting.html.elements import (
     section,
     table,
 )
+from nullproof.reporting.tolerance import amount as bias_text
 from nullproof.show import intervals
 from nullproof.words import cut, many, odds, per_cent
 
@@ -27,22 +28,22 @@ _FEW_ROWS = 15
 def fragment_headline(document: Document) -> str:
     """The answer: one big number, one bar."""
     certain, held = document["certain"], document["table"]
-    n_points, n_certain = certain["n_points"], certain["n_certain"]
+    n_points = certain["n_points"]
     label = data(held["label_name"])
     says = f"of {n_points:,} predictions of <b>{label}</b> " + (
         "are certain: every way to fill in the missing cells gives the same label."
     )
     number = f'<strong class="big">{per_cent(certain["share"])}</strong>'
     facts = (
-        f"<b>{n_certain:,}</b> certain, <b>{n_points - n_certain:,}</b> open. The training table "
-        f"has {many(held['n_rows'], 'row')}, {many(held['n_features'], 'feature')} and "
+        f"{_groups(document['verdicts'])} The training table has {many(held['n_rows'], 'row')}, "
+        f"{many(held['n_features'], 'feature')} and "
         f"{many(held['n_missing'], 'missing cell')} ({per_cent(held['share_missing'])})."
     )
     if not n_points:
         number, says = '<strong class="big">–</strong>', "There are no points to predict."
     return (
         f'<div id="certain" class="hero"><p class="answer">{number} <span>{says}</span></p>'
-        f"{_stack(certain)}<p>{facts}</p>{_notes(document)}</div>"
+        f"{_stack(document['verdicts'])}<p>{facts}</p>{_assumptions(document)}{_notes(document)}</div>"
     )
 
 
@@ -118,7 +119,7 @@ def fragment_open(document: Document) -> str:
     """Which points are open, between which labels, and how likely each is."""
     open_ones = document["open"]
     if not open_ones["n_points"]:
-        return section("open", "Which points are open", paragraph("None: all are certain."))
+        return section("open", "Which points are open", paragraph("None: all hold or are certain."))
     most = max(row["n_points"] for row in open_ones["between"])
     between = [
         [
@@ -128,7 +129,7 @@ def fragment_open(document: Document) -> str:
         ]
         for row in open_ones["between"]
     ]
-    shown = [point for point in document["points"] if not point["certain"]]
+    shown = [point for point in document["points"] if point["verdict"] == "open"]
     columns = [Column("point", True), Column("odds of each label")]
     return section(
         "open",
@@ -157,18 +158,35 @@ def link(point: int) -> str:
     return f'<a href="#point-{point}">{point:,}</a>'
 
 
-def _stack(certain: Document) -> str:
-    """One bar: the certain points label by label, then the open ones."""
-    n_points = certain["n_points"]
-    if not n_points:
+def _stack(verdicts: Document) -> str:
+    """One bar: the certain points, then those that hold, then the open ones."""
+    shares = {one["verdict"]: one["share"] for one in verdicts["groups"]}
+    if shares["open"] is None:
         return ""
-    share = certain["n_certain"] / n_points
-    said = f"{per_cent(share)} certain, {per_cent(1 - share)} open"
+    certain, holds = shares["certain"], shares["holds"]
+    said = f"{per_cent(certain)} certain, {per_cent(holds)} hold, {per_cent(shares['open'])} open"
     return (
         f'<svg class="stack" role="img" aria-label="{said}"><title>{said}</title>'
         f'<rect class="open" width="100%" height="100%"/>'
-        f'<rect class="certain" width="{100 * share:.3f}%" height="100%"/></svg>'
+        f'<rect class="holds" width="{100 * (certain + holds):.3f}%" height="100%"/>'
+        f'<rect class="certain" width="{100 * certain:.3f}%" height="100%"/></svg>'
     )
+
+
+def _groups(verdicts: Document) -> str:
+    """How many predictions are certain, hold and are open, and how many of each are right."""
+    words = {"holds": f"hold up to a bias of {bias_text(verdicts['threshold'])}"}
+    told = []
+    for one in verdicts["groups"]:
+        right = "" if one["n_right"] is None else f" ({one['n_right']:,} of them right)"
+        word = words.get(one["verdict"], one["verdict"])
+        told.append(f"<b>{one['n_points']:,}</b> {word}{right}")
+    return ", ".join(told) + "."
+
+
+def _assumptions(document: Document) -> str:
+    said = "".join(f"<li>{data(one, 10_000)}</li>" for one in document["assumptions"])
+    return f'<ul class="notes">{said}</ul>'
 
 
 def _notes(document: Document) -> str:

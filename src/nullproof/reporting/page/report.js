@@ -64,7 +64,7 @@
       return texts.get(point);
     };
     const search = Object.assign(document.createElement("input"), { type: "search" });
-    const verdict = choice([["", "all"], ["certain", "certain"], ["open", "open"]]);
+    const verdict = choice([["", "all"], ["certain", "certain"], ["holds", "holds"], ["open", "open"]]);
     const order = choice([
       ["point", "position"],
       ["weakest", "radius, weakest first"],

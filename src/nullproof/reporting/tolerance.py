@@ -1,0 +1,155 @@
+"""What a report says about bias: the assumptions in words, the three verdicts, and the curve."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from nullproof.curve import BIASES, CertaintyCurve
+from nullproof.decision import Certificates
+from nullproof.model import Model
+from nullproof.tables.points import OwnHoles, Points
+from nullproof.verdicts import verdicts
+from nullproof.words import many, number, some, text
+
+VERDICTS = ("certain", "holds", "open")
+# Closer together near 0, where most predictions part.
+_DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
+_MOST_COLUMNS = 5
+
+
+def assumptions(judged: Certificates) -> list[str]:
+    """What the words certain, holds and open mean here, one sentence each."""
+    bias = amount(judged.threshold)
+    said = [
+        "A prediction is certain if every way to fill in the missing cells of the training table "
+        "gives the same label.",
+        f"A prediction holds up to a bias of {bias} if the label stays the same as long as the "
+        "missing cells are like the known ones, give or take: of the missing cells of a label and a "
+        f"column, the share that hold a value differs by at most {bias} from its share among the "
+        "known cells.",
+        "A prediction is open if not even that is known.",
+    ]
+    named = [
+        f"{text(name)} {number(own)}"
+        for name, own, fixed in zip(
+            judged.model.index.features, judged.model.bias, judged.model.fixed, strict=True
+        )
+        if fixed
+    ]
+    if named:
+        said.append(
+            f"Columns with a bias of their own, which they keep: {some(named, _MOST_COLUMNS)} "
+            "(0: like the known cells, 1: anything)."
+        )
+    if judged.points.missing.any():
+        said.append(
+            "Cells that a point itself does not know are left out: it is predicted from those that "
+            "it knows."
+            if reading_of(judged.points) == "skip"
+            else "Cells that a point itself does not know may hold anything, too."
+        )
+    return said
+
+
+def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
+    """How many points have each verdict, and how many of these predictions are right, if known."""
+    found = judged.verdict
+    return {
+        "threshold": judged.threshold,
+        "groups": [
+            {
+                "verdict": verdict,
+                "n_points": int((found == verdict).sum()),
+                "share": float((found == verdict).mean()) if len(found) else None,
+                "n_right": None
+                if curve.right is None
+                else int(curve.right[found == verdict].sum()),
+            }
+            for verdict in VERDICTS
+        ],
+    }
+
+
+def curve_columns(curve: CertaintyCurve) -> dict[str, Any]:
+    """The curve as columns: at a few biases to be read, and at many to be drawn."""
+    drawn = curve.columns(_DRAWN)
+    return {
+        **curve.columns(),
+        "drawn": {name: drawn[name] for name in ("bias", "n_hold", "share")},
+    }
+
+
+def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
+    """How many points have holes of their own, and what each reading of these makes certain.
+
+    ``n_certain`` is the number of points that are certain as they were read.
+    """
+    reading = reading_of(points)
+    counts: dict[str, int] = {"skip": n_certain, "any": n_certain}
+    holed = np.flatnonzero(points.missing.any(axis=0))
+    if len(holed):
+        some_ones, wide = points.take(holed), model.biased(1)
+        both = {
+            one: int(verdicts(wide, some_ones.read(one)).certain.sum()) for one in ("skip", "any")
+        }
+        counts = {one: n_certain - both[reading] + both[one] for one in both}
+    return {
+        "reading": reading,
+        "n_points": int((points.n_own_holes > 0).sum()),
+        "n_certain": counts,
+    }
+
+
+def reading_of(points: Points) -> OwnHoles:
+    """How the points' own holes were read; as by default where there are none."""
+    any_hole = points.missing & ~points.skipped
+    return "any" if any_hole.any() else "skip"
+
+
+def own_holes_text(own: dict[str, Any]) -> str:
+    """Say what the points' own holes change; nothing where they change nothing."""
+    if not own["n_points"]:
+        return ""
+    said = f"{many(own['n_points'], 'point')} with cells of their own that are not known."
+    skip, every = own["n_certain"]["skip"], own["n_certain"]["any"]
+    if skip == every:
+        return said
+    return (
+        f"{said} Predicted from the cells that a point knows, {skip:,} are certain; whatever its "
+        f"own holes hold, {every:,} are."
+    )
+
+
+def curve_text(document: dict[str, Any]) -> str:
+    """Explain the curve to somebody who has not read the paper."""
+    n_points = document["certain"]["n_points"]
+    columns = document["curve"]
+    held = dict(zip(columns["bias"], columns["n_hold"], strict=True))
+    return (
+        "Nobody knows what the missing cells hold. If they were just like the known cells of their "
+        f"label and column (a bias of 0), {held[0.0]:,} of {many(n_points, 'prediction')} would stay "
+        "the same however the cells are filled in. The further they may differ from the known ones, "
+        f"the fewer predictions hold: {held[0.05]:,} up to a bias of 0.05, and {held[1.0]:,} whatever "
+        "the cells hold."
+    )
+
+
+def holds_text(point: dict[str, Any]) -> str:
+    """How far one prediction holds, without the label that then catches up."""
+    if point["tolerance"] is None:
+        return "not even a bias of 0 decides"
+    if point["tolerance"] == 1:
+        return "holds whatever the missing cells hold"
+    return f"holds up to a bias of {amount(point['tolerance'])}"
+
+
+def amount(bias: float) -> str:
+    """A bias with three decimals, never more than it is."""
+    if 0 < bias < 0.001:
+        return "under 0.001"
+    # The nearest number with three decimals may be written exactly, such as 0.29.
+    down = round(bias, 3) if round(bias, 3) <= bias else math.floor(bias * 1000) / 1000
+    return f"{down:.3f}".rstrip("0").rstrip(".")
