@@ -79,7 +79,7 @@ def test_a_point_and_its_values(page: Page) -> None:
     assert "1 value of this point changed" in page.inner_text(".panel .note")
     assert page.locator(".panel .iv-ghost:visible").count() == 2
     page.locator(".panel").get_by_label("age").select_option("not known, left out")
-    page.wait_for_selector(".panel .verdict.is-open")
+    page.wait_for_selector(".panel .verdict.is-holds")
     page.click("text=Back to the original values")
     page.wait_for_function(
         "old => JSON.stringify([...document.querySelectorAll('.panel .iv-bar')].map("

@@ -15,7 +15,6 @@ from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import OwnHoles, Points, encode_quietly
-from nullproof.verdicts import verdicts
 from nullproof.web.jobs import Job, Say
 from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
@@ -135,10 +134,12 @@ class Analysis:
             certificates = certificates_of(model, points)
             say(_READING, "finding how far each prediction holds")
             certificates.tolerances  # noqa: B018 (kept for every later question)
-            document = told_by_the_report(
+            document = document_of(
                 model,
                 points,
-                lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
+                certificates.verdicts,
+                truth=None if truth is None or None in truth else truth,
+                say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )
         return Result(model, points, certificates, document, self.options.own_holes, truth)
 
@@ -177,19 +178,3 @@ def _label(index: CountIndex, cell: Any) -> Any:
         return None
     code = index.schema.label_codes.get(written)
     return written if code is None else index.labels[code]
-
-
-def told_by_the_report(
-    model: Model, points: Points, say: Callable[[str, float], None]
-) -> dict[str, Any]:
-    """The report's document of the points."""
-    model, points = as_reported(model, points)
-    return document_of(model, points, verdicts(model, points), say=say)
-
-
-def as_reported(model: Model, points: Points) -> tuple[Model, Points]:
-    """A model and points as the questions of the report can read them.
-
-    The seam to them: radii, odds and plans do not know yet what a cell is that is left out.
-    """
-    return model, points.read("any")

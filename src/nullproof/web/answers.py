@@ -23,7 +23,7 @@ from nullproof.reporting import points as details
 from nullproof.tables import values
 from nullproof.tables.points import Points, encode_quietly
 from nullproof.verdicts import verdicts
-from nullproof.web.analysis import Result, as_reported
+from nullproof.web.analysis import Result
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, some, text
 
@@ -172,23 +172,12 @@ def _refuse_huge(name: str, cell: Any) -> None:
 def explain(model: Model, point: Points) -> dict[str, Any]:
     """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
     (found,) = certificates_of(model, point)
-    told = _explained(*as_reported(model, point))
-    return {
-        **{name: told[name] for name in told if name not in ("point", "values")},
-        **_shown(model, found),
-        "predicted": _named(found.predicted),
-        "tolerance": _number(found.tolerance),
-        "n_own_holes": found.n_own_holes,
-        "tolerance_rival": _named(found.rival),
-    }
-
-
-def _explained(model: Model, point: Points) -> dict[str, Any]:
     # Whoever blanks cells on purpose keeps to no bias.
     strict = model.unbiased
     fragile = radii_of(strict, point, verdicts(strict, point))
-    (told,) = details.points(model, point, (verdicts(model, point), fragile), np.array([0]))
-    return told
+    (told,) = details.points(model, point, (found.among.verdicts, fragile), np.array([0]))
+    kept = {name: told[name] for name in told if name not in ("point", "values")}
+    return {**kept, **_shown(model, found)}
 
 
 def support_at(model: Model, point: Points, bias: float) -> dict[str, Any]:

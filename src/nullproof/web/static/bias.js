@@ -265,7 +265,7 @@ function accuracies(told) {
       "right: ",
       el("span", { className: "key-hold" }, "of what holds"),
       " ",
-      el("span", { className: "key-open" }, "of the open ones"),
+      el("span", { className: "key-open" }, "of the open"),
     ],
     [
       draw("path", { d: stairs(told.at.map((step) => step.accuracy_open)), class: "line-open" }),
