@@ -32,7 +32,7 @@ def points() -> pl.DataFrame:
     return pl.read_csv(io.StringIO(POINTS))
 
 
-def ordered(server: Served, points: str | None = POINTS, **order: Any) -> str:
+def ordered(server: Served, points: str | bytes | None = POINTS, **order: Any) -> str:
     """Analyse the table with some settings."""
     named = None if points is None else upload(server.client, points)["id"]
     table = upload(server.client, TRAIN)["id"]
@@ -114,6 +114,17 @@ def test_only_labelled_points_are_right_or_wrong(
     (step,) = answer["at"]
     known = [step["accuracy_hold"], step["accuracy_open"]] != [None, None]
     assert known == (n_labelled is not None)
+
+
+def test_odd_labels_of_points_are_no_labels(server: Served) -> None:
+    """A spelling of missing is no label, and neither is a list."""
+    content = "a,b,c,y\nu,x,x,?\nv,y,y,p\n"
+    own = f"/api/analyses/{ordered(server, content, missing=['?'])}"
+    assert server.client.get(f"{own}/curve").json()["n_labelled"] == 1
+    lists = io.BytesIO()
+    pl.DataFrame({"a": ["u"], "b": ["x"], "c": ["x"], "y": [["p", "q"]]}).write_parquet(lists)
+    own = f"/api/analyses/{ordered(server, lists.getvalue())}"
+    assert server.client.get(f"{own}/curve").json()["n_labelled"] is None
 
 
 def test_labels_are_compared_as_the_index_names_them(server: Served) -> None:

@@ -63,7 +63,8 @@ class Result:
         frame = self.points.frame
         kept = 0 if frame is None else int(frame.estimated_size())
         supports = self.certificates.min_log_support.nbytes * 2
-        return kept + self.points.codes.nbytes + supports
+        tolerances = self.certificates.tolerance.nbytes * 2
+        return kept + self.points.codes.nbytes + supports + tolerances
 
 
 class Analysis:
@@ -165,9 +166,10 @@ def _encoded(index: CountIndex, source: Any, upload: Upload) -> Points:
 def _truth(index: CountIndex, points: Points, label: str) -> list[Any] | None:
     """The labels that the points have in their own table, as the index names them."""
     frame = points.frame
-    if frame is None or label not in frame.columns:
+    assert frame is not None
+    if label not in frame.columns:
         return None
-    cells = frame[label].to_list()
+    cells = [None if isinstance(cell, list | dict) else cell for cell in frame[label].to_list()]
     named = {cell: _label(index, cell) for cell in {*cells}}
     return [named[cell] for cell in cells]
 

@@ -12,7 +12,9 @@ export const asNumber = (text) => (text.trim() === "" ? 1 : Number(text));
 export const wrongBias = (bias) =>
   bias >= 0 && bias <= 1
     ? null
-    : `The bias came as ${bias}; give a number from 0 (holes are like the known cells) to 1 (any values).`;
+    : `The bias came as ${
+      Number.isNaN(bias) ? "no number" : bias
+    }; give a number from 0 (holes are like the known cells) to 1 (any values).`;
 
 // A place to drop one file on, or to choose one by keyboard.
 export class Drop {
@@ -154,7 +156,7 @@ export class Options {
         field("Smoothing α", this.alpha, "0 as in the paper, 1 as in scikit-learn"),
         field("Bins of numbers", this.bins, "a number, or none"),
         field("Binning", this.binning),
-        field("A point's own holes", this.own_holes),
+        field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
         field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
       ),
       el(
