@@ -128,6 +128,7 @@ def test_part_of_a_group_with_a_bias() -> None:
     assert not certify(index, [("a",)], prior=[0.4, 0.6], bias=0.1).certain[0]
     plan = cleaning_plan(index, [("a",)], budget=4, **options)
     assert [(step.n_cells, step.best) for step in plan.steps] == [(4, 1)]
+    assert "0 of 1 points hold up to the bias; 4 cells in 1 step" in repr(plan)
     mean = 0.0
     for n_held in range(5):
         counted = index.fill("x0", "a", "A", n_cells=n_held) if n_held else index

@@ -160,11 +160,11 @@ class CleaningPlan:
         return native_frame(self.columns(), self.points.frame)
 
     def _headline(self) -> str:
-        what = "certain" if self.model.unbiased is self.model else "certain up to the bias"
+        what = "are certain" if self.model.unbiased is self.model else "hold up to the bias"
         if self.confidence < 1:
-            what = f"done at odds of {self.confidence:g}"
+            what = f"are done at odds of {self.confidence:g}"
         return (
-            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points are {what}; "
+            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points {what}; "
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
         )
 

@@ -15,9 +15,9 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
     ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
 ``verdicts``
-    The three groups: ``threshold`` (the bias up to which a prediction holds), and ``groups``, certain,
-    holds and open: ``verdict``, ``n_points``, ``share`` and ``n_right`` (null if the true labels are
-    not known).
+    The three groups: ``goal`` (``"certain"``, or ``"holds"`` if a bias was given), ``threshold`` (the
+    bias up to which a prediction holds), and ``groups``, certain, holds and open: ``verdict``,
+    ``n_points``, ``share`` and ``n_right`` (null if the true labels are not known).
 ``own_holes``
     Cells that points themselves do not know: ``reading`` (``"skip"``: they are left out, ``"any"``:
     whatever they hold), ``n_points`` that have some, and ``n_certain``: how many points are certain in
@@ -185,7 +185,7 @@ def _document(
     certain = overview.certain(judged, anywhere)
     groups = tolerance.groups(judged, curve)
     return {
-        "title": _title(groups, judged.strict),
+        "title": _title(groups),
         "assumptions": tolerance.assumptions(judged),
         "notes": overview.notes(model.index, points, told),
         "table": overview.table(model),
@@ -216,19 +216,17 @@ def _features(judged: Certificates) -> dict[str, Any]:
     return told
 
 
-def _title(groups: dict[str, Any], strict: bool) -> str:
+def _title(groups: dict[str, Any]) -> str:
     n_certain, n_holds, n_open = (group["n_points"] for group in groups["groups"])
     n_points = n_certain + n_holds + n_open
     if not n_points:
         return "There are no points to predict"
-    if strict:
+    share = per_cent(tolerance.share_at_goal(groups))
+    if groups["goal"] == "certain":
         verb = "is" if n_points == 1 else "are"
-        share = per_cent(n_certain / n_points)
         return f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain ({share})"
-    n_done = n_certain + n_holds
     verb = "holds" if n_points == 1 else "hold"
     return (
-        f"{n_done:,} of {many(n_points, 'prediction')} {verb} up to a bias of "
-        f"{tolerance.amount(groups['threshold'])} ({per_cent(n_done / n_points)}); "
-        f"{n_certain:,} certain"
+        f"{n_certain + n_holds:,} of {many(n_points, 'prediction')} {verb} up to a bias of "
+        f"{tolerance.amount(groups['threshold'])} ({share}); {n_certain:,} certain"
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.tolerance import amount as bias_text
-from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text
+from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text, share_at_goal
 from nullproof.show import support
 from nullproof.words import amount, cut, many, odds, per_cent, span
 
@@ -64,8 +64,8 @@ def table(names: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def _summary(document: Document) -> str:
-    held, certain = document["table"], document["certain"]
-    share = certain["share"] or 0.0
+    held = document["table"]
+    share = share_at_goal(document["verdicts"]) or 0.0
     bar = "█" * int(share * _BARS) + "░" * (_BARS - int(share * _BARS))
     said = (
         f"`{bar}` Prediction of {data(held['label_name'])} from {many(held['n_rows'], 'row')}, "

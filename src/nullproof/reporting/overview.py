@@ -164,12 +164,6 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"{many(n_incomplete, 'point')} of {len(points):,} have holes of their own that are not "
             "left out: they are certain only if every way to fill these, too, gives the same label."
         )
-    n_skipped = int(points.skipped.any(axis=0).sum())
-    if n_skipped:
-        said.append(
-            f"{many(n_skipped, 'point')} of {len(points):,} have cells that are not known. These are "
-            "left out, and the point is predicted from the others."
-        )
     wide = [p for p in told if p["odds"] and any(o["upper"] - o["lower"] > GAP for o in p["odds"])]
     if wide:
         said.append(

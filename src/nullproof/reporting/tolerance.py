@@ -58,6 +58,7 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
     """How many points have each verdict, and how many of these predictions are right, if known."""
     found = judged.verdict
     return {
+        "goal": "certain" if judged.strict else "holds",
         "threshold": judged.threshold,
         "groups": [
             {
@@ -71,6 +72,12 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
             for verdict in VERDICTS
         ],
     }
+
+
+def share_at_goal(groups: dict[str, Any]) -> float | None:
+    """The share of points that are certain or, if a bias was asked about, that hold up to it."""
+    certain, holds, _ = (one["share"] for one in groups["groups"])
+    return certain if certain is None or groups["goal"] == "certain" else float(certain + holds)
 
 
 def curve_columns(curve: CertaintyCurve) -> dict[str, Any]:
@@ -113,7 +120,8 @@ def own_holes_text(own: dict[str, Any]) -> str:
     """Say what the points' own holes change; nothing where they change nothing."""
     if not own["n_points"]:
         return ""
-    said = f"{many(own['n_points'], 'point')} with cells of their own that are not known."
+    verb = "has" if own["n_points"] == 1 else "have"
+    said = f"{many(own['n_points'], 'point')} {verb} cells that are not known."
     skip, every = own["n_certain"]["skip"], own["n_certain"]["any"]
     if skip == every:
         return said
@@ -130,10 +138,10 @@ def curve_text(document: dict[str, Any]) -> str:
     held = dict(zip(columns["bias"], columns["n_hold"], strict=True))
     return (
         "Nobody knows what the missing cells hold. If they were just like the known cells of their "
-        f"label and column (a bias of 0), {held[0.0]:,} of {many(n_points, 'prediction')} would stay "
-        "the same however the cells are filled in. The further they may differ from the known ones, "
-        f"the fewer predictions hold: {held[0.05]:,} up to a bias of 0.05, and {held[1.0]:,} whatever "
-        "the cells hold."
+        f"label and column (a bias of 0), {held[0.0]:,} of {many(n_points, 'prediction')} would be the "
+        "same whichever cells hold which values. The further they may differ from the known ones, the "
+        f"fewer predictions hold: {held[0.05]:,} up to a bias of 0.05, and {held[1.0]:,} whatever the "
+        "cells hold."
     )
 
 

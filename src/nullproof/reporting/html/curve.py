@@ -72,7 +72,7 @@ def _axes() -> str:
         parts.append(
             f'<line x1="{_LEFT}" x2="{_WIDTH - 1}" y1="{y:.1f}" y2="{y:.1f}" stroke="currentColor" '
             f'stroke-opacity="0.25"/><text x="{_LEFT - 6}" y="{y + 4:.1f}" '
-            f'text-anchor="end">{per_cent(share)}</text>'
+            f'text-anchor="end">{100 * share:.0f}\u00a0%</text>'
         )
     parts.append(
         f'<text x="{(_LEFT + _WIDTH) / 2:.1f}" y="{_HEIGHT - 3}" text-anchor="middle">bias</text>'

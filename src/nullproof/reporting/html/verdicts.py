@@ -15,6 +15,7 @@ from nullproof.reporting.html.elements import (
     table,
 )
 from nullproof.reporting.tolerance import amount as bias_text
+from nullproof.reporting.tolerance import share_at_goal
 from nullproof.show import intervals
 from nullproof.words import cut, many, odds, per_cent
 
@@ -30,12 +31,16 @@ def fragment_headline(document: Document) -> str:
     certain, held = document["certain"], document["table"]
     n_points = certain["n_points"]
     label = data(held["label_name"])
+    verdicts = document["verdicts"]
     says = f"of {n_points:,} predictions of <b>{label}</b> " + (
         "are certain: every way to fill in the missing cells gives the same label."
+        if verdicts["goal"] == "certain"
+        else f"hold up to a bias of {bias_text(verdicts['threshold'])}: missing cells that are so "
+        "much like the known ones do not change the label."
     )
-    number = f'<strong class="big">{per_cent(certain["share"])}</strong>'
+    number = f'<strong class="big">{per_cent(share_at_goal(verdicts))}</strong>'
     facts = (
-        f"{_groups(document['verdicts'])} The training table has {many(held['n_rows'], 'row')}, "
+        f"{_groups(verdicts)} The training table has {many(held['n_rows'], 'row')}, "
         f"{many(held['n_features'], 'feature')} and "
         f"{many(held['n_missing'], 'missing cell')} ({per_cent(held['share_missing'])})."
     )
@@ -43,7 +48,7 @@ def fragment_headline(document: Document) -> str:
         number, says = '<strong class="big">–</strong>', "There are no points to predict."
     return (
         f'<div id="certain" class="hero"><p class="answer">{number} <span>{says}</span></p>'
-        f"{_stack(document['verdicts'])}<p>{facts}</p>{_assumptions(document)}{_notes(document)}</div>"
+        f"{_stack(verdicts)}<p>{facts}</p>{_assumptions(document)}{_notes(document)}</div>"
     )
 
 
