@@ -29,7 +29,7 @@ def main() -> None:
         page.click("tr[data-point='2'] button")
         page.wait_for_selector(".panel h3 >> text=Point 2")
         page.locator(".panel").get_by_label("age").select_option("36-55")
-        page.wait_for_selector(".panel .verdict.sure")
+        page.wait_for_selector(".panel .verdict.is-certain")
         take(page, "certain", "explore", "web_light.png")
         page = shown(browser, started.url, WIDE, "dark")
         page.locator("#what-if").get_by_label("Feature").select_option(label="income")

@@ -73,11 +73,12 @@ def test_verdicts_are_listed(server: Served, example: Example) -> None:
     """The list of points can be filtered and paged."""
     name, index, new = example
     path = f"/api/analyses/{name}/points"
-    certain = certify(index, new).certain.tolist()
-    for verdict, wanted in (("certain", True), ("open", False)):
+    expected = certify(index, new).verdict.tolist()
+    for verdict in ("certain", "holds", "open"):
         page = server.client.get(path, params={"verdict": verdict}).json()
+        assert page["bias"] == 0.05
         assert [line["point"] for line in page["points"]] == [
-            place for place, is_so in enumerate(certain) if is_so is wanted
+            place for place, found in enumerate(expected) if found == verdict
         ]
     page = server.client.get(path, params={"label": "yes", "offset": 1, "limit": 2}).json()
     assert page["n_points"] > len(page["points"]) == 2
@@ -326,6 +327,7 @@ def test_the_examples_of_the_api_work(server: Served, example: Example) -> None:
     for form, path, shown in (
         ("WhatIf", "what-if", "WhatIfAnswer"),
         ("PointQuestion", "point", "PointAnswer"),
+        ("SupportQuestion", "support", "SupportAnswer"),
     ):
         answer = server.client.post(f"/api/analyses/{name}/{path}", json=forms[form]["examples"][0])
         assert answer.status_code == 200, answer.text
@@ -348,7 +350,7 @@ def test_the_script_of_the_docs(
     names["client"].close()
     assert names["analysis"]["state"] == "done"
     answers = [line for line in script.splitlines() if line.startswith("client.")]
-    assert len(answers) == 5
+    assert len(answers) == 8
 
 
 def test_the_oldest_make_room(tmp_path: Path) -> None:

@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.browser import NARROW, chromium, overflow, violations, watched_page
+from support.browser import NARROW, overflow, violations, watched_page
+from support.page import bars, show_example, wait_for_result
 from support.web_server import Served, served
 
 if TYPE_CHECKING:
@@ -26,12 +27,6 @@ OPEN = "() => document.querySelectorAll('details').forEach((one) => { one.open =
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
-
-
-@pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(tmp_path_factory.mktemp("page"), max_upload=1 << 20) as started:
         yield started
@@ -42,25 +37,6 @@ def page(browser: Browser, server: Served) -> Iterator[Page]:
     with watched_page(browser, server.url) as opened:
         opened.goto(server.url)
         yield opened
-
-
-def wait_for_result(page: Page) -> None:
-    page.wait_for_selector("#downloads", timeout=30_000)
-    page.wait_for_selector(".panel .verdict", timeout=30_000)
-    page.wait_for_selector("#job", state="hidden")
-
-
-def show_example(page: Page) -> None:
-    page.click("#example")
-    wait_for_result(page)
-
-
-def bars(page: Page) -> list[str]:
-    """Where the bars of the open point are."""
-    found: list[str] = page.eval_on_selector_all(
-        ".panel .iv-bar", "bars => bars.map((bar) => bar.style.left + ' ' + bar.style.width)"
-    )
-    return found
 
 
 def test_upload_and_options(page: Page, server: Served) -> None:
@@ -96,13 +72,14 @@ def test_a_point_and_its_values(page: Page) -> None:
     assert "Two worlds that disagree" in page.inner_text(".panel")
     start = bars(page)
     page.locator(".panel").get_by_label("age").select_option("over 55")
-    page.wait_for_selector(".panel .verdict.sure")
+    page.wait_for_selector(".panel .verdict.is-certain")
+    page.wait_for_selector(".panel .note:visible")
     assert "Certain: no" in page.inner_text(".panel .verdict")
     assert bars(page) != start
     assert "1 value of this point changed" in page.inner_text(".panel .note")
     assert page.locator(".panel .iv-ghost:visible").count() == 2
-    page.locator(".panel").get_by_label("age").select_option("(missing)")
-    page.wait_for_selector(".panel .verdict.open")
+    page.locator(".panel").get_by_label("age").select_option("not known, left out")
+    page.wait_for_selector(".panel .verdict.is-holds")
     page.click("text=Back to the original values")
     page.wait_for_function(
         "old => JSON.stringify([...document.querySelectorAll('.panel .iv-bar')].map("
@@ -136,12 +113,13 @@ def test_what_if(page: Page) -> None:
     part.get_by_label("Value").select_option("low")
     part.get_by_label("In rows labelled").select_option("yes")
     page.click("#fragility >> text=point 5")
-    page.wait_for_selector(".panel .verdict.sure")
+    page.wait_for_selector(".panel .verdict.is-certain")
     page.click("text=Change them")
     page.wait_for_selector("#what-if .moved")
     assert "4 of 8 predictions certain" in part.inner_text()
     assert "point 5 is no longer certain" in part.inner_text()
-    page.wait_for_selector(".panel .verdict.open")
+    page.wait_for_selector(".panel .verdict.is-holds")
+    page.wait_for_selector(".panel .note:visible")
     assert "cells changed below" in page.inner_text(".panel .note")
     part.get_by_label("What to do").select_option("fill")
     part.get_by_label("Value").select_option("low")
@@ -156,7 +134,7 @@ def test_what_if(page: Page) -> None:
     )
     page.click("text=Back to the original table")
     page.wait_for_selector("#what-if >> text=Nothing is changed yet")
-    page.wait_for_selector(".panel .verdict.sure")
+    page.wait_for_selector(".panel .verdict.is-certain")
 
 
 def test_downloads(page: Page) -> None:
@@ -164,7 +142,7 @@ def test_downloads(page: Page) -> None:
     show_example(page)
     for title, name, start in (
         ("Report", "nullproof-report.html", "<!doctype html>"),
-        ("Certificates, CSV", "nullproof-certificates.csv", "point,certain"),
+        ("Certificates, CSV", "nullproof-certificates.csv", "point,predicted"),
         ("Certificates, JSON", "nullproof-certificates.json", '{"n_points": 8'),
     ):
         with page.expect_download() as saved:

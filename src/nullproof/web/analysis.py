@@ -1,36 +1,25 @@
-"""One analysis of an uploaded table: the report's document, and what can be asked afterwards.
-
-Everything is worked out by the library; here it is only asked, one client's question at a time.
-"""
+"""One analysis of an uploaded table: a job that reads, counts and judges, and its result."""
 
 from __future__ import annotations
 
-import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from nullproof.counts.index import CountIndex
 from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
-from nullproof.radii.cells import radii_of
-from nullproof.reporting import points as details
 from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
-from nullproof.tables.points import Points, encode_quietly
-from nullproof.verdicts import verdicts
+from nullproof.tables.points import OwnHoles, Points, encode_quietly
 from nullproof.web.jobs import Job, Say
 from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
-from nullproof.words import cut, some, text
 
-_READING = 0.15
+_READING, _TOLERANCES = 0.15, 0.25
 
 
 @dataclass(frozen=True)
@@ -41,16 +30,28 @@ class Options:
     alpha: str
     prior: str | None
     table: TableOptions
+    own_holes: OwnHoles = "skip"
+    bias: float = 1.0
 
 
 @dataclass(frozen=True)
 class Result:
-    """A finished analysis."""
+    """A finished analysis.
+
+    Parameters
+    ----------
+    points
+        The points, with their own holes read as ``own_holes`` says.
+    truth
+        The label that each point has in its table, None where it has none; None if no such column.
+    """
 
     model: Model
     points: Points
     certificates: Certificates
     document: dict[str, Any]
+    own_holes: OwnHoles
+    truth: list[Any] | None
 
     @property
     def index(self) -> CountIndex:
@@ -62,7 +63,8 @@ class Result:
         frame = self.points.frame
         kept = 0 if frame is None else int(frame.estimated_size())
         supports = self.certificates.min_log_support.nbytes * 2
-        return kept + self.points.codes.nbytes + supports
+        tolerances = self.certificates.tolerance.nbytes * 2
+        return kept + self.points.codes.nbytes + supports + tolerances
 
 
 class Analysis:
@@ -122,20 +124,25 @@ class Analysis:
     def _judged(self, named: Upload | None, say: Say) -> Result:
         index, table = self._counted(say)
         say(0.1, "reading the points")
-        points = _encoded(index, table if named is None else named.path, named or self._train)
+        source = table if named is None else named.path
+        points = _encoded(index, source, named or self._train).read(self.options.own_holes)
+        truth = _truth(index, points, self.options.label)
         alpha = written_number(self.options.alpha)
         prior = None if self.options.prior in (None, "") else self.options.prior
-        model = Model(index, alpha, prior)  # type: ignore[arg-type]
+        model = Model(index, alpha, prior, self.options.bias)  # type: ignore[arg-type]
         with self.job.computing():
             say(_READING, "certifying")
             certificates = certificates_of(model, points)
+            say(_READING, "finding how far each prediction holds")
+            certificates.tolerances  # noqa: B018 (kept for every later question)
             document = document_of(
                 model,
                 points,
                 certificates.verdicts,
-                say=lambda doing, share: say(_READING + (0.95 - _READING) * share, doing),
+                truth=None if truth is None or None in truth else truth,
+                say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )
-        return Result(model, points, certificates, document)
+        return Result(model, points, certificates, document, self.options.own_holes, truth)
 
     def _counted(self, say: Say) -> tuple[CountIndex, Any]:
         options = self.options
@@ -156,103 +163,20 @@ def _encoded(index: CountIndex, source: Any, upload: Upload) -> Points:
         raise upload.explained(problem) from problem
 
 
-def about_points(result: Result, positions: NDArray[np.intp]) -> list[dict[str, Any]]:
-    """The verdicts of some points, one line each."""
-    labels = [text(label) for label in result.index.labels]
-    possible, certain = result.certificates.possible, result.certificates.certain
-    return [
-        {
-            "point": int(place),
-            "certain": bool(certain[place]),
-            "possible": [labels[i] for i in np.flatnonzero(possible[place])],
-        }
-        for place in positions.tolist()
-    ]
-
-
-def select(result: Result, verdict: str, label: str | None) -> NDArray[np.intp]:
-    """The positions of the points with a verdict and, if one is named, a possible label."""
-    possible, certain = result.certificates.possible, result.certificates.certain
-    wanted = np.ones(len(certain), dtype=bool)
-    if verdict != "all":
-        wanted = certain if verdict == "certain" else ~certain
-    if label is not None:
-        wanted = wanted & possible[:, label_place(result.index, label)]
-    return np.flatnonzero(wanted)
-
-
-def label_place(index: CountIndex, label: str) -> int:
-    """The position of a label, or which labels there are."""
-    if label not in index.schema.label_codes:
-        named = some(map(text, index.labels), 10)
-        raise RequestError(400, f"there is no label {cut(label)!r}; it is one of {named}")
-    return index.schema.label_codes[label]
-
-
-def one_point(result: Result, position: int) -> Points:
-    """A point of the analysis by its position."""
-    if not 0 <= position < len(result.points):
-        raise RequestError(
-            404,
-            f"there is no point {cut(str(position), 30)}; positions go from 0 to "
-            f"{len(result.points) - 1}",
-        )
-    return result.points.take(np.array([position]))
-
-
-def given_values(result: Result, position: int) -> dict[str, Any]:
-    """The cells of a point as they were in its table; None for every spelling of missing."""
-    frame = result.points.frame
+def _truth(index: CountIndex, points: Points, label: str) -> list[Any] | None:
+    """The labels that the points have in their own table, as the index names them."""
+    frame = points.frame
     assert frame is not None
-    missing = result.points.missing[:, position]
-    return {
-        name: None if gone else plain(frame[name][position])
-        for name, gone in zip(result.index.features, missing, strict=True)
-    }
-
-
-def typed_point(index: CountIndex, values: dict[str, Any]) -> Points:
-    """A point that a client wrote: one value per feature, None where it is not known."""
-    unknown = [name for name in values if name not in index.schema.position]
-    if unknown:
-        raise RequestError(
-            400,
-            f"there is no feature {cut(unknown[0])!r}; the features are {some(index.features, 10)}",
-        )
-    for name, cell in values.items():
-        _refuse_huge(name, cell)
-    return encode_quietly(index.schema, {name: values.get(name) for name in index.features})
-
-
-def _refuse_huge(name: str, cell: Any) -> None:
-    """Refuse a number past all floats, which JSON allows to be written."""
-    for one in cell if isinstance(cell, list) else [cell]:
-        if isinstance(one, int) and abs(one) > sys.float_info.max:
-            raise RequestError(
-                400,
-                f"the value of {cut(name)!r} is a number of more than 300 digits; give one "
-                "that a double can hold, or text",
-            )
-
-
-def explain(model: Model, point: Points) -> dict[str, Any]:
-    """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
-    found = verdicts(model, point)
-    fragile = radii_of(model, point, found)
-    (told,) = details.points(model, point, (found, fragile), np.array([0]))
-    return {name: told[name] for name in told if name not in ("point", "values")}
-
-
-def plain(cell: Any) -> Any:
-    """A cell as JSON has it."""
-    if hasattr(cell, "to_list"):
-        cell = cell.to_list()
-    if isinstance(cell, list | tuple):
-        return [plain(one) for one in cell]
-    if values.is_missing(cell):
+    if label not in frame.columns:
         return None
-    if isinstance(cell, bool | str):
-        return cell
-    if isinstance(cell, int | float) and abs(cell) < 2**53:
-        return cell
-    return values.text(cell)
+    cells = [None if isinstance(cell, list | dict) else cell for cell in frame[label].to_list()]
+    named = {cell: _label(index, cell) for cell in {*cells}}
+    return [named[cell] for cell in cells]
+
+
+def _label(index: CountIndex, cell: Any) -> Any:
+    written = None if values.is_missing(cell) else values.text(cell)
+    if written is None or written in index.schema.missing:
+        return None
+    code = index.schema.label_codes.get(written)
+    return written if code is None else index.labels[code]

@@ -11,23 +11,27 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
+from nullproof.curve import BIASES
 from nullproof.model import written_number
 from nullproof.tables.options import TableOptions
 from nullproof.web import changes
-from nullproof.web.analysis import (
-    Analysis,
-    Options,
+from nullproof.web.analysis import Analysis, Options
+from nullproof.web.answers import (
     about_points,
+    curve,
     explain,
     given_values,
     one_point,
     select,
+    support_at,
     typed_point,
 )
 from nullproof.web.desk import Desk, desk_of
 from nullproof.web.forms import (
     AnalysisForm,
     AnalysisOrder,
+    Bias,
+    CurveForm,
     ErrorForm,
     ExampleForm,
     FeatureCounts,
@@ -36,6 +40,8 @@ from nullproof.web.forms import (
     PointAnswer,
     PointQuestion,
     PointsPage,
+    SupportAnswer,
+    SupportQuestion,
     TableForm,
     WhatIf,
     WhatIfAnswer,
@@ -149,6 +155,8 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         alpha,
         wanted.prior,
         TableOptions(wanted.missing, wanted.bins, wanted.binning, ignore=wanted.ignore),
+        wanted.own_holes,
+        wanted.bias,
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
     analysis.patience = wanted.patience
@@ -177,20 +185,41 @@ def document(request: Request, analysis: str) -> dict[str, Any]:
     return desk_of(request).analyses.get(analysis).result.document
 
 
+@router.get("/analyses/{analysis}/curve", tags=["points"], responses=_NOT_READY)
+def holding(
+    request: Request,
+    analysis: str,
+    bias: Annotated[
+        list[Bias] | None,
+        Query(max_length=200, description="At which biases; without any, at ten from 0 to 1."),
+    ] = None,
+) -> CurveForm:
+    """Count how many predictions hold at some biases, and how many of those are right."""
+    result = desk_of(request).analyses.get(analysis).result
+    return CurveForm.model_validate(curve(result, BIASES if bias is None else bias))
+
+
 @router.get("/analyses/{analysis}/points", tags=["points"], responses=_NOT_READY)
 def points(
     request: Request,
     analysis: str,
-    verdict: Annotated[Literal["all", "certain", "open"], Query()] = "all",
+    verdict: Annotated[Literal["all", "certain", "holds", "open"], Query()] = "all",
     label: Annotated[str | None, Query(description="A label that must be possible.")] = None,
+    bias: Annotated[
+        Bias | None,
+        Query(description="At which bias a prediction holds; without it, at the threshold."),
+    ] = None,
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> PointsPage:
     """List verdicts, some at a time."""
-    result = desk_of(request).analyses.get(analysis).result
-    places = select(result, verdict, label)
-    lines = about_points(result, places[offset : offset + limit])
-    return PointsPage.model_validate({"n_points": len(places), "offset": offset, "points": lines})
+    found = desk_of(request).analyses.get(analysis).result.certificates
+    at = found.threshold if bias is None else bias
+    places = select(found, verdict, label, at)
+    lines = about_points(found, places[offset : offset + limit], at)
+    return PointsPage.model_validate(
+        {"n_points": len(places), "offset": offset, "bias": at, "points": lines}
+    )
 
 
 @router.get("/analyses/{analysis}/points/{point}", tags=["points"], responses=_NOT_READY)
@@ -208,8 +237,17 @@ def judge(request: Request, analysis: str, question: PointQuestion) -> PointAnsw
     """Judge a point with any values, also on a table with cells blanked or filled."""
     result = desk_of(request).analyses.get(analysis).result
     model = changes.changed_model(result.model, _changes(question))
-    told = explain(model, typed_point(model.index, question.values))
+    told = explain(model, typed_point(result, model.index, question.values))
     return PointAnswer.model_validate({"point": None, "values": question.values, **told})
+
+
+@router.post("/analyses/{analysis}/support", tags=["points"], responses=_NOT_READY)
+def support(request: Request, analysis: str, question: SupportQuestion) -> SupportAnswer:
+    """Give the ranges of support of a point at a bias: quick, without odds, radius and worlds."""
+    result = desk_of(request).analyses.get(analysis).result
+    model = changes.changed_model(result.model, _changes(question))
+    point = typed_point(result, model.index, question.values)
+    return SupportAnswer.model_validate(support_at(model, point, question.bias))
 
 
 @router.get("/analyses/{analysis}/features", tags=["what if"], responses=_NOT_READY)

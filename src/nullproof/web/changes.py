@@ -13,7 +13,8 @@ from nullproof.counts.revise import Cells
 from nullproof.decision import certificates_of
 from nullproof.model import Model
 from nullproof.tables.training import decode
-from nullproof.web.analysis import Result, about_points, label_place
+from nullproof.web.analysis import Result
+from nullproof.web.answers import about_points, label_place
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, some
 
@@ -40,7 +41,7 @@ def changed(index: CountIndex, changes: Sequence[Change]) -> CountIndex:
 
 
 def changed_model(model: Model, changes: Sequence[Change]) -> Model:
-    """The model of the changed table; smoothing and prior stay."""
+    """The model of the changed table; smoothing, prior and bias stay."""
     return model.on(changed(model.index, changes)) if changes else model
 
 
@@ -56,7 +57,9 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
     moved = np.flatnonzero((before.possible != after.possible).any(axis=1))
     # Points that gain or lose certainty come first; the others only change their possible labels.
     moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
-    judged = Result(model, some, after, result.document)
+    shown = moved[:_SHOWN]
+    judged = certificates_of(model, some.take(shown))
+    lines = about_points(judged, np.arange(len(shown)), judged.threshold)
     return {
         "n_points": len(some),
         "n_points_left_off": len(result.points) - len(some),
@@ -67,8 +70,8 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
         "n_missing_before": result.index.n_missing,
         "n_missing": model.index.n_missing,
         "changed": [
-            {**line, "was_certain": bool(was[line["point"]])}
-            for line in about_points(judged, moved[:_SHOWN])
+            {**line, "point": place, "was_certain": bool(was[place])}
+            for line, place in zip(lines, shown.tolist(), strict=True)
         ],
         "n_changed_left_off": max(0, len(moved) - _SHOWN),
     }

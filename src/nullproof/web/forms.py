@@ -9,6 +9,8 @@ from pydantic_core import PydanticSerializationError
 
 Cell = str | bool | int | float | None
 Cells = Cell | list[Cell]
+# How far missing cells may differ from the known ones.
+Bias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
 
 
 class Form(BaseModel):
@@ -95,6 +97,8 @@ class AnalysisOrder(Form):
                     "alpha": 1,
                     "missing": ["?"],
                     "ignore": ["customer"],
+                    "own_holes": "skip",
+                    "bias": 1,
                 }
             ]
         },
@@ -116,6 +120,16 @@ class AnalysisOrder(Form):
     )
     missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
+    own_holes: Literal["skip", "any"] = Field(
+        "skip",
+        description="A point's own missing cells: left out, or whatever they hold.",
+    )
+    bias: Bias = Field(
+        1.0,
+        strict=True,
+        description="How far missing training cells may differ from the known ones, from 0 to 1; 1: "
+        "they may hold anything.",
+    )
     patience: Annotated[float, Field(gt=0)] | None = Field(
         None,
         description="Cancel the analysis if nobody asks for its state for so many seconds while "
@@ -138,8 +152,19 @@ class PointLine(BaseModel):
     """The verdict on one point."""
 
     point: int = Field(description="Position in the table of points, from 0.")
-    certain: bool = Field(description="Whether every world predicts the same label.")
-    possible: list[str] = Field(description="Labels that win or tie in some world.")
+    predicted: str | None = Field(description="What Naive Bayes predicts; null for a tie.")
+    verdict: Literal["certain", "holds", "open"] = Field(
+        description="`certain`: a tolerance of 1; `holds`: one of at least the bias; else `open`."
+    )
+    certain: bool = Field(
+        description="Whether every world of the analysis's bias predicts the same label."
+    )
+    possible: list[str] = Field(description="Labels that win or tie in some of these worlds.")
+    tolerance: float | None = Field(
+        description="The largest bias up to which the prediction holds; null: not even 0 decides."
+    )
+    tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
+    n_own_holes: int = Field(description="Cells of the point itself that are not known.")
 
 
 class PointsPage(BaseModel):
@@ -147,7 +172,34 @@ class PointsPage(BaseModel):
 
     n_points: int = Field(description="Points that match.")
     offset: int
+    bias: float = Field(description="The bias that `verdict` is about.")
     points: list[PointLine]
+
+
+class CurveStep(BaseModel):
+    """What holds at one bias."""
+
+    bias: float
+    n_hold: int = Field(description="Predictions that hold, the certain ones among them.")
+    n_open: int
+    accuracy_hold: float | None = Field(
+        description="Share of right ones among those that hold; null if no label tells."
+    )
+    accuracy_open: float | None = Field(description="Share of right ones among the open ones.")
+
+
+class CurveForm(BaseModel):
+    """How many predictions hold as the bias grows."""
+
+    n_points: int
+    n_certain: int = Field(description="Those that hold at a bias of 1.")
+    n_labelled: int | None = Field(
+        description="Points whose own label is known, which the accuracies are about."
+    )
+    own_holes: Literal["skip", "any"]
+    bias: float = Field(description="The bias that the analysis was ordered with.")
+    threshold: float = Field(description="The bias of summaries: that one, or 0.05 if it is 1.")
+    at: list[CurveStep]
 
 
 class SupportForm(BaseModel):
@@ -168,9 +220,13 @@ class PointAnswer(BaseModel):
                 {
                     "point": 2,
                     "values": {"age": "over 55", "in_us": "yes", "income": "low", "claim": "no"},
+                    "predicted": "no",
                     "certain": False,
                     "label": None,
                     "possible": ["no", "yes"],
+                    "tolerance": 0.18,
+                    "tolerance_rival": "yes",
+                    "n_own_holes": 0,
                     "radius": 0,
                     "rival": None,
                     "support": [
@@ -191,9 +247,15 @@ class PointAnswer(BaseModel):
     )
     point: int | None = Field(description="Position, or null for a point that was typed in.")
     values: dict[str, Cells] = Field(description="Its cells, null where missing.")
+    predicted: str | None = Field(description="What Naive Bayes predicts; null for a tie.")
     certain: bool
     label: str | None = Field(description="The certain label, null if there is none.")
     possible: list[str]
+    tolerance: float | None = Field(
+        description="The largest bias up to which the prediction holds; null: not even 0 decides."
+    )
+    tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
+    n_own_holes: int = Field(description="Cells of the point itself that are not known.")
     radius: int | None = Field(
         description="Fewest training cells to blank before the point is not certain; 0 if it is "
         "not certain now, null if no attack exists."
@@ -239,6 +301,27 @@ class PointQuestion(Form):
         description="A value per feature: null or left out for missing, a list for candidates."
     )
     changes: list[ChangeForm] = Field([], max_length=200)
+
+
+class SupportQuestion(PointQuestion):
+    """A point and the bias of the worlds to look at."""
+
+    model_config = ConfigDict(
+        extra="forbid",
+        json_schema_extra={"examples": [{"values": {"age": "over 55"}, "bias": 0.05}]},
+    )
+    bias: Bias = Field(strict=True, description="How far missing cells may differ, from 0 to 1.")
+
+
+class SupportAnswer(BaseModel):
+    """The ranges of a point's support over the worlds of at most a bias."""
+
+    bias: float
+    certain: bool = Field(description="Whether all these worlds predict the same label.")
+    label: str | None
+    possible: list[str]
+    support: list[SupportForm]
+    n_labels_left_off: int
 
 
 class WhatIf(Form):

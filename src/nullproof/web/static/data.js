@@ -5,6 +5,17 @@ import { $, bytes, choice, count, el, field, fill, many, name, say, short, uniqu
 
 const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no", candidates: "lists" };
 
+export const OWN_HOLES = [["skip", "left out"], ["any", "may hold anything"]];
+
+export const asNumber = (text) => (text.trim() === "" ? 1 : Number(text));
+
+export const wrongBias = (bias) =>
+  bias >= 0 && bias <= 1
+    ? null
+    : `The bias came as ${
+      Number.isNaN(bias) ? "no number" : bias
+    }; give a number from 0 (holes are like the known cells) to 1 (any values).`;
+
 // A place to drop one file on, or to choose one by keyboard.
 export class Drop {
   constructor(node, { title, hint, onTable, optional = false }) {
@@ -121,6 +132,8 @@ export class Options {
     });
     this.alpha = el("input", { type: "text", value: "0", inputmode: "decimal", autocomplete: "off" });
     this.bins = el("input", { type: "text", value: "5", inputmode: "numeric", autocomplete: "off" });
+    this.own_holes = choice(OWN_HOLES, "skip");
+    this.bias = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
     this.binning = choice([["uniform", "equal width"], ["quantile", "equally many rows"]], "uniform");
     this.ignore = new Map(train.columns.map((column) => {
       const box = el("input", {
@@ -143,6 +156,8 @@ export class Options {
         field("Smoothing α", this.alpha, "0 as in the paper, 1 as in scikit-learn"),
         field("Bins of numbers", this.bins, "a number, or none"),
         field("Binning", this.binning),
+        field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
+        field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
       ),
       el(
         "details",
@@ -218,6 +233,8 @@ export class Options {
       alpha: this.alpha.value.trim() || "0",
       bins: bins === "" || bins === "none" ? null : Number(bins),
       binning: this.binning.value,
+      own_holes: this.own_holes.value,
+      bias: asNumber(this.bias.value),
       missing: this.missing.value.split(/\s+/).filter(Boolean),
       ignore: this.columns.filter((column) =>
         this.ignore.get(column).checked && column !== this.label.value
@@ -226,6 +243,7 @@ export class Options {
     if (order.bins !== null && !Number.isInteger(order.bins)) {
       return this.problem(`Bins came as ${bins}; give a whole number or none.`);
     }
+    if (wrongBias(order.bias)) return this.problem(wrongBias(order.bias));
     this.problem(null);
     return this.onOrder(order);
   }

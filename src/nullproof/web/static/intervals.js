@@ -37,17 +37,20 @@ export class Intervals {
     this.node = el("figure", { className: "iv" }, this.body, this.axis);
   }
 
-  show(support, { scale = scaleOf(support), ghost = null } = {}) {
+  // `whole`: the ranges over all worlds, drawn pale behind those of fewer worlds.
+  show(support, { scale = scaleOf(support), ghost = null, whole = null, word = "certain" } = {}) {
     const certain = support.filter((one) => one.possible).length === 1;
     const best = Math.max(...support.map((one) => (one.low === null ? -Infinity : one.low)));
     const shown = new Set();
     support.forEach((one, place) => {
       const row = this.rows.get(one.label) ?? this.#row(one.label);
       shown.add(one.label);
-      this.#move(row, one, scale, certain);
-      const old = ghost?.find((other) => other.label === one.label);
-      row.ghost.hidden = !old;
-      if (old) span(row.ghost, scale.at(old.low), scale.at(old.high));
+      this.#move(row, one, scale, certain ? `winner is-${word}` : "rival");
+      for (const [part, others] of [[row.ghost, ghost], [row.whole, whole]]) {
+        const other = others?.find(({ label }) => label === one.label);
+        part.hidden = !other;
+        if (other) span(part, scale.at(other.low), scale.at(other.high));
+      }
       row.node.style.order = place;
     });
     for (const [label, row] of this.rows) row.node.hidden = !shown.has(label);
@@ -61,6 +64,7 @@ export class Intervals {
     const row = {
       bar: el("i", { className: "iv-bar" }),
       ghost: el("i", { className: "iv-ghost", hidden: true }),
+      whole: el("i", { className: "iv-whole", hidden: true }),
       range: el("span", { className: "iv-range" }),
     };
     row.node = el(
@@ -70,6 +74,7 @@ export class Intervals {
       el(
         "span",
         { className: "iv-track", "aria-hidden": "true" },
+        row.whole,
         row.ghost,
         row.bar,
         el("i", { className: "iv-line" }),
@@ -81,11 +86,9 @@ export class Intervals {
     return row;
   }
 
-  #move(row, one, scale, certain) {
+  #move(row, one, scale, kind) {
     span(row.bar, scale.at(one.low), scale.at(one.high));
-    row.bar.className = `iv-bar ${one.possible ? (certain ? "winner" : "rival") : "beaten"}${
-      one.low === null ? " from-zero" : ""
-    }`;
+    row.bar.className = `iv-bar ${one.possible ? kind : "beaten"}${one.low === null ? " from-zero" : ""}`;
     row.range.textContent = one.low === one.high
       ? power(one.low)
       : `${power(one.low)} to ${power(one.high)}`;
@@ -124,8 +127,10 @@ function span(node, from, to) {
   node.style.width = `${100 * Math.max(to - from, 0.004)}%`;
 }
 
-export function legend(answer) {
-  const own = Object.values(answer.values).some((cell) => cell === null || Array.isArray(cell));
+export function legend(answer, { values, ownHoles, bias }) {
+  const open = (cell) => Array.isArray(cell) || (cell === null && ownHoles === "any");
+  const own = Object.values(values).some(open);
+  const worlds = bias === 1 ? "every world" : "every world of this bias";
   const labels = answer.possible.slice(0, 8).flatMap((
     label,
     place,
@@ -137,18 +142,21 @@ export function legend(answer) {
       { className: "iv-legend" },
       "This point has holes of its own, and its bars span every way to fill them. ",
       answer.certain
-        ? ["Whatever they hold, ", labels, " wins in every world."]
+        ? ["Whatever they hold, ", labels, ` wins in ${worlds}.`]
         : ["It may be ", labels, "."],
     );
   }
   return el(
     "p",
     { className: "iv-legend" },
-    answer.certain ? ["One bar alone reaches the line: ", labels, " wins in every world."] : [
-      `${count(answer.possible.length)} bars reach the line: some world predicts each of `,
+    answer.certain ? ["One bar alone reaches the line: ", labels, ` wins in ${worlds}.`] : [
+      `${count(answer.possible.length)} bars reach the line: some world ${
+        bias === 1 ? "" : "of this bias "
+      }predicts each of `,
       labels,
       answer.possible.length > 8 ? ", …" : "",
       ".",
     ],
+    bias < 1 && " Pale: the same over all worlds.",
   );
 }

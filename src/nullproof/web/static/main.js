@@ -1,8 +1,9 @@
 // The page: files, options, a job, and its story.
 
 import { ask, follow } from "./api.js";
-import { Drop, forget, Options } from "./data.js";
-import { $, el, field, fill, many, say } from "./dom.js";
+import { BiasSlider } from "./bias.js";
+import { asNumber, Drop, forget, Options, OWN_HOLES, wrongBias } from "./data.js";
+import { $, choice, el, field, fill, many, say } from "./dom.js";
 import { PointPanel } from "./point.js";
 import { PointList } from "./points.js";
 import * as story from "./story.js";
@@ -105,9 +106,10 @@ function jobView() {
 }
 
 async function show(id, told) {
-  const [known, parts] = await Promise.all([
+  const [known, parts, held] = await Promise.all([
     ask(`analyses/${id}/features`),
     ask(`analyses/${id}/sections`),
+    ask(`analyses/${id}/curve?${BiasSlider.asked(state.order.bias)}`),
   ]);
   const drawn = Object.fromEntries(Object.entries(parts).map(([key, html]) => [key, story.drawn(html)]));
   const panel = el("div", { className: "panel", hidden: true, role: "region", "aria-label": "one point" });
@@ -115,18 +117,33 @@ async function show(id, told) {
     list.mark(point);
     return onePoint.open(point, { focus });
   };
+  const slider = new BiasSlider((bias) => {
+    list.move(bias);
+    onePoint.move(bias);
+  });
+  const bias = slider.show(held);
   const what = new WhatIf(id, known, {
+    bias: held.bias,
     onPoint: (point) => open(point),
     onChange: () => onePoint.refresh(),
   });
-  const onePoint = new PointPanel(panel, id, known.features, () => what.changes);
-  const list = new PointList(id, known.labels, open);
-  drawn.headline.append(alphaForm());
+  const onePoint = new PointPanel(panel, id, known.features, {
+    changes: () => what.changes,
+    bias: slider.bias,
+    settings: held,
+  });
+  const list = new PointList(id, known.labels, {
+    bias: slider.bias,
+    ownHoles: held.own_holes,
+    onPoint: open,
+  });
+  drawn.headline.append(settingsForm());
   const sections = [
     story.section(
       "explore",
       "Point by point",
-      intro(told),
+      intro(held),
+      bias,
       el("div", { className: "two" }, list.node, panel),
     ),
     story.holes(told),
@@ -154,41 +171,50 @@ async function show(id, told) {
     open(Number(link.hash.slice("#point-".length)));
   };
   $("result").hidden = false;
-  if (!told.open.n_points) list.verdict.value = "all";
-  const page = await list.load();
-  if (page?.points.length) await open(page.points[0].point, false);
+  const lines = (await list.load())?.points ?? [];
+  const first = lines.find((line) => line.tolerance !== 1) ?? lines[0];
+  if (first) await open(first.point, false);
   drawn.headline.tabIndex = -1;
   drawn.headline.focus({ preventScroll: true });
   $("result").scrollIntoView({ block: "start" });
   say(told.title);
 }
 
-function alphaForm() {
-  const alpha = el("input", {
-    type: "text",
-    value: String(state.order?.alpha ?? "0"),
-    inputmode: "decimal",
-    autocomplete: "off",
-    size: 6,
-  });
+// The settings that may be tried again and again, beside the answer.
+function settingsForm() {
+  const { order } = state;
+  const text = (value) =>
+    el("input", { type: "text", value: String(value), inputmode: "decimal", autocomplete: "off", size: 6 });
+  const [alpha, bias] = [text(order.alpha), text(order.bias)];
+  const holes = choice(OWN_HOLES, order.own_holes);
+  const problem = el("p", { className: "problem", role: "alert", hidden: true });
+  const submit = (event) => {
+    event.preventDefault();
+    const wanted = {
+      alpha: alpha.value.trim() || "0",
+      own_holes: holes.value,
+      bias: asNumber(bias.value),
+    };
+    problem.hidden = !wrongBias(wanted.bias);
+    problem.textContent = wrongBias(wanted.bias) ?? "";
+    if (!problem.hidden) return;
+    for (const key of ["alpha", "own_holes", "bias"]) options[key].value = String(wanted[key]);
+    start({ ...order, ...wanted });
+  };
   return el(
     "form",
-    {
-      className: "again",
-      onsubmit: (event) => {
-        event.preventDefault();
-        options.alpha.value = alpha.value.trim();
-        start({ ...state.order, alpha: alpha.value.trim() || "0" });
-      },
-    },
+    { className: "again", onsubmit: submit },
     field("Smoothing α", alpha),
+    field("A point's own holes", holes),
+    field("Bias", bias),
     el("button", { type: "submit", className: "quiet" }, "Judge again"),
+    problem,
   );
 }
 
-function intro(told) {
-  const { open: openOnes } = told;
-  if (!openOnes.n_points) {
+function intro(held) {
+  const rest = held.n_points - held.n_certain;
+  if (!rest) {
     return el(
       "p",
       {},
@@ -198,9 +224,9 @@ function intro(told) {
   return el(
     "p",
     {},
-    `${many(openOnes.n_points, "prediction")} ${
-      openOnes.n_points === 1 ? "depends" : "depend"
-    } on what the holes really hold. Choose a point to see the support of each label over all worlds, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a point is certain if one bar alone reaches it.`,
+    `${many(rest, "prediction")} ${
+      rest === 1 ? "depends" : "depend"
+    } on what the holes really hold. How much? Move the slider: it says how far the missing cells may differ from the known ones. Choose a point to see the support of each label, from least to greatest. The dashed line is what the strongest label has whatever the holes hold: a prediction holds if one bar alone reaches it.`,
   );
 }
 

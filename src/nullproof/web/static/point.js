@@ -1,16 +1,18 @@
 // One point: its intervals, its worlds, and an editor that shows at once what a change does.
 
 import { ask } from "./api.js";
+import { shownBias, verdictAt } from "./bias.js";
 import { choice, count, debounced, el, fill, many, name, percent, say, table, unique } from "./dom.js";
 import { Intervals, legend, scaleOf } from "./intervals.js";
 
 const MISSING = "\u0000missing";
 
 export class PointPanel {
-  constructor(node, analysis, features, changes) {
-    Object.assign(this, { node, analysis, features, changes });
+  constructor(node, analysis, features, { changes, bias, settings }) {
+    Object.assign(this, { node, analysis, features, changes, bias, settings });
     this.order = 0;
     this.judgeSoon = debounced(150, () => this.judge());
+    this.measureSoon = debounced(60, () => this.#measure().catch((problem) => this.#told(problem)));
   }
 
   async open(point, { focus = true } = {}) {
@@ -18,24 +20,35 @@ export class PointPanel {
     try {
       const answer = await ask(`analyses/${this.analysis}/points/${point}`);
       if (order !== this.order) return;
-      this.point = point;
-      this.original = answer;
-      this.values = { ...answer.values };
+      Object.assign(this, { point, original: answer, values: { ...answer.values } });
       this.#frame();
+      this.#appear(focus);
       if (this.changes().length) await this.judge();
-      else this.#answer(answer);
+      else await this.#answer(answer);
     } catch (problem) {
+      if (order !== this.order) return;
       fill(this.node, el("p", { className: "problem", role: "alert" }, problem.message));
+      this.#appear(false);
     }
+  }
+
+  #appear(focus) {
     this.node.hidden = false;
-    if (focus) {
-      this.node.querySelector("h3")?.focus({ preventScroll: true });
-      this.node.scrollIntoView({ block: "nearest" });
-    }
+    if (!focus) return;
+    this.node.querySelector("h3").focus({ preventScroll: true });
+    this.node.scrollIntoView({ block: "nearest" });
   }
 
   refresh() {
     if (this.original) this.judge();
+  }
+
+  // The verdict follows from the tolerance at once; the bars at another bias are asked for.
+  move(bias) {
+    this.bias = bias;
+    if (!this.answer) return;
+    this.#verdict();
+    this.measureSoon();
   }
 
   async judge() {
@@ -45,13 +58,62 @@ export class PointPanel {
         method: "POST",
         body: { values: this.values, changes: this.changes() },
       });
-      if (order !== this.order) return;
-      this.#answer(answer);
+      if (order === this.order) await this.#answer(answer);
     } catch (problem) {
-      if (order !== this.order) return;
-      this.problem.textContent = problem.message;
-      this.problem.hidden = false;
+      if (order === this.order) this.#told(problem);
     }
+  }
+
+  #told(problem) {
+    this.problem.textContent = problem.message;
+    this.problem.hidden = false;
+  }
+
+  get #edited() {
+    return Object.entries(this.values).filter(([key, value]) =>
+      JSON.stringify(value) !== JSON.stringify(this.original.values[key])
+    ).length;
+  }
+
+  // The ranges at the bias, and over all worlds; those of the original too, if something was changed.
+  async #measure() {
+    this.asking?.abort();
+    this.asking = new AbortController();
+    const { signal } = this.asking;
+    const [bias, changes] = [this.bias, this.changes()];
+    const at = (values, changes, bias) =>
+      ask(`analyses/${this.analysis}/support`, { method: "POST", body: { values, changes, bias }, signal });
+    const moved = this.#edited || changes.length;
+    try {
+      const [now, whole, original] = await Promise.all([
+        at(this.values, changes, bias),
+        this.settings.bias === 1 ? this.answer : at(this.values, changes, 1),
+        moved ? at(this.original.values, [], bias) : null,
+      ]);
+      if (!signal.aborted) this.#bars(now, whole, original);
+    } catch (problem) {
+      if (problem.name !== "AbortError") throw problem;
+    }
+  }
+
+  #bars(now, whole, original) {
+    this.problem.hidden = true;
+    const [edited, changed] = [this.#edited, this.changes().length];
+    this.state.hidden = !edited && !changed;
+    this.state.textContent = [
+      edited && `${many(edited, "value")} of this point changed`,
+      changed && "on the table with the cells changed below",
+    ].filter(Boolean).join(", ") + "; dashed outlines show the original.";
+    this.picture.show(now.support, {
+      scale: scaleOf(now.support, whole.support, original?.support ?? []),
+      ghost: original?.support,
+      whole: now.bias === 1 ? null : whole.support,
+      word: this.answer.tolerance === 1 ? "certain" : "holds",
+    });
+    fill(
+      this.legend,
+      legend(now, { values: this.values, ownHoles: this.settings.own_holes, bias: now.bias }),
+    );
   }
 
   #frame() {
@@ -98,6 +160,10 @@ export class PointPanel {
     );
   }
 
+  get #unknown() {
+    return this.settings.own_holes === "skip" ? "not known, left out" : "not known, any value";
+  }
+
   #cell(feature) {
     const control = this.#control(feature);
     control.id = unique("cell");
@@ -129,7 +195,7 @@ export class PointPanel {
         type,
         step: "any",
         value: now === null ? "" : String(now),
-        placeholder: "missing",
+        placeholder: this.#unknown,
         autocomplete: "off",
         oninput: (event) =>
           set(
@@ -142,7 +208,7 @@ export class PointPanel {
     const options = [
       ...feature.values.map((value) => [value, value]),
       ...(known ? [] : [[text, `${text} (never seen)`]]),
-      [MISSING, "(missing)"],
+      [MISSING, this.#unknown],
     ];
     return choice(options, text, {
       onchange: (event) => set(event.target.value === MISSING ? null : event.target.value),
@@ -154,37 +220,39 @@ export class PointPanel {
     this.open(this.point);
   }
 
-  #answer(answer) {
+  async #answer(answer) {
+    this.answer = answer;
     this.problem.hidden = true;
-    const edited =
-      Object.entries(this.values).filter(([key, value]) =>
-        JSON.stringify(value) !== JSON.stringify(this.original.values[key])
-      ).length;
-    const changed = this.changes().length;
-    const moved = edited || changed;
-    this.picture.show(answer.support, {
-      scale: scaleOf(answer.support, moved ? this.original.support : []),
-      ghost: moved ? this.original.support : null,
-    });
-    fill(this.legend, legend(answer));
-    fill(this.verdict, ...verdict(answer));
-    this.verdict.className = `verdict ${answer.certain ? "sure" : "open"}`;
-    this.state.hidden = !moved;
-    this.state.textContent = [
-      edited && `${many(edited, "value")} of this point changed`,
-      changed && "on the table with the cells changed below",
-    ].filter(Boolean).join(", ") + "; dashed outlines show the original.";
-    fill(this.more, why(answer));
-    say(answer.certain ? `certain: ${answer.label}` : `open: ${answer.possible.join(" or ")}`);
+    this.#verdict();
+    await this.#measure();
+  }
+
+  #verdict() {
+    const verdict = verdictAt(this.answer.tolerance, this.bias);
+    const told = words(this.answer, verdict);
+    fill(this.verdict, ...told);
+    this.verdict.className = `verdict is-${verdict}`;
+    fill(this.more, why(this.answer, verdict));
+    say(this.verdict.textContent);
   }
 }
 
-function verdict(answer) {
-  if (!answer.certain) return ["Open: ", list(answer.possible)];
-  const radius = answer.radius === null
-    ? "no attack can change that"
-    : `${many(answer.radius, "blanked cell")} would break it`;
-  return ["Certain: ", name(answer.label, 40), el("small", {}, ` ${radius}`)];
+function words(answer, verdict) {
+  const { predicted, possible, tolerance, tolerance_rival: rival, radius } = answer;
+  if (verdict === "certain") {
+    const breaks = radius === null
+      ? "no attack can change that"
+      : `${many(radius, "blanked cell")} would break it`;
+    return ["Certain: ", name(predicted ?? answer.label, 40), el("small", {}, ` ${breaks}`)];
+  }
+  if (tolerance === null) {
+    return ["Open: ", list(possible), el("small", {}, " even if missing cells are like the known ones")];
+  }
+  const then = rival === null ? [] : ["; then ", name(rival, 40), " catches up"];
+  const far = `up to a bias of ${shownBias(tolerance)}`;
+  return verdict === "holds"
+    ? ["Holds: ", name(predicted, 40), el("small", {}, ` ${far}`, then)]
+    : ["Open: ", list(possible), el("small", {}, " ", name(predicted, 40), ` holds ${far}`, then)];
 }
 
 const list = (labels) =>
@@ -192,7 +260,7 @@ const list = (labels) =>
     labels.length > 8 ? [` or ${labels.length - 8} more`] : [],
   );
 
-function why(answer) {
+function why(answer, verdict) {
   return [
     answer.odds &&
     [
@@ -216,7 +284,11 @@ function why(answer) {
         ),
       ),
     ],
-    answer.worlds?.length > 0 && [el("h4", {}, "Two worlds that disagree"), worlds(answer)],
+    answer.worlds?.length > 0 && [
+      el("h4", {}, "Two worlds that disagree"),
+      verdict === "holds" && el("p", { className: "soft" }, "At least one of them is beyond this bias."),
+      worlds(answer),
+    ],
   ];
 }
 

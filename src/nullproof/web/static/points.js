@@ -1,20 +1,21 @@
 // All points, some at a time; a click opens one.
 
 import { ask } from "./api.js";
-import { choice, count, el, field, fill, many, name, table } from "./dom.js";
+import { shownBias, verdictAt } from "./bias.js";
+import { choice, count, debounced, el, field, fill, many, name, table } from "./dom.js";
 
 const SIZE = 12;
 
 export class PointList {
-  constructor(analysis, labels, onPoint) {
-    Object.assign(this, { analysis, onPoint, offset: 0, order: 0, chosen: null });
+  constructor(analysis, labels, { bias, ownHoles, onPoint }) {
+    Object.assign(this, { analysis, bias, ownHoles, onPoint, offset: 0, order: 0, chosen: null });
+    this.loadSoon = debounced(120, () => this.load());
     const start = () => {
       this.offset = 0;
       this.load();
     };
-    this.verdict = choice([["open", "open"], ["certain", "certain"], ["all", "all"]], "open", {
-      onchange: start,
-    });
+    const kinds = ["all", "certain", "holds", "open"].map((kind) => [kind, kind]);
+    this.verdict = choice(kinds, "all", { onchange: start });
     this.label = choice([["", "any"], ...labels.map((label) => [`=${label}`, label])], "", {
       onchange: start,
     });
@@ -35,6 +36,7 @@ export class PointList {
   async load() {
     const order = ++this.order;
     const asked = new URLSearchParams({ verdict: this.verdict.value, offset: this.offset, limit: SIZE });
+    asked.set("bias", this.bias);
     if (this.label.value) asked.set("label", this.label.value.slice(1));
     try {
       const page = await ask(`analyses/${this.analysis}/points?${asked}`);
@@ -46,6 +48,15 @@ export class PointList {
     }
   }
 
+  // The rows that are shown change at once; which rows belong here is asked for.
+  move(bias) {
+    this.bias = bias;
+    for (const row of this.rows ?? []) fill(row.cell, verdict(row.line, bias));
+    if (this.verdict.value === "all") return;
+    this.offset = 0;
+    this.loadSoon();
+  }
+
   mark(point) {
     this.chosen = point;
     for (const row of this.body.querySelectorAll("tr[data-point]")) {
@@ -54,11 +65,12 @@ export class PointList {
   }
 
   #show(page) {
+    this.rows = [];
     if (!page.n_points) return fill(this.body, el("p", {}, "There is no such point."));
     const last = Math.min(this.offset + SIZE, page.n_points);
     return fill(
       this.body,
-      table(["point", "verdict", "possible labels"], page.points.map((row) => this.#row(row)), {
+      table(["point", "predicted", "verdict", "rival"], page.points.map((row) => this.#row(row)), {
         label: "points and their verdicts",
         className: "list",
       }),
@@ -72,37 +84,38 @@ export class PointList {
     );
   }
 
-  #row(row) {
+  #row(line) {
+    const cell = el("td", {}, verdict(line, this.bias));
+    this.rows.push({ line, cell });
     return el(
       "tr",
       {
-        "data-point": row.point,
-        className: row.point === this.chosen ? "chosen" : null,
-        onclick: () => this.onPoint(row.point),
+        "data-point": line.point,
+        className: line.point === this.chosen ? "chosen" : null,
+        onclick: () => this.onPoint(line.point),
       },
       el(
         "td",
         {},
         el(
           "button",
-          { type: "button", className: "link", "aria-label": `open point ${row.point}` },
-          count(row.point),
+          { type: "button", className: "link", "aria-label": `open point ${line.point}` },
+          count(line.point),
         ),
       ),
       el(
         "td",
         {},
-        el(
-          "span",
-          { className: `chip ${row.certain ? "sure" : "open"}` },
-          row.certain ? "certain" : "open",
-        ),
+        line.predicted === null ? el("span", { className: "soft" }, "a tie") : name(line.predicted, 30),
+        line.n_own_holes > 0 && el("small", { className: "own" }, holes(line, this.ownHoles)),
       ),
+      cell,
       el(
         "td",
         {},
-        row.possible.slice(0, 6).flatMap((label, place) => [place ? ", " : "", name(label, 30)]),
-        row.possible.length > 6 && ` and ${row.possible.length - 6} more`,
+        line.tolerance_rival === null
+          ? el("span", { className: "soft" }, "–")
+          : name(line.tolerance_rival, 30),
       ),
     );
   }
@@ -119,3 +132,20 @@ export class PointList {
     }, text);
   }
 }
+
+function verdict(line, bias) {
+  const now = verdictAt(line.tolerance, bias);
+  const much = line.tolerance !== null && now !== "certain";
+  return [
+    el("span", { className: `chip is-${now}` }, now),
+    much &&
+    el(
+      "small",
+      { className: "up-to" },
+      ` ${now === "open" ? "holds " : ""}up to ${shownBias(line.tolerance)}`,
+    ),
+  ];
+}
+
+const holes = (line, ownHoles) =>
+  `${count(line.n_own_holes)} not known${ownHoles === "skip" ? ", left out" : ""}`;

@@ -5,8 +5,8 @@ import { choice, count, debounced, el, field, fill, many, name, percent, say, sh
 import { pointButton } from "./story.js";
 
 export class WhatIf {
-  constructor(analysis, { labels, features }, { onPoint, onChange }) {
-    Object.assign(this, { analysis, labels, features, onPoint, onChange });
+  constructor(analysis, { labels, features }, { bias, onPoint, onChange }) {
+    Object.assign(this, { analysis, labels, features, bias, onPoint, onChange });
     this.changes = [];
     this.order = 0;
     this.counts = new Map();
@@ -184,6 +184,7 @@ export class WhatIf {
 
   #answer(told) {
     const share = (part) => (told.n_points ? part / told.n_points : 0);
+    const word = this.bias === 1 ? "certain" : `certain within a bias of ${this.bias}`;
     const [was, now] = [share(told.n_certain_before), share(told.n_certain)];
     say(
       `${count(told.n_certain)} of ${count(told.n_points)} certain, before ${count(told.n_certain_before)}`,
@@ -193,7 +194,7 @@ export class WhatIf {
       el(
         "p",
         { className: "step" },
-        el("b", {}, `${count(told.n_certain)} of ${many(told.n_points, "prediction")} certain`),
+        el("b", {}, `${count(told.n_certain)} of ${many(told.n_points, "prediction")} ${word}`),
         ` (${percent(now)}); before ${count(told.n_certain_before)} (${percent(was)}). `,
         `${count(told.n_gained)} gained, ${count(told.n_lost)} lost; ${
           many(told.n_missing, "missing cell")

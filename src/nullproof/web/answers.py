@@ -1,0 +1,222 @@
+"""What can be asked of a finished analysis, one client's question at a time.
+
+Everything is worked out by the library; here it is only asked.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.index import CountIndex
+from nullproof.curve import CertaintyCurve, curve_of
+from nullproof.decision import Certificate, Certificates, certificates_of
+from nullproof.model import Floats, Model
+from nullproof.radii.cells import radii_of
+from nullproof.reporting import points as details
+from nullproof.tables import values
+from nullproof.tables.points import Points, encode_quietly
+from nullproof.verdicts import verdicts
+from nullproof.web.analysis import Result
+from nullproof.web.problems import RequestError
+from nullproof.words import cut, some, text
+
+
+def about_points(
+    certificates: Certificates, positions: NDArray[np.intp], bias: float
+) -> list[dict[str, Any]]:
+    """The verdicts of some points at a bias, one line each."""
+    labels = [text(label) for label in certificates.labels]
+    predicted, tolerance = certificates.predicted, certificates.tolerance
+    rival, verdict = certificates.rival, verdicts_at(tolerance[positions], bias)
+    return [
+        {
+            "point": place,
+            "predicted": _named(predicted[place]),
+            "verdict": str(verdict[order]),
+            "certain": bool(certificates.certain[place]),
+            "possible": [labels[i] for i in np.flatnonzero(certificates.possible[place])],
+            "tolerance": _number(tolerance[place]),
+            "tolerance_rival": _named(rival[place]),
+            "n_own_holes": int(certificates.n_own_holes[place]),
+        }
+        for order, place in enumerate(positions.tolist())
+    ]
+
+
+def verdicts_at(tolerance: Floats, bias: float) -> NDArray[np.str_]:
+    """What each tolerance says at a bias: certain, holds or open."""
+    return np.where(tolerance == 1, "certain", np.where(tolerance >= bias, "holds", "open"))
+
+
+def select(
+    certificates: Certificates, verdict: str, label: str | None, bias: float
+) -> NDArray[np.intp]:
+    """The positions of the points with a verdict and, if one is named, a possible label."""
+    wanted = np.ones(len(certificates), dtype=bool)
+    if verdict != "all":
+        wanted = np.asarray(verdicts_at(certificates.tolerance, bias) == verdict)
+    if label is not None:
+        place = label_place(certificates.model.index, label)
+        wanted = wanted & certificates.possible[:, place]
+    return np.flatnonzero(wanted)
+
+
+def curve(result: Result, biases: Sequence[float]) -> dict[str, Any]:
+    """How many predictions hold at some biases, and how many of the labelled ones are right."""
+    certificates = result.certificates
+    labelled = _labelled(result)
+    return {
+        "n_points": len(certificates),
+        "n_certain": int((certificates.tolerance == 1).sum()),
+        "n_labelled": None if labelled is None else labelled.n_points,
+        "own_holes": result.own_holes,
+        "bias": float(max(result.model.bias, default=1)),
+        "threshold": certificates.threshold,
+        "at": [
+            {
+                "bias": one.bias,
+                "n_hold": one.n_hold,
+                "n_open": one.n_rest,
+                **_right(labelled, one.bias),
+            }
+            for one in certificates.curve().points(biases)
+        ],
+    }
+
+
+def _labelled(result: Result) -> CertaintyCurve | None:
+    """The curve of the points whose own label is known."""
+    if result.truth is None:
+        return None
+    known = np.array([label is not None for label in result.truth], dtype=bool)
+    truth = [label for label in result.truth if label is not None]
+    found = result.certificates
+    return curve_of(found.tolerance[known], found.predicted[known], truth) if truth else None
+
+
+def _right(labelled: CertaintyCurve | None, bias: float) -> dict[str, Any]:
+    if labelled is None:
+        return {"accuracy_hold": None, "accuracy_open": None}
+    found = labelled.at(bias)
+    return {"accuracy_hold": found.accuracy_hold, "accuracy_open": found.accuracy_rest}
+
+
+def label_place(index: CountIndex, label: str) -> int:
+    """The position of a label, or which labels there are."""
+    if label not in index.schema.label_codes:
+        named = some(map(text, index.labels), 10)
+        raise RequestError(400, f"there is no label {cut(label)!r}; it is one of {named}")
+    return index.schema.label_codes[label]
+
+
+def one_point(result: Result, position: int) -> Points:
+    """A point of the analysis by its position."""
+    if not 0 <= position < len(result.points):
+        raise RequestError(
+            404,
+            f"there is no point {cut(str(position), 30)}; positions go from 0 to "
+            f"{len(result.points) - 1}",
+        )
+    return result.points.take(np.array([position]))
+
+
+def given_values(result: Result, position: int) -> dict[str, Any]:
+    """The cells of a point as they were in its table; None for every spelling of missing."""
+    frame = result.points.frame
+    assert frame is not None
+    missing = result.points.missing[:, position]
+    return {
+        name: None if gone else plain(frame[name][position])
+        for name, gone in zip(result.index.features, missing, strict=True)
+    }
+
+
+def typed_point(result: Result, index: CountIndex, values: dict[str, Any]) -> Points:
+    """A point that a client wrote: one value per feature, None where it is not known.
+
+    Parameters
+    ----------
+    index
+        That of the analysis, or one of the same features after changes.
+    """
+    unknown = [name for name in values if name not in index.schema.position]
+    if unknown:
+        raise RequestError(
+            400,
+            f"there is no feature {cut(unknown[0])!r}; the features are {some(index.features, 10)}",
+        )
+    for name, cell in values.items():
+        _refuse_huge(name, cell)
+    whole = {name: values.get(name) for name in index.features}
+    return encode_quietly(index.schema, whole).read(result.own_holes)
+
+
+def _refuse_huge(name: str, cell: Any) -> None:
+    """Refuse a number past all floats, which JSON allows to be written."""
+    for one in cell if isinstance(cell, list) else [cell]:
+        if isinstance(one, int) and abs(one) > sys.float_info.max:
+            raise RequestError(
+                400,
+                f"the value of {cut(name)!r} is a number of more than 300 digits; give one "
+                "that a double can hold, or text",
+            )
+
+
+def explain(model: Model, point: Points) -> dict[str, Any]:
+    """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
+    (found,) = certificates_of(model, point)
+    # Whoever blanks cells on purpose keeps to no bias.
+    strict = model.unbiased
+    fragile = radii_of(strict, point, verdicts(strict, point))
+    (told,) = details.points(model, point, (found.among.verdicts, fragile), np.array([0]))
+    kept = {name: told[name] for name in told if name not in ("point", "values")}
+    return {**kept, **_shown(model, found)}
+
+
+def support_at(model: Model, point: Points, bias: float) -> dict[str, Any]:
+    """The ranges of support of one point over the worlds of at most a bias."""
+    model = model.biased(Fraction(bias))
+    (found,) = certificates_of(model, point)
+    return {"bias": bias, **_shown(model, found)}
+
+
+def _shown(model: Model, found: Certificate) -> dict[str, Any]:
+    """What the worlds of a model say of one point, and its ranges of support."""
+    support = details.support(model, found.among.verdicts, 0)
+    return {
+        "certain": found.certain,
+        "label": _named(found.label),
+        "possible": [text(label) for label in found.possible],
+        "support": support,
+        "n_labels_left_off": model.m - len(support),
+    }
+
+
+def plain(cell: Any) -> Any:
+    """A cell as JSON has it."""
+    if hasattr(cell, "to_list"):
+        cell = cell.to_list()
+    if isinstance(cell, list | tuple):
+        return [plain(one) for one in cell]
+    if values.is_missing(cell):
+        return None
+    if isinstance(cell, bool | str):
+        return cell
+    if isinstance(cell, int | float) and abs(cell) < 2**53:
+        return cell
+    return values.text(cell)
+
+
+def _named(label: Any) -> str | None:
+    return None if label is None else text(label)
+
+
+def _number(tolerance: Any) -> float | None:
+    return None if math.isnan(tolerance) else float(tolerance)

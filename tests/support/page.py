@@ -1,0 +1,43 @@
+"""Tables with holes, and what a person does on the page of `nullproof serve`, for browser tests."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Page
+
+
+def wait_for_result(page: Page) -> None:
+    """Wait until an analysis is shown with its first point."""
+    page.wait_for_selector("#downloads", timeout=30_000)
+    page.wait_for_selector(".panel .verdict", timeout=30_000)
+    page.wait_for_selector("#job", state="hidden")
+
+
+def show_example(page: Page) -> None:
+    """Analyse the embedded example."""
+    page.click("#example")
+    wait_for_result(page)
+
+
+def bars(page: Page) -> list[str]:
+    """Where the bars of the open point are."""
+    found: list[str] = page.eval_on_selector_all(
+        ".panel .iv-bar", "bars => bars.map((bar) => bar.style.left + ' ' + bar.style.width)"
+    )
+    return found
+
+
+def rows(n_rows: int, seed: int, labels: Sequence[str] = "pqr") -> str:
+    """A table of three features with holes, and a label."""
+    pick = random.Random(seed)
+    lines = ["a,b,c,y"]
+    for _ in range(n_rows):
+        place = pick.randrange(3)
+        cells = ["" if pick.random() < 0.2 else "uvw"[pick.choice([place, pick.randrange(3)])]]
+        cells += ["" if pick.random() < 0.15 else pick.choice("xyz") for _ in "bc"]
+        lines.append(",".join([*cells, labels[place]]))
+    return "\n".join(lines) + "\n"
