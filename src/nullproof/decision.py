@@ -175,9 +175,23 @@ class Certificates:
     @cached_property
     def verdict(self) -> NDArray[np.object_]:
         """Per point ``"certain"``, ``"holds"`` (up to `threshold`) or ``"open"``."""
-        tolerance = self.tolerance
-        named = np.where(tolerance >= self.threshold, "holds", "open")
-        return np.where(tolerance == 1, "certain", named).astype(object)
+        return self.verdict_at(self.threshold)
+
+    def verdict_at(self, bias: float) -> NDArray[np.object_]:
+        """Per point ``"certain"``, ``"holds"`` (up to a bias) or ``"open"``."""
+        named = np.where(self.tolerance >= bias, "holds", "open")
+        return np.where(self.tolerance == 1, "certain", named).astype(object)
+
+    def take(self, places: NDArray[np.intp]) -> Certificates:
+        """The certificates of some points, with what is worked out already."""
+        some = replace(self, verdicts=self.verdicts.take(places), points=self.points.take(places))
+        known = vars(self)
+        if "tolerances" in known:
+            own = self.tolerances
+            vars(some)["tolerances"] = Tolerances(own.value[places], own.rival[places])
+        if "predicted" in known:
+            vars(some)["predicted"] = self.predicted[places]
+        return some
 
     def n_of(self, verdict: str) -> int:
         """How many points have a verdict."""
@@ -276,8 +290,7 @@ class Certificates:
         )
 
     def _repr_html_(self) -> str:
-        first = np.arange(min(len(self), ROWS))
-        some = replace(self, verdicts=self.verdicts.take(first), points=self.points.take(first))
+        some = self.take(np.arange(min(len(self), ROWS)))
         columns = {"point": list(range(len(some))), **some.columns()}
         listing = shown_table(self._headline(), columns, len(self))
         return listing + "".join(

@@ -92,14 +92,14 @@ from nullproof.bias import Bias
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
-from nullproof.decision import Certificates
+from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import Radii, radii_of
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.cleaning import first_steps
-from nullproof.tables.points import OwnHoles, Points
+from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
 
@@ -141,33 +141,27 @@ def tell(
     say("reading the points", 0.0)
     model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
     say("certifying", 0.1)
-    found = verdicts(model, encoded)
-    return document_of(model, encoded, found, truth=truth, limit=limit, say=say)
+    found = certificates_of(model, encoded)
+    return document_of(found, truth=truth, limit=limit, say=say)
 
 
 def document_of(
-    model: Model,
-    points: Points,
-    found: Verdicts,
-    *,
-    truth: Any = None,
-    limit: int = LIMIT,
-    say: Progress,
+    judged: Certificates, *, truth: Any = None, limit: int = LIMIT, say: Progress
 ) -> dict[str, Any]:
     """The document of points whose verdicts, up to the model's bias, are known.
 
     Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
     bias; what to clean and which features to complete is about the bias.
     """
-    judged, strict = Certificates(model, points, found), model.unbiased
+    points, strict = judged.points, judged.model.unbiased
     curve = judged.curve(truth)
     say("finding the fewest cells for each point", 0.2)
-    anywhere = found if strict is model else verdicts(strict, points)
+    anywhere = judged.verdicts if judged.strict else verdicts(strict, points)
     fragile = radii_of(strict, points, anywhere)
-    limit = min(limit, max(overview.WEAKEST, _BUDGET // model.d))
+    limit = min(limit, max(overview.WEAKEST, _BUDGET // strict.d))
     chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
     say("weighing the worlds", 0.4)
-    told = details.points(model, points, (found, fragile), chosen.shown)
+    told = details.points(judged, fragile, chosen.shown)
     say("completing each feature, planning what to clean", 0.7)
     document = _document(judged, curve, (anywhere, fragile), told, chosen)
     say("done", 1.0)

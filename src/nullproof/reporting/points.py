@@ -30,16 +30,12 @@ _ODDS_BUDGET = 30_000
 
 
 def points(
-    model: Model, encoded: Points, results: tuple[Verdicts, Radii], shown: NDArray[np.intp]
+    everything: Certificates, fragile: Radii, shown: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Tell of some points all that is known of each.
-
-    ``results`` are the verdicts of the model, up to its bias, and the radii, which know of none.
-    """
-    (found, fragile), strict = results, model.unbiased
-    own = encoded.take(shown)
-    judged = Certificates(model, own, found.take(shown))
-    anywhere = judged.verdicts if strict is model else verdicts(strict, own)
+    """Tell of some points all that is known of each; radii know of no bias."""
+    judged, model, encoded = everything.take(shown), everything.model, everything.points
+    strict, own = model.unbiased, judged.points
+    anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
     odds = _odds(strict, own, anywhere, np.flatnonzero(~anywhere.certain))
     told = []
     for at, place in enumerate(shown.tolist()):

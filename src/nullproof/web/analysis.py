@@ -136,9 +136,7 @@ class Analysis:
             say(_READING, "finding how far each prediction holds")
             certificates.tolerances  # noqa: B018 (kept for every later question)
             document = document_of(
-                model,
-                points,
-                certificates.verdicts,
+                certificates,
                 truth=None if truth is None or None in truth else truth,
                 say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )

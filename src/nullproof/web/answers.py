@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve, curve_of
 from nullproof.decision import Certificate, Certificates, certificates_of
-from nullproof.model import Floats, Model
+from nullproof.model import Model
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
 from nullproof.tables import values
@@ -34,7 +34,7 @@ def about_points(
     """The verdicts of some points at a bias, one line each."""
     labels = [text(label) for label in certificates.labels]
     predicted, tolerance = certificates.predicted, certificates.tolerance
-    rival, verdict = certificates.rival, verdicts_at(tolerance[positions], bias)
+    rival, verdict = certificates.rival, certificates.verdict_at(bias)[positions]
     return [
         {
             "point": place,
@@ -50,18 +50,13 @@ def about_points(
     ]
 
 
-def verdicts_at(tolerance: Floats, bias: float) -> NDArray[np.str_]:
-    """What each tolerance says at a bias: certain, holds or open."""
-    return np.where(tolerance == 1, "certain", np.where(tolerance >= bias, "holds", "open"))
-
-
 def select(
     certificates: Certificates, verdict: str, label: str | None, bias: float
 ) -> NDArray[np.intp]:
     """The positions of the points with a verdict and, if one is named, a possible label."""
     wanted = np.ones(len(certificates), dtype=bool)
     if verdict != "all":
-        wanted = np.asarray(verdicts_at(certificates.tolerance, bias) == verdict)
+        wanted = np.asarray(certificates.verdict_at(bias) == verdict)
     if label is not None:
         place = label_place(certificates.model.index, label)
         wanted = wanted & certificates.possible[:, place]
@@ -175,7 +170,7 @@ def explain(model: Model, point: Points) -> dict[str, Any]:
     # Whoever blanks cells on purpose keeps to no bias.
     strict = model.unbiased
     fragile = radii_of(strict, point, verdicts(strict, point))
-    (told,) = details.points(model, point, (found.among.verdicts, fragile), np.array([0]))
+    (told,) = details.points(found.among, fragile, np.array([0]))
     kept = {name: told[name] for name in told if name not in ("point", "values")}
     return {**kept, **_shown(model, found)}
 

@@ -70,8 +70,9 @@ class Job:
             yield
         finally:
             with self._lock:
-                # What was raised but has not arrived yet would hit whatever comes next.
-                _raise_in(threading.get_ident(), None)
+                if self._stop.is_set():
+                    # What was raised but has not arrived yet would hit whatever comes next.
+                    _raise_in(threading.get_ident(), None)
                 self._thread = None
 
     def say(self, share: float, doing: str) -> None:
