@@ -1,9 +1,9 @@
-"""How many open cells of a group hold a value in the worlds of at most a given bias (T9).
+"""At least and at most how many open cells of a group hold a value, if the bias is limited (T9).
 
 A group is the open cells of one label and feature with the same candidates. Its reference is what the
 model itself estimates from the known cells of that label and feature; in a world of bias at most ε
 the share of the group that holds a value differs from the reference by at most ε, rounded outwards to
-whole cells. Floats only sort out where the rounding is clear; integers round the rest.
+whole cells. Floats do this where the rounding is clear; integers do the rest.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _EPS = float(np.finfo(np.float64).eps)
 
 
 class Groups(NamedTuple):
-    """Open cells of values (rows) by label; one group per row and label.
+    """Groups of open cells: one for each value (rows) and label (columns).
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class Groups(NamedTuple):
     n_candidates: Integers
 
     def reference(self, alpha: float) -> Floats:
-        """The share of the known cells that hold the value, smoothed; even where none is known."""
+        """The smoothed share of the known cells that hold the value; equal shares where none is known."""
         whole = self.n_known + alpha * self.n_candidates
         with np.errstate(divide="ignore", invalid="ignore"):
             shares = (self.known + alpha) / whole
@@ -70,9 +70,9 @@ def share_of(known: int, n_known: int, n_candidates: int, alpha: Fraction) -> tu
 
 
 def groups_of(index: CountIndex, j: int, codes: NDArray[np.integer]) -> Iterator[Groups]:
-    """The groups of feature ``j`` that each of some values belongs to, by candidates.
+    """The open cells of feature ``j`` that may hold each of some values, one `Groups` per candidate set.
 
-    A domain of one value has none: its missing cells have no choice.
+    A domain of one value has no groups: its missing cells have no choice.
     """
     size = int(index.n_values[j])
     if size == 1:
@@ -144,7 +144,7 @@ def held_exactly(n_cells: int, share: tuple[int, int], bias: Fraction) -> tuple[
 
 
 def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tuple[bool, ...]]:
-    """The bias of each feature, and whether it was named by a mapping."""
+    """The bias of each feature, and whether a mapping named the feature."""
     if isinstance(bias, Mapping):
         unknown = [name for name in bias if name not in index.schema.position and name != REST]
         if unknown:
@@ -179,7 +179,7 @@ def _share(number: Any, whose: str) -> Fraction:
 
 
 def _fits(alpha: Fraction) -> bool:
-    """Whether doubles can tell what ``alpha`` adds to a count, and count beside it."""
+    """Whether doubles can add ``alpha`` to a count without losing one of the two."""
     return alpha == 0 or Fraction(1, 10**9) <= alpha <= 10**9
 
 

@@ -30,8 +30,7 @@ class Ranges:
     likely
         What the known cells of the label suggest, within these.
     least, most
-        As ``low`` and ``high`` where missing cells may hold anything: what a group can turn out to
-        hold once it is filled.
+        The same without any bias: what a group can turn out to hold once it is filled.
     """
 
     low: Integers
@@ -51,7 +50,7 @@ class Ranges:
 
     @property
     def n_open(self) -> Integers:
-        """How many cells of each group may hold a value of the point, or may not."""
+        """How many cells of each group may or may not hold the point's value."""
         return self.most - self.least
 
     def take(self, positions: NDArray[np.intp]) -> Ranges:
@@ -63,7 +62,7 @@ class Ranges:
 
 
 def _looked_up(model: Model, points: Points) -> tuple[tuple[Integers, Integers], Floats]:
-    """The least and the greatest counts of the model's box, and the likely ones of any worlds."""
+    """The least and greatest counts within the model's bias, and the likely counts, whatever the bias."""
     index = model.index
     shape = (len(points), model.m, model.d)
     low, high = np.empty(shape, dtype=np.int64), np.empty(shape, dtype=np.int64)
@@ -100,7 +99,7 @@ def open_counts(index: CountIndex) -> Integers:
 def _shares(index: CountIndex, j: int, codes: Integers) -> Floats:
     """How frequent values are among the known cells of each label.
 
-    One more cell, spread evenly, so that no value is held to be impossible.
+    One cell is added, spread evenly over the values, so that none counts as impossible.
     """
     n_known = index.label_counts - index.n_open[j]
     shares: Floats = (index.exact(j, codes) + 1 / int(index.n_values[j])) / (n_known + 1)

@@ -1,4 +1,4 @@
-"""y: the labels of scikit-learn's users, as sorted classes and the class of every row."""
+"""The labels ``y`` that scikit-learn's users give: sorted classes, and the class of every row."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
             "or leave those rows out: labels are never missing"
         )
     assert_all_finite(classes, input_name="y")
-    # The distinct labels tell as much as all rows; repeated, since few rows per label bring a warning.
+    # The distinct labels are enough to check; repeated, because few rows per label bring a warning.
     check_classification_targets(np.repeat(classes, 3))
     return classes, codes
 
@@ -58,7 +58,7 @@ def known_classes(y: Any, n_rows: int, classes: NDArray[Any]) -> NDArray[np.int3
 
 
 def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Sorted labels, and the place of each row's among them; texts by hashing, not by sorting."""
+    """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype == nw.String:
         column = read_series(series, (), retype=False)

@@ -1,7 +1,8 @@
 """Where a growing bias lets a rival catch up with a winner, for many points at once (T10).
 
-Floats bracket the bias at which the lead is lost, by secants and halves, until few jumps of counts lie
-between. These are then taken one after another. NaN says that rounding could have blurred the answer.
+Floats bracket the bias at which the lead is lost, by secants and halves, until only a few jumps of
+counts lie between. Those are then tried one after another. NaN says that rounding could have blurred
+the answer.
 """
 
 from __future__ import annotations
@@ -20,9 +21,9 @@ _FIRST = 2.0**-40
 _MOST_ROUNDS = 60
 # Not quite the middle: jumps often lie at simple fractions, where rounding would blur them.
 _MIDDLE = 0.4873291
-# How many jumps to go beyond a guess, and how few are worth a look at each.
+# How many jumps a trial goes beyond a guess, and how few jumps are tried one by one.
 _BEYOND, _FEW = 2.0, 16
-# Jumps closer than this are too close for a bias between them.
+# Jumps closer than this cannot be told apart by a bias between them.
 _LEAST_GAP = 1e-12
 
 
@@ -67,7 +68,7 @@ def _first_lost(pairs: Pairs, bracket: _Bracket) -> Floats:
 def _walked(
     pairs: Pairs, bracket: _Bracket, jumps: Floats, changes: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
-    """The jump of plain pairs that loses the lead, taking one after another; and where it is blurred."""
+    """The jump at which plain pairs lose the lead, found jump by jump; and where rounding blurs that."""
     with np.errstate(invalid="ignore"):
         leads = bracket.low.log[:, None] + np.cumsum(changes, axis=1)
     lost, every = (leads < 0).argmax(axis=1), np.arange(len(leads))
@@ -77,7 +78,7 @@ def _walked(
 
 
 def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
-    """The jump that loses the lead, by leads between two of them; and where it is blurred."""
+    """The jump at which the lead is lost, found by halves; and where rounding blurs that."""
     jumps = jumps.copy()
     # Jumps that round down to one double are one.
     jumps[:, :-1][jumps[:, :-1] == jumps[:, 1:]] = np.inf
@@ -100,7 +101,7 @@ def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
 def _jumps(pairs: Pairs, bracket: _Bracket) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """The jumps within each bracket, ascending, points × jumps, infinite for none.
 
-    And what each does to the lead of plain pairs, and where rounding blurs the bracket.
+    Also what each jump does to the lead of plain pairs, and where rounding blurs the bracket.
     """
     blurred = np.zeros(len(bracket.left), dtype=bool)
     points, jumps, changes = [np.arange(0)], [np.zeros(0)], [np.zeros(0)]
@@ -153,10 +154,10 @@ class _Bracket:
 
     @classmethod
     def of(cls, pairs: Pairs, beyond: Floats, last: Lead) -> tuple[_Bracket, Floats]:
-        """Start just above 0; where the lead is lost there already, at 0 itself. And a first guess."""
+        """Brackets from just above 0, or from 0 where the lead is lost there already; and a first guess."""
         lead, guess = pairs.lead_and_loss(np.full(len(beyond), _FIRST))
         lost = lead.log < 0
-        # At 0 every winner is ahead. All jumps between there and just above it are at 0, or as good.
+        # At 0 every winner is ahead. Jumps between 0 and just above it count as jumps at 0.
         low = Lead(np.where(lost, np.inf, lead.log), lead.n_cells)
         high = Lead(*(np.where(lost, a, b) for a, b in zip(lead, last, strict=True)))
         left, right = np.where(lost, 0.0, _FIRST), np.where(lost, _FIRST, beyond)
@@ -181,7 +182,8 @@ class _Bracket:
     def trial(self, number: int) -> Floats:
         """A bias to try: where a straight line between the ends crosses 0, or the middle.
 
-        A few jumps beyond the line's crossing the lead is probably lost, so that both ends close in.
+        It goes a few jumps past the crossing, away from the end that moved last, so that both ends
+        close in.
         """
         width, n_jumps = self.right - self.left, np.maximum(self.n_jumps, 1.0)
         top, bottom = np.minimum(self.low.log, 50.0), np.maximum(self.high.log, -50.0)
@@ -219,7 +221,7 @@ def _cells_at_ends(
     for cells, is_zero in zip(ends, (bracket.left == 0, False), strict=True):
         near = np.abs(cells - np.rint(cells)) <= doubt
         if near.any():
-            # Beyond none or all of the cells, nothing jumps.
+            # A count of none or all of the cells jumps no further.
             inside = cells > 0.5 if sign < 0 else cells < part.n_cells - 0.5
             unclear |= near & inside & ~np.asarray(is_zero)
     if sign < 0:

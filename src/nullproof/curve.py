@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.model import Floats
 
-# Where curves are drawn and told by default: the low end is where most predictions part.
+# The biases that are shown by default: most predictions stop holding at the low end.
 BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
 

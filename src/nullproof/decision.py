@@ -1,4 +1,4 @@
-"""certify: is a prediction the same in every world of an incomplete training table, or how far?"""
+"""certify: is a prediction the same in every world of an incomplete table, or up to which bias?"""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Certificate:
     """What all worlds say of one point.
 
     ``possible`` are the labels that win or tie in some world; the point is certain if there is only
-    one, its ``label``. For an incomplete point they are the labels that no label beats everywhere.
-    ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
+    one, its ``label``. For an incomplete point they are the labels that no other label beats
+    everywhere. ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
     """
 
     certain: bool
@@ -81,7 +81,7 @@ class Certificates:
     model
         The index with the smoothing, the prior and the bias that were asked about.
     points
-        The points, with their own holes as they were to be read.
+        The points; their own holes are read already, as was asked.
     verdicts
         What every world agrees on, as positions in ``labels``.
     """
@@ -183,7 +183,7 @@ class Certificates:
         return np.where(self.tolerance == 1, "certain", named).astype(object)
 
     def take(self, places: NDArray[np.intp]) -> Certificates:
-        """The certificates of some points, with what is worked out already."""
+        """The certificates of some points; what was worked out already is kept."""
         some = replace(self, verdicts=self.verdicts.take(places), points=self.points.take(places))
         known = vars(self)
         if "tolerances" in known:
@@ -209,7 +209,7 @@ class Certificates:
         Parameters
         ----------
         truth
-            The true label of each point, to tell how many predictions are right that hold.
+            The true label of each point, to tell how many of the predictions that hold are right.
         """
         return curve_of(self.tolerance, self.predicted, truth)
 
@@ -356,7 +356,7 @@ def certify(
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
 ) -> Certificate | Certificates:
-    """Decide for each point whether every world predicts the same label; exact, whatever ``n`` is.
+    """Decide for each point whether every world predicts the same label; exact for tables of any size.
 
     Parameters
     ----------

@@ -79,7 +79,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     index_
-        The counts that all answers come from; `CountIndex.save` keeps them, `from_index` revives.
+        The counts that all answers come from; `CountIndex.save` writes them to a file, `from_index`
+        makes an estimator of them again.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -319,7 +320,7 @@ def _certificates(estimator: Any, X: Any) -> Certificates:  # noqa: N803
             "ends in one"
         )
     with warnings.catch_warnings():
-        # A held-out part has unseen values now and then; once per part would be a flood.
+        # Held-out parts often have unseen values; a warning for each part would be a flood.
         warnings.simplefilter("ignore", NullproofWarning)
         certificates: Certificates = estimator.certify(X)
     return certificates

@@ -51,7 +51,7 @@ def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, 
 
 
 def to_json(document: dict[str, Any]) -> str:
-    """Strict JSON: numbers only where they are numbers."""
+    """Strict JSON; NaN and infinite numbers are an error."""
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 

@@ -31,7 +31,7 @@ def floats_do(model: Model) -> bool:
 
 
 class Part(NamedTuple):
-    """Groups of open cells, one per place: their size, and how many of them their reference expects."""
+    """Groups of open cells, one per place: their size, and how many cells should hold the value."""
 
     n_cells: Floats
     expected: Floats
@@ -102,7 +102,8 @@ def _jump(
 class Tables:
     """What the counts of points are made of, by row (a value of a feature) and label.
 
-    A count is ``base``, with the smoothing in it, and so many cells of each part as the bias allows.
+    A count is ``base``, which includes the smoothing, plus as many cells of each part as the bias
+    allows.
     A point has one slot per feature, or one per candidate where it is incomplete.
     """
 
@@ -213,7 +214,7 @@ class Tables:
 def _below_each_other(
     parts: list[list[_Whole]], shapes: list[tuple[int, ...]]
 ) -> tuple[_Whole, ...]:
-    """The first part of every feature, then the second, …; nothing where a feature has no more."""
+    """Stack the first parts of all features, then the second parts, …; zeros where there are no more."""
     found = []
     for number in range(max(map(len, parts), default=0)):
         own = [
@@ -322,7 +323,7 @@ class Pairs:
 def _rounded_down(above: Floats, below: Floats) -> Floats:
     """The greatest double that is at most the quotient of two whole numbers which doubles hold.
 
-    The quotient is rounded once; the error of its product with ``below`` tells whether upwards.
+    The quotient is rounded once; multiplied by ``below`` again, it shows whether it was rounded up.
     """
     quotient = above / below
     product, error = _two_product(quotient, below)

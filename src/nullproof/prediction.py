@@ -18,7 +18,7 @@ from nullproof.tables.points import Points
 
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0
-# Beyond these alphas doubles cannot tell what changes: counts are lost in its rounding, or it is.
+# Beyond these, a change of alpha is lost in the rounding of doubles anyway, so alpha is cut here.
 _ALPHAS = (Fraction(1, 10**300), Fraction(10**100))
 
 
@@ -39,7 +39,7 @@ def log_supports(model: Model, points: Points) -> Floats:
 
 
 def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
-    """The label with the greatest support, exact where floats cannot tell; of several that of floats.
+    """The label with the greatest support, exact where floats are too close; in a tie, the floats' choice.
 
     Where no label has any support at all, the prior decides.
     """

@@ -212,7 +212,7 @@ class _Count(NamedTuple):
 
 
 def _counts(model: Model, j: int, codes: NDArray[np.intp]) -> list[list[_Count]]:
-    """The counts of some values of a feature, labels × values; a fixed column's do not change."""
+    """The counts of some values of a feature, labels × values; no bias changes those of a fixed column."""
     fixed = model.fixed[j]
     low = model.low(j, codes) if fixed else model.index.low(j, codes)
     high = model.high(j, codes) if fixed else low
@@ -235,7 +235,7 @@ def _counts(model: Model, j: int, codes: NDArray[np.intp]) -> list[list[_Count]]
 
 
 def _rank(number: float) -> int:
-    """The place of a double that is 0 or more among all of them."""
+    """The position of a double among all doubles from 0 upwards."""
     found: int = struct.unpack("<q", struct.pack("<d", number))[0]
     return found
 

@@ -24,7 +24,7 @@ class World:
     """One world, told by what its holes are filled with.
 
     Rows of the labels in ``raised`` agree with the point wherever the candidates of their cells and
-    the bias allow it; rows of the other labels disagree wherever these do.
+    the bias allow it; rows of the other labels disagree wherever these allow that.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class World:
             codes = (code for code, n in zip(candidates, shares, strict=True) for _ in range(n))
             for row, code in zip(rows, codes, strict=True):
                 if feature.edges and row in column.sets:
-                    # Of a bin only the cell's own candidates will do.
+                    # In a bin, the value must be one of the cell's own candidates.
                     own = (x for x in column.sets[row] if encode_set(feature, (x,)) == (code,))
                     yield row, cells.written(next(own))
                 else:

@@ -48,7 +48,7 @@ class Attack:
     blanks
         How many cells of which label, feature and value.
     lower_bound
-        A number of cells that no attack on all targets can do without, proven.
+        Every attack on all targets needs at least this many cells; proven.
     targets
         What the attack does to each point.
     """
@@ -70,7 +70,7 @@ class Attack:
 
     @property
     def optimal(self) -> bool:
-        """Whether no attack can do with fewer cells, proven."""
+        """Whether it is proven that no attack needs fewer cells."""
         return self.n_cells == self.lower_bound
 
     @cached_property
@@ -96,7 +96,7 @@ class Attack:
     def locate(
         self, table: Any, *, key: str | None = None, memory_limit: str | None = None
     ) -> list[tuple[Any, str]]:
-        """As `cells`, in a lazy table and without collecting it: (key of the row, column name).
+        """Find cells as `cells` does, in a lazy table that is not collected: (key of the row, column name).
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Attack:
         return training.changed(changes)
 
     def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """The table completed with those cells *changed* so that the rival is predicted.
+        """The table with its holes filled and the attacked cells *changed*, so that the rival is predicted.
 
         For an attack on one point. `altered_world` tells whether the rival wins there or only ties.
         """

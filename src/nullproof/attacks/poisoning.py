@@ -1,7 +1,7 @@
 """poison: which training cells to blank until none of the given points is certain any more.
 
-One point: the frontier of radii, a proven optimum. Several points: the union of single attacks
-is where the search for a joint attack starts (theory 5).
+For one point the frontier of radii gives a proven optimum. For several points the search for a joint
+attack starts from the union of the single attacks (theory 5).
 """
 
 from __future__ import annotations
@@ -127,14 +127,14 @@ def attack_of(
             blanks = problem.blanks(cells)
             rivals = problem.fallen_to(cells)
         if points.complete[found.radius > 0].all():
-            # An incomplete point could fall at another completion than its weakest, for less.
+            # In a joint attack another completion than a point's weakest may be cheaper.
             bound = max(bound, needed)
     fallen_to = dict(zip(places, rivals, strict=True))
     return Attack(model, blanks, bound, tuple(_targets(model.index, found, fallen_to)))
 
 
 def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
-    """The first of the places of each different point."""
+    """Each different point once, with the first place where it stands."""
     first: dict[Codes, int] = {}
     for place in places.tolist():
         first.setdefault(tuple(found.codes[:, place].tolist()), place)
@@ -142,9 +142,9 @@ def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
 
 
 def single_attack(model: Model, found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
-    """A rival and the cells of an attack on one point with as many cells as its radius.
+    """The rival and the cells of a cheapest attack on one point.
 
-    Prefer an attack after which the rival wins outright over one after which it ties.
+    An attack that lets the rival win outright is preferred to one that only makes a tie.
     """
     winner, n_cells = int(found.winner[place]), int(found.radius[place])
     expected = int(found.overtaker[place])
@@ -162,7 +162,7 @@ def single_attack(model: Model, found: Radii, place: int) -> tuple[int, tuple[Ce
 
 
 def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
-    """One attack for all: cells of one sort are interchangeable, so the larger number serves both."""
+    """One attack that does the work of all: of each sort of cells, as many as the largest of them takes."""
     needed: dict[tuple[int, int, tuple[int, ...]], int] = {}
     for cells in chain.from_iterable(attacks):
         key = (cells.label, cells.feature, cells.candidates)
@@ -204,7 +204,7 @@ def _blanks(
     frontier: Frontier,
     steps: tuple[int, int],
 ) -> tuple[Cells, ...]:
-    """The cells behind numbers of steps: the winner's that hold the value, the rival's that cannot."""
+    """Turn steps into cells: the winner's that hold the point's value, the rival's that cannot hold it."""
     winner, rival = labels
     n_raise, n_lower = steps
     before_low, before_high = frontier.lowered(0), frontier.raised(0)

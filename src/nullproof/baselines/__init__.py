@@ -1,8 +1,8 @@
-"""The algorithms that the paper compares, plain and as its text has them, for comparisons.
+"""The algorithms that the paper compares, written plainly after its text, to compare ours with.
 
-Everything works on a `CodedTable` and NumPy does the passes over it, so that a comparison is not one
-with slow loops; an attack is a `Poisoning`, that of GS a `Greedy`. They share no code with the
-algorithms that they are compared with; supports are compared with whole numbers here too.
+Everything works on a `CodedTable`. NumPy does the passes over it, since a comparison with slow loops
+would say little. An attack is a `Poisoning`; GS gives a `Greedy`. The baselines share no code with
+our algorithms; here, too, supports are compared as whole numbers.
 
 ======================  ==============================================================================
 `approximate_decision`  AD: 100 random worlds, certain if they all predict the same

@@ -1,8 +1,8 @@
 """Data poisoning as the paper's experiments do it: RP, SR, GS, and the union for many points.
 
 Tables are complete, as in the paper. ``A1`` blanks a cell of the rival that disagrees with the point,
-``A2`` one of the winner that agrees with it; each takes the feature with the smallest count, and of
-the rows that fit the first in the table.
+``A2`` one of the winner that agrees with it; each takes the feature with the smallest count, and
+there the first row of the table that fits.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which points some values of filled cells make certain, each point for itself; decided exactly.
+"""Which points can become certain if some cells are filled, each with its best values; exact.
 
-With a bias: which points they make hold up to it. The cells that are filled may turn out to hold
-anything, those that stay open are like the known cells up to the bias.
+With a bias: which points can come to hold up to it. Cells that are filled may turn out to hold
+anything; those that stay open are like the known cells, up to the bias.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ class Winning:
         least, most = self.ranges.least[:, i, j], self.ranges.most[:, i, j]
         up = self._raised[:, i, j] + n_cells if self._strict else most
         down = self._lowered[:, i, j] - n_cells if self._strict else least
-        # Of a feature that is left out both ends are the same, so nothing moves.
+        # If a feature is left out, both ends are the same, so nothing moves.
         self._raised[:, i, j], self._lowered[:, i, j] = (
             np.minimum(up, most),
             np.maximum(down, least),
@@ -53,7 +53,7 @@ class Winning:
         self._up, self._down = (log_terms(self.model, own) for own in (self._raised, self._lowered))
 
     def judge(self) -> NDArray[np.bool_]:
-        """Which points some values of the cells filled so far make certain."""
+        """Which points are certain if the cells filled so far hold the right values."""
         model = self.model
         raised = self._up.sum(axis=2) + model.log_prior
         rival = best_other(self._down.sum(axis=2) + model.log_prior)
@@ -78,9 +78,10 @@ class Winning:
 def contenders(model: Model, points: Points, ranges: Ranges, found: Verdicts) -> NDArray[np.bool_]:
     """Points × labels: the labels whose cells can matter to a point.
 
-    Those that are possible, with a support above zero in some world. None where labels tie whatever
-    the cells hold. With a bias: possible up to it; and where all cells of these are known, possible
-    in any world, since cells may turn out to hold more than the bias allows for.
+    These are the possible labels with a support above zero in some world. There are none where labels
+    tie whatever the cells hold. With a bias, they are the labels possible up to it; if all cells of
+    those are known, the labels possible in any world, since a cell may turn out otherwise than the
+    bias allows.
     """
     winning = Winning(model, points, ranges)
     winning.fill_all()

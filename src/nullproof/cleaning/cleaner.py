@@ -46,8 +46,8 @@ class Cleaner:
     confidence, cells, costs
         As for `cleaning_plan`.
     own_holes, bias
-        As for `certify`. After each answer the counts are taken anew, and so is what the bias
-        assumes of the cells that are left: exact verdicts on the table as it then is.
+        As for `certify`. Each answer changes the counts, and with them what the bias assumes of the
+        cells that are left. Verdicts are exact for the table as it then is.
 
     Examples
     --------
@@ -113,7 +113,7 @@ class Cleaner:
         return Certificates(self.model, self.points, self._verdicts)
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to fill: those that probably settle most for least."""
+        """Propose cells to fill: those that probably settle the most points for the least cost."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
         found: list[Cell] = []

@@ -45,7 +45,7 @@ class Confidence:
     def done(self, model: Model, points: Points, found: Verdicts) -> NDArray[np.bool_]:
         """Which points are done: certain (up to the model's bias), or likely enough.
 
-        Chance knows of no bias: it fills the cells of all worlds.
+        Odds do not depend on the bias: chance may fill the cells with anything.
         """
         done = found.certain.copy()
         some = np.flatnonzero(~done & points.complete)
@@ -128,6 +128,6 @@ def is_number(value: Any) -> bool:
 
 
 def _tail(deviations: Floats) -> Floats:
-    """The chance of a normal variable to lie above."""
+    """The chance that a standard normal variable is above each number."""
     found = [math.erfc(x) / 2 for x in (deviations / math.sqrt(2)).ravel().tolist()]
     return np.array(found).reshape(deviations.shape)

@@ -116,9 +116,9 @@ def feature_effects(
     """How many open points would become certain if one feature had no holes.
 
     *Would*: the feature's holes are filled in the proportions of the known cells of the same label.
-    *Could*: some way to fill them makes the point certain, whatever other holes hold. With a bias
-    open means that a point does not hold up to it, certain that it does, and the other holes are
-    like the known cells up to it. Both are exact.
+    *Could*: some way to fill them makes the point certain, whatever other holes hold. With a bias,
+    *certain* means that a point holds up to it, *open* that it does not, and the other holes are like
+    the known cells, up to the bias. Both answers are exact.
 
     Parameters
     ----------
@@ -196,8 +196,8 @@ def _holed_could(
 ) -> NDArray[np.bool_]:
     """The same for points with holes of their own.
 
-    What is best for label ``i`` is that its own holes take the point's value and those of its rivals
-    do not. Labels share no cells, so one filling does both (T1).
+    Label ``i`` does best if its own holes take the point's value and its rivals' holes do not. Labels
+    share no cells, so one filling does both (T1).
     """
     index, could = model.index, np.zeros(len(points), dtype=bool)
     low, high = index.low(j)[:-1], index.high(j)[:-1]
@@ -239,7 +239,7 @@ def shared_out(n_cells: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
 
 
 def _with_counts(index: CountIndex, j: int, counts: Counts) -> CountIndex:
-    """The index with a feature of which all cells are known."""
+    """The index with one feature complete: its cells hold these counts."""
     known, sets, n_null = list(index.known), list(index.sets), index.n_null.copy()
     known[j], sets[j], n_null[j] = DenseCounts(counts), {}, 0
     return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
@@ -262,8 +262,8 @@ def _own_completions(
 ) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
     """The values that each point's cell in a feature may hold, and whose they are.
 
-    Of values with the same counts one stands for all, so that a point with a hole in a column of
-    names is not looked at once for every name.
+    One value stands for all that have the same counts; else a point with a hole in a column of names
+    would be looked at once for every name.
     """
     values = {
         code: _different(counts, points.candidates(j, code)) for code in points.used(j)[0].tolist()
@@ -274,7 +274,7 @@ def _own_completions(
 
 
 def _different(counts: Counts, candidates: tuple[int, ...]) -> list[int]:
-    """Candidates of which no two have the same counts; one outside the domain has none."""
+    """One candidate for each different row of counts; those outside the domain have no counts."""
     outside = [code for code in candidates if code >= len(counts)]
     inside = np.array([code for code in candidates if code < len(counts)], dtype=np.intp)
     _, first = np.unique(counts[inside], axis=0, return_index=True)

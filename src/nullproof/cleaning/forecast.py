@@ -1,11 +1,11 @@
 """How many points will be done as groups of cells are filled one after another.
 
-Expected: over random fillings, the same ones for all steps, so that the numbers never fall by chance.
-Best case: each point for itself, with the values that suit it best.
+The expected number is an average over random fillings. All steps use the same ones, so that the
+numbers never fall by chance. The best case takes each point with the values that suit it best.
 
-With a bias, cells that are filled are known cells, and what is assumed of the rest of their group
-changes with them: for every random filling the box is made anew. Such numbers may fall, where cells
-turn out otherwise than the bias allows for.
+With a bias, a filled cell is a known cell, so it changes what is assumed of the rest of its group:
+the box is made anew for every random filling. These numbers may fall, where cells turn out otherwise
+than the bias allows.
 """
 
 from __future__ import annotations
@@ -52,8 +52,8 @@ def forecast(
 ) -> Forecast:
     """Foresee how many of some points are done after the first, the second, … part.
 
-    Below a confidence of 1 the best case is what some of the random fillings settle, at least.
-    Expected is an estimate; best is exact for complete points if all groups are filled wholly.
+    Expected is an estimate; best is exact for complete points if all groups are filled wholly. Below
+    a confidence of 1, best also counts the points that at least one random filling settles.
     """
     ranges = Ranges.of(model, points)
     rng = np.random.default_rng(seed)
@@ -95,7 +95,7 @@ class _Drawn:
         self.variance = self._variance.sum(axis=2)
 
     def fill(self, part: Part, counts: tuple[Integers, Integers]) -> None:
-        """Fill cells of a group; ``counts`` are the least and the greatest then, draws × points."""
+        """Fill cells of a group; ``counts`` are the least and the greatest afterwards, draws × points."""
         i, j, n_cells = part
         low, high = counts
         likely = low + (high - low) * self._share[:, i, j]
@@ -139,7 +139,7 @@ def _draw(
 ) -> tuple[Integers, Integers]:
     """The least and the greatest counts of each point after cells of a group were filled by chance.
 
-    Draws × points. Which of its cells a part of a group fills is left to chance too.
+    Draws × points. If only a part of a group is filled, chance also picks which cells.
     """
     (i, j, n_cells), index, (n_draws, rng) = part, model.index, chance
     size = int(index.n_values[j])
@@ -169,10 +169,10 @@ def _draw(
 def _held(
     model: Model, j: int, known: Integers, candidates: tuple[int, ...], n_left: Integers
 ) -> tuple[Integers, Integers]:
-    """The fewest and the most cells left of a group that hold each candidate; draws × candidates.
+    """Of the cells left in a group, the fewest and the most with each candidate; draws × candidates.
 
-    ``known`` are the known cells of the label by then, draws × values: the draws stand where
-    `Groups` has labels, since each draw has a reference of its own.
+    ``known`` counts the label's known cells after the filling, draws × values. Each draw has its own
+    reference, so draws take the place that labels have in `Groups`.
     """
     own = known[:, list(candidates)].T
     shape = own.shape

@@ -64,7 +64,7 @@ def cases(
 ) -> Cases:
     """Count the fewest and the most missing cells that each point needs until it is certain.
 
-    There is no bias here: it is about certainty.
+    This is about certainty, so it takes no bias.
 
     Examples
     --------
@@ -95,7 +95,7 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
 
 
 def refuse_beyond_floats(model: Model) -> None:
-    """Bounds by logarithms need numbers that doubles can hold."""
+    """Refuse an alpha or a prior that doubles cannot hold, since the bounds are made of logarithms."""
     if not model.floats_hold:
         raise NullproofError(
             "alpha or the prior is too large or too small to foresee what cells bring; "
@@ -108,7 +108,7 @@ def best_case(
 ) -> tuple[float, bool]:
     """The fewest cells whose right values make a complete point certain; inf if none do.
 
-    And whether that is proven.
+    Also tells whether that is proven.
     """
     low, high = point_counts(model, points, position)
     fewest, effort = math.inf, Effort()
@@ -131,7 +131,7 @@ class _Winner:
         with np.errstate(divide="ignore"):
             gains = np.log((counts + 1 + alpha) / (counts + alpha))
         start = log_support(model, winner, low[winner])
-        # A count of zero (alpha 0) gives no support until the last of its features is raised.
+        # With alpha 0 there is no support until every feature with a count of zero is raised.
         n_zero = sum(c != LEFT_OUT and c + model.alpha == 0 for c in low[winner])
         self._reached = np.full(len(counts) + 1, -math.inf)
         if n_zero <= len(counts) and (not n_zero or np.isinf(gains[n_zero - 1])):
@@ -153,7 +153,7 @@ class _Winner:
         least = n_raised + sum(rival.at_least(self._reached) for rival in rivals)
         most = n_raised + sum(rival.at_most(self._reached) for rival in rivals)
         some = np.flatnonzero(least - _SURE <= min(below - 1, most.min()))
-        # Where straight lines cannot tell, look closer: at all those numbers of steps at once.
+        # Where straight lines cannot tell, look closer, at all such numbers of steps together.
         searches = [rival.closer(self._reached[some], effort) for rival in rivals]
         closer = some + sum(search.run() for search in searches)
         for place in np.argsort(closer, kind="stable").tolist():
@@ -163,7 +163,7 @@ class _Winner:
         return below if effort.left else min(below, float(most.min()))
 
     def _cost(self, n_raised: int, place: int, searches: list[Together], below: float) -> float:
-        """The cells in all if so many raise the winner; decided exactly."""
+        """How many cells are needed in all if ``n_raised`` of them raise the winner; decided exactly."""
         counts, total = self._raised(n_raised), float(n_raised)
         for search in searches:
             if total < below:

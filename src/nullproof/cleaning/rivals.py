@@ -1,8 +1,8 @@
-"""The fewest cells of a rival that must turn out otherwise until a winner is ahead of it.
+"""How few cells of a rival must lack the point's value before a winner is ahead of it.
 
-Lowering a count has growing gains, so at most one feature is filled in part, and it is left to choose
-which ones are filled wholly: by branch and bound, where straight lines above the gains bound the
-cells from below. `Model.exceeds` decides (theory 7).
+Lowering a count has growing gains, so at most one feature is filled in part. Branch and bound finds
+which ones are filled wholly; straight lines above the gains bound the cells from below.
+`Model.exceeds` decides (theory 7).
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Effort:
 
 
 class Rival:
-    """A label that has to be beaten: the fewest of its cells that must turn out otherwise."""
+    """A label that has to be beaten, and bounds on how many of its cells must lack the point's value."""
 
     def __init__(self, model: Model, label: int, low: list[int], high: list[int]) -> None:
         self.model, self.label, self.high = model, label, high
@@ -35,8 +35,8 @@ class Rival:
         alpha = model.alpha
         emptied = [b - a for a, b in zip(low, high, strict=True) if a + alpha == 0 < b]
         self.to_empty = min(emptied, default=math.inf)
-        # What would be emptied (alpha 0) is filled but for one cell here: the rest is above.
-        # Of a feature that the point leaves out both counts are the same: there is nothing to lower.
+        # With alpha 0 a count of 0 ends the support; ``to_empty`` covers that, so here one cell stays.
+        # If the point leaves a feature out, both counts are the same: there is nothing to lower.
         room = {j: b - a - (a + alpha == 0) for j, (a, b) in enumerate(zip(low, high, strict=True))}
         gains = {j: self._gain(j, n) for j, n in room.items() if n > 0}
         self.order = sorted(gains, key=lambda j: -gains[j] / room[j])
@@ -71,11 +71,11 @@ class Rival:
         return np.where(needed > 0, cells, 0.0)
 
     def closer(self, reached: Floats, effort: Effort) -> Together:
-        """A search for all supports at once that the winner may have reached."""
+        """One search for all the supports that the winner may have reached."""
         return Together(self, self._needed(reached, -1.0), effort)
 
     def _needed(self, reached: Floats, side: float) -> Floats:
-        """By how much this label's support must fall; a little more or less, to be on one side."""
+        """How far this label's log support must fall; ``side`` says how to count the rounding error."""
         if self.start == -math.inf:
             return np.where(reached == -math.inf, math.inf, -math.inf)
         sure = reached > -math.inf
@@ -269,7 +269,7 @@ class _Search:
 
 
 def reaches(least: float, best: float) -> bool:
-    """Whether a whole number of at least ``least`` cells is no better than ``best``."""
+    """Whether no whole number from ``least`` on is better than ``best``."""
     return least == math.inf or least - _SURE > best - 1
 
 

@@ -1,9 +1,10 @@
 """What each group of missing cells would do for the points that are still open.
 
 A group is the open cells of one label and one feature: they are interchangeable until their values
-are known. A point needs its probable winner's least support to pass every rival's greatest; a group
-narrows one of these by what its cells will probably turn out to be. Its score is the share of what the
-points need that it brings, per unit of cost. Only the order of work depends on this, never a verdict.
+are known. A point is settled once its probable winner's least support passes every rival's greatest.
+Filling a group closes a part of that distance, by what its cells will probably hold. The score of a
+group is the part that it closes, summed over the points, per unit of cost. Only the order of work
+depends on this, never a verdict.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Outlook:
         return self._of_rivals(needs, winners), gains, winners
 
     def _odds(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
-        """The same where odds are enough: the spread of the lead must shrink to a part of it."""
+        """The same where odds are enough: the lead must become large compared with its spread."""
         winners, rows = self._winners(), np.arange(len(self.low))
         sums, spread = self._sums(self.likely), self.variance.sum(axis=2)
         lead = sums[rows, winners][:, None] - sums
@@ -104,14 +105,14 @@ class Outlook:
         return sums
 
     def _of_rivals(self, needs: Floats, winners: NDArray[np.intp]) -> Floats:
-        """Needs against the labels that can still win, and nothing else."""
+        """The needs against rivals that can still win; 0 for all other labels."""
         needs = np.where(self.possible, np.maximum(needs, _TINY), 0.0)
         needs[np.arange(len(needs)), winners] = 0.0
         return needs
 
 
 def _variances(ranges: Ranges, alpha: float) -> Floats:
-    """Of the log terms, to first order."""
+    """The variances of the log terms, to first order."""
     n_open = ranges.n_open
     share = (ranges.likely - ranges.least) / np.maximum(n_open, 1)
     spread: Floats = n_open * share * (1 - share) / np.maximum(ranges.likely + alpha, 0.5) ** 2

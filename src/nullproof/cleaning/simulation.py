@@ -39,13 +39,13 @@ class Curve:
     n_open: int
 
     def cells_until(self, share: float) -> float:
-        """The cells until this share of the points that were settled at last was first done."""
+        """How many cells it took until this share of the points that are done at the end was done."""
         needed = np.ceil(share * self.n_done[-1] - 1e-9)
         return float(self.n_cells[int((self.n_done >= needed).argmax())])
 
     @property
     def area(self) -> float:
-        """The area under the share of done points over the share of cells: 1 if all are at once."""
+        """The area under the share of done points over the share of cells: 1 if all are done at once."""
         if not self.n_open or not self.n_points:
             return 1.0
         ends = np.append(self.n_cells, self.n_open)
@@ -79,7 +79,7 @@ def simulate_cleaning(
 ) -> Curve:
     """Clean with the true values until nothing is left that matters, and record how far each step got.
 
-    The cleaner is used up by it.
+    The cleaner keeps these answers, so make a new one for another simulation.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def simulate_cleaning(
     step
         How many cells to fill before looking again; a hundredth of the open cells if it is not said.
     seed
-        Of the order of cells that the strategy leaves open.
+        Seed of the random order, where the strategy leaves the order open.
     """
     if strategy not in get_args(Strategy):
         raise NullproofError(

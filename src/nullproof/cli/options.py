@@ -119,8 +119,8 @@ class Request:
     def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Table]:
         """Read and count TRAIN; the points are TEST, or the rows of TRAIN.
 
-        ``endings`` are those that the file of the answer may have, by default those of tables; none
-        means any.
+        ``endings`` are the endings that the answer's file may have: by default those of tables; if it
+        is empty, any.
         """
         from nullproof.counts.index import CountIndex
 
@@ -141,7 +141,7 @@ class Request:
         return self._with_points(self.count())
 
     def _with_points(self, index: CountIndex) -> tuple[CountIndex, Table]:
-        """The index and TEST, its label column as it is written, or the rows of TRAIN."""
+        """The index, and TEST (with its label column left as it is written) or the rows of TRAIN."""
         from nullproof.tables.options import TableOptions
 
         if self.test is None:
@@ -216,7 +216,7 @@ class Request:
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
     def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
-        """The true label of each point of TEST, None where it tells none; None if it never does."""
+        """The true label of each point, None where TEST has none; None alone if TEST has none at all."""
         from nullproof.tables.labels import found_label_codes
 
         name = index.schema.label_name
@@ -320,7 +320,7 @@ def echo(line: str) -> None:
     try:
         typer.echo(line)
     except BrokenPipeError:
-        # With its number typer would exit with 1, which means that a point is open.
+        # A new one without errno: with it typer would exit with 1, which means that a point is open.
         raise BrokenPipeError from None
 
 

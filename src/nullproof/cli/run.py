@@ -1,4 +1,7 @@
-"""The command line: runs a command, and turns every error into one line and an exit code."""
+"""The command line: runs a command, and turns every error into one line and an exit code.
+
+Exit codes: 0 done, 1 a point is not certain (``--check``), 2 an error, 130 interrupted by Ctrl-C.
+"""
 
 from __future__ import annotations
 
@@ -26,14 +29,14 @@ def main() -> None:
     try:
         code = _run(arguments, quiet=quiet)
     except BaseException as problem:
-        # Also a panic of polars, which is no Exception: left alone it would exit with 1, which
+        # This also catches a panic of polars, which is no Exception. It would exit with 1, which
         # means that a point is open.
         code = _told(problem, debug=debug)
     sys.exit(code)
 
 
 def _run(arguments: list[str], *, quiet: bool) -> int:
-    """Run a command; the exit code is its own."""
+    """Run a command and return its exit code."""
     if "--version" in arguments:
         typer.echo(f"nullproof {__version__}")
         code = 0
@@ -44,21 +47,21 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
             code = app(arguments or ["--help"], prog_name="nullproof", standalone_mode=False)
     sys.stdout.flush()
     if code == _INTERRUPTED:
-        # So typer tells that the user has pressed Ctrl-C.
+        # This is how typer says that the user pressed Ctrl-C.
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
 
 
 def _told(problem: BaseException, *, debug: bool) -> int:
-    """Tell a problem in one line; the exit code is never 1."""
+    """Print a problem as one line and return the exit code, which is never 1."""
     if isinstance(problem, BrokenPipeError) or _is_pipe_exit(problem):
         # The reader of our output has gone (| head): not an error, and nothing more to say.
         _drop_output()
         return 0
     if isinstance(problem, SystemExit) and (problem.code is None or isinstance(problem.code, int)):
-        # Commands end with 1 by typer.Exit, which does not come here.
+        # A command that means 1 raises typer.Exit, which does not come here.
         return 2 if problem.code == 1 else problem.code or 0
-    # typer brings its own copy of click, so its errors are told by what they can do.
+    # typer brings its own copy of click, so its errors are known by name and methods, not by class.
     interrupted = isinstance(problem, KeyboardInterrupt) or type(problem).__name__ == "Abort"
     try:
         sys.stdout.flush()
@@ -90,12 +93,12 @@ def _sentence(problem: BaseException) -> str:
 
 
 def _is_pipe_exit(problem: BaseException) -> bool:
-    """Whether typer left because of a broken pipe, which it does by exit code 1."""
+    """Whether typer ended because of a broken pipe; it does so with exit code 1."""
     return isinstance(problem, SystemExit) and isinstance(problem.__context__, BrokenPipeError)
 
 
 def _drop_output() -> None:
-    """Let what was not written go, or Python would try again at its end and fail by another code."""
+    """Throw away what was not written; else Python tries again at its end and exits with another code."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -177,7 +177,7 @@ def is_whole(number: Any) -> bool:
 
 
 def _checked(feature: Feature, column: Encoded, n_rows: int) -> Encoded:
-    """Bring a user's own codes to the form that is counted: none below -1, room for one more."""
+    """Make a user's own codes countable: -1 for missing, in a type with room for one code more."""
     if feature.kind != "code":
         return column
     codes = np.ascontiguousarray(column.codes)
@@ -292,7 +292,7 @@ def suspicions(column: Column) -> list[str]:
 
 
 def lone_extremes_of(array: NDArray[Any]) -> list[str]:
-    """Numbers like -999 or 9999 that lie further from the others than those lie apart."""
+    """Numbers like -999 or 9999 that lie further from the others than the others from each other."""
     array, found = doubles(array), []
     for place, extreme in enumerate(extent(array)):
         if not math.isfinite(extreme) or not NINES.fullmatch(text(extreme)):

@@ -92,8 +92,8 @@ class CountIndex:
     ) -> CountIndex:
         """Count a data frame, a file, or a lazy table where it is.
 
-        Lazy are tables of DuckDB, Spark, Dask, ibis and polars, and files given by a folder or a
-        pattern such as ``"sales/*.parquet"``, which DuckDB counts.
+        Tables of DuckDB, Spark, Dask and ibis and lazy frames of polars are lazy. So are files given
+        by a folder or a pattern such as ``"sales/*.parquet"``, which DuckDB counts.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class CountIndex:
             An index made before, whose features, bins, domains, labels and spellings of missing
             are taken over.
         missing
-            Spellings of missing, e.g. ``("?", "NA")``; null, None, NaN, NA and NaT always are.
+            Spellings of missing, e.g. ``("?", "NA")``, besides null, None, NaN, NA and NaT.
         bins
             Number of bins of numbers and dates; None makes every distinct value a category.
         binning
@@ -227,15 +227,14 @@ class CountIndex:
         return n_open
 
     def missing_cells(self) -> tuple[Counts, Counts]:
-        """Features × labels: cells with several candidates, and those of them with fewer than all."""
+        """Features × labels: cells with several candidates, and how many of them exclude some value."""
         return self.n_open, self.n_open - self.n_null
 
     def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
         """Cells of feature ``j`` that are known to hold each value, values × labels.
 
-        The last row, code ``n_values``, is for values outside the domain and always zero. With
-        ``codes`` only those rows; of a feature that a point leaves out (the code after it) there
-        are no counts.
+        The last row, code ``n_values``, is for values outside the domain and always zero. ``codes``
+        picks rows; the code after the last, for a feature that a point leaves out, has no counts.
         """
         wanted = np.arange(int(self.n_values[j]) + 1) if codes is None else np.asarray(codes)
         return self.known[j].rows(wanted)
@@ -272,7 +271,7 @@ class CountIndex:
         return add_rows(self, rows, labels)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
-        """The index without rows that it counts, given as they were then; domains stay."""
+        """The index without some of its rows, given as they were when counted; domains stay."""
         return remove_rows(self, rows, labels)
 
     def fill(
@@ -280,7 +279,7 @@ class CountIndex:
     ) -> CountIndex:
         """The index after missing cells of a label, or cells with ``candidates``, got a value.
 
-        ``n_cells`` is how many of them, at most as many as there are.
+        ``n_cells`` says how many; it cannot be more than there are.
         """
         return fill_cells(self, feature, value, label, candidates, n_cells)
 
@@ -296,8 +295,8 @@ class CountIndex:
     def load(cls, path: str | Path) -> CountIndex:
         """Read an index that `save` wrote.
 
-        A file whose bytes are not those that `save` wrote, by damage or by another program, and one
-        of another format are refused, before anything in it is parsed.
+        A file that is damaged, changed by another program or of another format is refused before
+        anything in it is parsed.
         """
         return load(cls, path)
 

@@ -4,7 +4,7 @@ One row per feature and value, and one with a null value for the missing cells o
 ``labels`` and ``counts`` list the labels (by position) that have any. The file's metadata hold, under
 ``nullproof``, the labels, the features' kinds and bins, the counts of candidate sets and the version
 of the format, and under ``nullproof-seal`` a digest of all bytes of the file, taken with zeros in the
-place of the digest itself. Nothing of a file is parsed before its seal was found whole.
+place of the digest itself. No part of a file is parsed before its seal is checked.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _HEADER_MARK = re.compile(rb'\x18\x09nullproof\x18.{1,5}\{"version": (\d{1,9}), 
 
 
 def is_saved(path: str | Path) -> bool:
-    """Whether a file is a saved index, be it a damaged one; reads only the end of the file."""
+    """Whether a file is a saved index, even a damaged one; reads only the end of the file."""
     try:
         if not Path(path).is_file():
             return False
@@ -84,7 +84,7 @@ def load(make: Make[Index], path: str | Path) -> Index:
 
 
 def _sealed(path: str | Path) -> bytes:
-    """The bytes of an index file whose seal is whole."""
+    """Read an index file, and refuse it if its seal is broken."""
     if not Path(path).is_file():
         raise NullproofError(f"no such index file: {path}; check the path")
     raw = Path(path).read_bytes()
@@ -134,7 +134,7 @@ def _footer(stream: BinaryIO) -> bytes:
 
 
 def _digest_start(raw: bytes) -> int | None:
-    """Where the digest begins: after the last mark, for values of the table stand before it."""
+    """Where the digest begins: after the last mark, since values of the table may hold a mark before it."""
     footer = _footer(BytesIO(raw))
     place = footer.rfind(_SEAL_MARK)
     return None if place < 0 else len(raw) - 8 - len(footer) + place + len(_SEAL_MARK)
@@ -211,7 +211,7 @@ def _lists(flat: Counts, lengths: Counts) -> pl.Series:
 
     starts, longest = np.cumsum(lengths) - lengths, int(lengths.max())
     if len(flat) and len(lengths) * longest <= _PADDED * (len(flat) + len(lengths)):
-        # All of one length and then cut: a million lists in 0.03 s, a group-by takes a second.
+        # Make all lists equally long, then cut them: 0.03 s for a million; a group-by takes a second.
         places = np.minimum(starts[:, None] + np.arange(longest), len(flat) - 1)
         padded = pl.Series(flat[places].ravel()).reshape((len(lengths), longest)).arr.to_list()
         cut = pl.col("flat").list.head(pl.col("length"))

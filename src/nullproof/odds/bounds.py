@@ -23,7 +23,7 @@ from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 1024
 _MAX_KNOWN = 100_000
-# Products per label: so few (log2) that they are quicker than a grid, and the most to fall back on.
+# Up to 2**_QUICK products per label are quicker than a grid; beyond _LIMIT pairs they are given up.
 _QUICK, _LIMIT = 11.0, 400_000
 _EPS = float(np.finfo(np.float64).eps)
 
@@ -125,7 +125,7 @@ class OddsBounds:
     def _of_spread(
         self, codes: list[int], possible: NDArray[np.intp], spread: Spread
     ) -> Iterator[tuple[Floats, Floats]]:
-        # A label whose support is zero wins only where the supports of all others are.
+        # A label whose support is zero wins only where all other supports are zero too.
         chances = np.full(len(possible), float(spread.zero.min()) + spread.all_error)
         chances[np.searchsorted(possible, spread.labels)] = spread.chances()
         yield np.zeros(len(possible)), chances
@@ -145,7 +145,7 @@ class OddsBounds:
         for lower, upper in attempts:
             yield lower, upper
             width = float((upper - lower).max())
-            # Halving the grid halves what is due to it; the rest stays.
+            # Half the grid width halves the part of the gap that comes from the grid; the rest stays.
             if 2 * width - before > self.gap:
                 return
             before = width
@@ -157,7 +157,7 @@ class OddsBounds:
         near = chances > 0.05 * self.gap / len(possible)
         left, others = spread.only(near), float(chances[~near].sum())
         places = np.searchsorted(possible, spread.labels)
-        # A label whose support is zero has its share of the worlds where all supports are.
+        # A label whose support is zero has its share of the worlds where all supports are zero.
         share = float(np.prod(left.zero)) / len(possible)
         doubt = others + left.all_error
         for least, greatest in self._near_bounds(codes, left, len(possible)):

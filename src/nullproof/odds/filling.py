@@ -182,7 +182,7 @@ class Terms:
     def of(self, j: int, code: int) -> list[Term]:
         """The terms of feature ``j`` for points with this code, one per label.
 
-        Of a feature that is left out the term is what takes its denominator out of the constants.
+        If a feature is left out, its term cancels its denominator in the constants.
         """
         key = (j, code)
         if key not in self._found:
@@ -248,7 +248,7 @@ def exponents(deviations: Floats, probs: Floats, slopes: Floats) -> Floats:
 
 
 def reaches(sums: Floats, slopes: Floats, chance: float) -> tuple[Floats, Floats]:
-    """How far above and below its mean a sum of terms gets but for a small chance, each.
+    """How far a sum of terms gets above and below its mean, each except with a small chance.
 
     Chernoff: ``P(X ≥ t) ≤ exp(Σ exponents - s·t)`` for every slope ``s``.
 

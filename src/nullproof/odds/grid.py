@@ -34,11 +34,11 @@ class Spread:
     base
         The support's logarithm if every finite term had its least value.
     mean, variance, above, below
-        Of the log support where it is finite, and how far it gets above and below its mean.
+        Mean and variance of the log support where it is finite, and how far it gets from its mean.
     zero
         The probability of a support of zero.
     error
-        The probability that cut tails hide.
+        The probability that was cut off with the tails.
     slack
         A bound of the rounding errors of its logarithm.
     n_open
@@ -48,7 +48,7 @@ class Spread:
     n_products
         The binary logarithm of how many products of counts there are at most.
     others_error
-        The probability that cut tails hide of the possible labels that are left out.
+        The same for the possible labels that are left out.
     """
 
     labels: NDArray[np.intp]
@@ -73,7 +73,7 @@ class Spread:
 
     @property
     def all_error(self) -> float:
-        """The probability that all cut tails hide, with room for second order terms."""
+        """The probability cut off with all tails, with room for second order terms."""
         return 1.1 * (float(self.error.sum()) + self.others_error) + 4 * _EPS
 
     def chances(self) -> Floats:
@@ -133,7 +133,7 @@ class Grid:
         )
 
     def first_level(self, spread: Spread, gap: float) -> int:
-        """A level, ``h = 2^-level``, that should do by the look of normal distributions."""
+        """A first level (``h = 2^-level``) that should be fine enough, judged by normal distributions."""
         roundings = np.minimum(spread.n_open / 2, 1.45 * np.sqrt(spread.n_open))
         apart = np.subtract.outer(spread.mean, spread.mean) ** 2
         variance = np.add.outer(spread.variance, spread.variance)

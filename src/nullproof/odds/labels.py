@@ -160,8 +160,8 @@ def label_odds(
         ``"observed"``: a cell follows the known cells of its column and label, as far as its
         candidates occur there, else it is uniform.
     gap
-        How far apart the two bounds may be of a point that is complete, or whose holes are
-        skipped; at least 0.000001.
+        How far apart the two bounds may be, for a point that is complete or whose holes are skipped;
+        at least 0.000001.
 
     Examples
     --------

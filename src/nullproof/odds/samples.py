@@ -148,7 +148,7 @@ def draw(
         ``"uniform"``: every candidate is equally likely. ``"observed"``: as likely as it is among
         the known cells of its column and label. A bin is filled with one of its known numbers.
     seed
-        Of the generator; another seed is another world.
+        Seed of the random numbers; another seed gives another world.
 
     Examples
     --------
@@ -207,7 +207,7 @@ def _fillings(
     found = {}
     for row, code in _drawn_codes(filling, j, writer.encoded, training.row_labels, rng).items():
         if feature.edges and row in sets:
-            # Of a bin only the cell's own candidates will do.
+            # In a bin, the value must be one of the cell's own candidates.
             own = [x for x in sets[row] if encode_set(feature, (x,)) == (code,)]
             found[row] = writer.written(own[rng.integers(len(own))])
         else:

@@ -33,7 +33,7 @@ class Bounds:
 
     @classmethod
     def none_known(cls, n_points: int) -> Bounds:
-        """Before any attack is tried."""
+        """The bounds before any attack is tried."""
         at_least, at_most = np.full((2, n_points), np.inf)
         nobody = np.full(n_points, -1, dtype=np.int32)
         return cls(at_least, at_most, nobody, np.zeros(n_points), np.zeros(n_points))
@@ -122,7 +122,7 @@ class _Tables:
             # A value outside the domain can never be raised, nor can a feature that is left out.
             highs[:, own >= index.n_values[j]] = len(found)
             if self.alpha == 0:
-                # With smoothing there is nothing to lower in a zero; without, one would end it all.
+                # Without smoothing, the zero of a feature that is left out would make the support 0.
                 lows[:, own > index.n_values[j]] = len(found)
         self.counts = np.append(found, np.inf)
         # Without smoothing a rival's zeros must all be ones before any other step counts.
@@ -196,7 +196,7 @@ class _Block:
         return Lowering.smoothed(counts, logs, own_log, tables.alpha, tables.slack)
 
     def _lifted(self, rival: int, ranks: NDArray[np.int32], max_log: Floats) -> Floats:
-        """The rival's log support, without smoothing as if its zeros were ones."""
+        """The rival's log support; without smoothing, its zeros count as ones."""
         tables = self.tables
         zero = np.flatnonzero(np.isneginf(max_log))
         if len(zero):
@@ -239,7 +239,7 @@ class _Block:
                 break
             promising = n_lower + least.steps(target) < known
             if end > 0:
-                # Where the rival is as high already, lowering alone is no longer.
+                # Where the rival is as high already, lowering alone takes no more cells.
                 promising &= target > raising.base
             kept = np.flatnonzero(promising)
             if len(kept):

@@ -42,8 +42,8 @@ class Radii:
     n_raise, n_lower
         How many of the cells are the rival's, to raise it (A1), and the winner's, to lower it (A2).
     codes
-        Features × points: the points as codes, with features that are left out as in `Points`; of
-        an incomplete point its weakest completion.
+        Features × points: the points as codes, with features that are left out as in `Points`. An
+        incomplete point has the codes of its weakest completion.
     """
 
     model: Model
@@ -185,7 +185,7 @@ def radii(
 
 
 def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
-    """The radii of points whose verdicts, over all worlds of whatever bias, are known."""
+    """The radii of points whose verdicts over all worlds (without a bias) are known."""
     model = model.unbiased
     result = _nothing_attacked(model, points, found.winner)
     places = np.flatnonzero(found.certain & points.complete)
@@ -259,7 +259,7 @@ def _settle(bounds: Bounds, place: int, rival: int, frontier: Frontier) -> None:
 class PointCounts:
     """The counts of complete points as integers, features × points × labels.
 
-    Of a feature that a point leaves out they are `LEFT_OUT`, and no attack can move them.
+    They are `LEFT_OUT` where a point leaves a feature out, and no attack can move those.
     """
 
     def __init__(self, model: Model, codes: NDArray[np.int32]) -> None:

@@ -158,7 +158,7 @@ class Raising:
 
 @dataclass(frozen=True)
 class LeastRaising:
-    """A cheap lower bound on A1 steps, which leaves most points unsorted.
+    """A cheap lower bound on A1 steps, so that the counts of most points need not be sorted.
 
     ``smallest`` is each point's smallest count plus smoothing, ``base`` its log support.
     """

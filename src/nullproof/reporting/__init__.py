@@ -1,1 +1,1 @@
-"""Results as people read them: on a terminal and in files."""
+"""The report: a document of plain values first, then HTML and Markdown of it."""

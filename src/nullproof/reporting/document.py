@@ -130,10 +130,10 @@ def tell(
     truth
         The true label of each point, to tell how many predictions are right.
     limit
-        So many points at most are told one by one, with odds and witnesses; fewer where there
-        are more than 200 features.
+        How many points at most are shown one by one, with odds and witnesses; fewer where there are
+        more than 200 features.
     on_progress
-        Called with what is being done and which share of the work is behind.
+        Called with what is being done and which share of the work is done.
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")

@@ -98,7 +98,7 @@ def holes(index: CountIndex) -> dict[str, Any]:
 def open_ones(
     judged: Certificates, anywhere: Verdicts, told: list[dict[str, Any]]
 ) -> dict[str, Any]:
-    """Between which labels the points hang that do not even hold."""
+    """How many points are open, and between which labels they are undecided."""
     index, is_open = judged.model.index, judged.verdict == "open"
     sets, counts = _distinct_rows(anywhere.possible[is_open])
     order = np.argsort(-counts, kind="stable")
@@ -123,7 +123,7 @@ def open_ones(
 
 
 def fragility(fragile: Radii) -> dict[str, Any]:
-    """How many cells would have to be blanked before certain points are certain no more."""
+    """How many cells would have to be blanked before certain points are no longer certain."""
     radius = fragile.radius
     finite = radius[(radius > 0) & np.isfinite(radius)]
     labels, rivals = fragile.label, fragile.rival
@@ -174,7 +174,7 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
 
 
 class Sample(NamedTuple):
-    """The positions of the points that are told, in order, and how they were chosen, in words."""
+    """The positions of the points that are shown, in order, and in words how they were chosen."""
 
     shown: NDArray[np.intp]
     how: str
@@ -213,7 +213,7 @@ def sample(is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) 
 def _distinct_rows(rows: NDArray[np.bool_]) -> tuple[NDArray[np.bool_], NDArray[np.int64]]:
     if not len(rows):
         return rows, np.empty(0, dtype=np.int64)
-    # As bytes, which sort a hundred times faster than rows of truths.
+    # As bytes, which sort a hundred times faster than rows of booleans.
     packed = np.ascontiguousarray(np.packbits(rows, axis=1))
     whole = packed.view(np.dtype((np.void, packed.shape[1]))).ravel()
     _, first, counts = np.unique(whole, return_index=True, return_counts=True)

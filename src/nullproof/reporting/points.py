@@ -32,7 +32,7 @@ _ODDS_BUDGET = 30_000
 def points(
     everything: Certificates, fragile: Radii, shown: NDArray[np.intp]
 ) -> list[dict[str, Any]]:
-    """Tell of some points all that is known of each; radii know of no bias."""
+    """All that is known of each of some points; radii do not depend on the bias."""
     judged, model, encoded = everything.take(shown), everything.model, everything.points
     strict, own = model.unbiased, judged.points
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
@@ -216,7 +216,7 @@ def _world(world: World) -> dict[str, Any]:
 
 
 def _difference(model: Model, worlds: tuple[World, World], i: int, j: int) -> dict[str, Any] | None:
-    """The cells of a label and feature that one of the worlds lets agree with the point."""
+    """The cells of a label and feature that agree with the point in only one of the two worlds."""
     raised = [i in world.raised for world in worlds]
     if raised[0] == raised[1]:
         return None

@@ -52,7 +52,7 @@ class Report:
         return {"html": self.html, "md": self.markdown, "json": self.json}[form]()
 
     def save(self, path: str | Path, form: str | None = None) -> None:
-        """Write the report whole or not at all: as its ending says, .html, .md or .json, or as told."""
+        """Write the report, whole or not at all, in the format of the file's ending unless one is given."""
         path = Path(path)
         text = self.written(form or format_of(path))
         write_whole(path, lambda part: part.write_text(text, "utf-8"))
@@ -112,10 +112,10 @@ def report(
         The true label of each point, to tell how many predictions of each kind are right; it
         changes no verdict.
     limit
-        So many points at most are told one by one, with odds and witness worlds; verdict and
-        radius are worked out for all.
+        How many points at most are shown one by one, with odds and witness worlds; verdict and radius
+        are worked out for all.
     on_progress
-        Called with what is being done and which share of the work is behind.
+        Called with what is being done and which share of the work is done.
 
     Examples
     --------

@@ -15,7 +15,7 @@ from nullproof.verdicts import verdicts
 from nullproof.words import many, number, some, text
 
 VERDICTS = ("certain", "holds", "open")
-# Closer together near 0, where most predictions part.
+# Closer together near 0, where most predictions stop holding.
 _DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
 _MOST_COLUMNS = 5
 
@@ -90,9 +90,9 @@ def curve_columns(curve: CertaintyCurve) -> dict[str, Any]:
 
 
 def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
-    """How many points have holes of their own, and what each reading of these makes certain.
+    """How many points have holes of their own, and how many points are certain in each reading.
 
-    ``n_certain`` is the number of points that are certain as they were read.
+    ``n_certain`` is the number of points that are certain in the reading that was asked for.
     """
     reading = reading_of(points)
     counts: dict[str, int] = {"skip": n_certain, "any": n_certain}
@@ -111,7 +111,7 @@ def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
 
 
 def reading_of(points: Points) -> OwnHoles:
-    """How the points' own holes were read; as by default where there are none."""
+    """How the points' own holes were read; the default where there are none."""
     any_hole = points.missing & ~points.skipped
     return "any" if any_hole.any() else "skip"
 
@@ -146,7 +146,7 @@ def curve_text(document: dict[str, Any]) -> str:
 
 
 def holds_text(point: dict[str, Any]) -> str:
-    """How far one prediction holds, without the label that then catches up."""
+    """Say how far one prediction holds, but not which label catches up then."""
     if point["tolerance"] is None:
         return "not even a bias of 0 decides"
     if point["tolerance"] == 1:
@@ -155,7 +155,7 @@ def holds_text(point: dict[str, Any]) -> str:
 
 
 def amount(bias: float) -> str:
-    """A bias with three decimals, never more than it is."""
+    """A bias rounded down to three decimals."""
     if 0 < bias < 0.001:
         return "under 0.001"
     # The nearest number with three decimals may be written exactly, such as 0.29.

@@ -213,7 +213,7 @@ def _read_patiently(
                 texts.append(name)
             elif infer_rows is None:
                 raise
-            # Numbers that turn into text further down: let polars look at all of the column first.
+            # Numbers may turn into text further down: let polars look at whole columns first.
             infer_rows = None
 
 

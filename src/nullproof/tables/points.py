@@ -24,7 +24,7 @@ from nullproof.words import some
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnHoles = Literal["skip", "any"]
 _BLOCK = 4096
-# Codes beyond those of the values, counted from their number.
+# The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
 
@@ -32,9 +32,9 @@ _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 class Points:
     """Points as codes, one row of ``codes`` per feature.
 
-    A code below ``n_values`` is a value of the domain. From there on come: any value outside it, a
-    hole whose feature is left out (`read`), an unknown value of the domain, and then the candidate
-    sets ``sets[feature]`` in their order.
+    A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
+    value outside the domain, a hole that is left out (`read`), a hole that may hold any value, and
+    then the candidate sets ``sets[feature]``, one by one.
     """
 
     codes: NDArray[np.int32]
@@ -52,9 +52,9 @@ class Points:
         return int(self.codes.shape[1])
 
     def read(self, own_holes: OwnHoles) -> Points:
-        """The points as one of the two readings of their own holes has them (theory 9).
+        """The points with their own holes read in one of two ways (theory 9).
 
-        ``"skip"``: an unknown feature is left out; ``"any"``: whatever it holds.
+        ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
         """
         refuse_reading(own_holes)
         before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
@@ -126,7 +126,7 @@ class Points:
         return replace(self, codes=codes, frame=None, single=False)
 
     def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The codes that occur in feature ``j``, each once, and the place of each point's among them."""
+        """The codes that occur in feature ``j``, each once, and where each point's code is among them."""
         codes, places = np.unique(self.codes[j], return_inverse=True)
         return codes, places
 
@@ -174,7 +174,7 @@ def refuse_reading(own_holes: Any, option: str = "own_holes") -> None:
 
 
 def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
-    """So many of ``places`` at even distances, or all if there are no more."""
+    """Pick ``n_wanted`` places at even distances, or all if there are not more."""
     if len(places) <= n_wanted:
         return places
     picked: NDArray[np.intp] = places[np.arange(n_wanted) * len(places) // n_wanted]

@@ -144,8 +144,8 @@ def read_series(
     Parameters
     ----------
     retype
-        Whether texts that are all numbers, dates or true/false become such; otherwise only those
-        columns do where a spelling of missing stood in the way.
+        Whether a column of texts that are all numbers, dates or true/false becomes such. If not, it
+        does only where a spelling of missing stood in the way.
     """
     dtype, name = series.dtype, series.name
     if dtype == nw.Boolean:
@@ -301,7 +301,7 @@ def _text_column(
     declared: Sequence[str],
     retype: bool,
 ) -> Column:
-    """Take out the spellings of missing, among the distinct values only, and see what is left."""
+    """Take out the spellings of missing, then decide the kind of the column by the texts that are left."""
     left = [value for value in values if value.strip() not in missing]
     if len(left) < len(values):
         table = np.arange(-1, len(values), dtype=np.int32)

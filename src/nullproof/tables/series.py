@@ -64,7 +64,7 @@ def ticks(series: nw.Series[Any]) -> NDArray[Any]:
 
 
 def ticks_of(array: NDArray[Any]) -> NDArray[Any]:
-    """The same of an array of NumPy's time stamps or durations."""
+    """The same for an array of NumPy's time stamps or durations."""
     unit, count = np.datetime_data(array.dtype)
     if unit not in NANOSECONDS:
         # Months and years begin on a day; what is finer than nanoseconds is cut.

@@ -96,7 +96,7 @@ async def _tell(send: Send, status: int, message: str) -> None:
 
 
 async def _drain(receive: Receive) -> None:
-    """Take in what is refused, within reason: many clients read no answer before they have sent all."""
+    """Read the rest of a refused request, within reason: many clients read no answer before that."""
     left = _DRAINED
     with move_on_after(_PATIENCE):
         while left > 0:
@@ -109,7 +109,7 @@ async def _drain(receive: Receive) -> None:
 def refusal(
     headers: Mapping[str, str], hosts: frozenset[str], *, is_api: bool
 ) -> tuple[int, str] | None:
-    """Say why a request with these headers is not answered, if so."""
+    """Why a request with these headers is refused, as a code and a sentence; None if it is not."""
     host = headers.get("host", "")
     if _name(f"//{host}") not in hosts:
         return 421, (

@@ -111,7 +111,7 @@ class Job:
 
 
 def _raise_in(thread: int, kind: type[BaseException] | None) -> None:
-    """Let an exception come up in another thread, or take back one that has not come up yet."""
+    """Raise an exception in another thread, or take back one that has not arrived there yet."""
     thrown = None if kind is None else ctypes.py_object(kind)
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), thrown)
 

@@ -206,7 +206,7 @@ async def _next(iterator: AsyncIterator[bytes], idle: float) -> bytes | None:
 
 
 async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> None:
-    """Take in the rest of a file that is too large: clients read no answer before they have sent it."""
+    """Read the rest of a file that is too large: clients read no answer before they have sent it."""
     left = 4 * limit
     while left > 0 and (block := await _next(iterator, idle)) is not None:
         left -= len(block)

@@ -49,7 +49,7 @@ class Box:
 
 @dataclass(frozen=True)
 class Chords:
-    """Lines above the winner's losses on a box: at ``start`` it is ``loss``, then ``slope``."""
+    """Lines above the winner's losses on a box: ``loss`` at ``start``, rising by ``slope`` from there."""
 
     start: Floats
     loss: Floats
@@ -148,8 +148,8 @@ class Modes:
         """Return lines above the losses on ``box``, cut off at the gap of their pair.
 
         The loss is convex, so up to the last place before it reaches the gap it lies below the
-        chord to that place; from there on the gap is all that counts. Whatever place ``reach`` is
-        taken for that, the steeper of the two lines is above both parts.
+        chord to that place; from there on the gap is all that counts. Even if rounding moves that
+        place (``reach``), the steeper of the two lines is above both parts.
         """
         last = self.most_taken(box)
         start = np.minimum(box.lower[self.take_group], last)

@@ -34,7 +34,7 @@ from nullproof.attacks.joint.modes import Box, Chords, Modes
 from nullproof.attacks.joint.problem import Ints
 from nullproof.model import Floats
 
-# Solutions that a cut may go without being leaned on before it is dropped.
+# A cut is dropped when so many solutions in a row did not need it.
 MAX_AGE = 8
 # The status of linprog when its time is up.
 OUT_OF_TIME = 1
@@ -83,7 +83,7 @@ class Relaxation:
         self.cut_age = np.concatenate([self.cut_age, np.zeros(len(pairs), dtype=np.int64)])
 
     def _age_cuts(self, duals: Floats) -> None:
-        """Drop cuts that no solution has leaned on for a while; they cost time, not truth."""
+        """Drop cuts that no solution has needed for a while; without them the bound is still valid."""
         self.cut_age = np.where(duals > 1e-12, 0, self.cut_age + 1)
         keep = self.cut_age <= MAX_AGE
         self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
@@ -132,7 +132,7 @@ class Relaxation:
             b_ub=-right,
             bounds=np.column_stack([low, high]),
             method="highs",
-            # What is left after a program that did not end in time belongs to the search.
+            # Half of the time is kept for the search, in case the program does not end.
             options={"time_limit": self.watch.left() / 2},
         )
         self.too_slow = found.status == OUT_OF_TIME

@@ -1,7 +1,7 @@
 """Better attacks by destroying, repairing and polishing parts of one (theory 5).
 
-Blanking is monotone: more cells never rescue a point. So any part of an attack may be given back,
-the points that stand again be felled anew, and what became superfluous be trimmed. That chooses
+Blanking is monotone: more cells never rescue a point. So the search may give back any part of an
+attack, fell the points that stand again, and trim what is not needed any more. That chooses
 how each point falls; given these choices, a linear program finds the cells (`Polish`).
 """
 
@@ -214,7 +214,7 @@ class Polish:
     its chords. With tangents and chords through the present attack the program is feasible, and each
     of its solutions is an attack in all but the rounding: no worse than the present one, up to that.
 
-    Points with one rival and value share a *counter*.
+    Points whose rival is raised by the same cells of a feature share a *counter*.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -244,7 +244,7 @@ class Polish:
                 self.counter[point, label, feature] = known[key]
         self.member_counter = np.repeat(np.arange(len(members)), [len(own) for own in members])
         self.member_group = np.concatenate([np.zeros(0, dtype=np.int64), *members])
-        # A point, label and feature where the counter is found.
+        # For each counter, a point, label and feature that has it.
         self.home = np.array(home, dtype=np.int64).reshape(-1, 3)
 
     def __call__(self, state: State) -> Floats | None:
@@ -324,7 +324,7 @@ class Polish:
         return slopes, (np.log(now) + done).sum(axis=1)
 
     def _matrix(self, used: Ints, chords: Chords, points: list[Entries], n_rows: int) -> Any:
-        """The chords of a counter use up what its groups give; then come the rows of points."""
+        """A row per counter, whose chords use up what its groups give; then the rows of the points."""
         row_of = np.full(len(self.home), -1, dtype=np.int64)
         row_of[used] = np.arange(len(used))
         row = row_of[self.member_counter]

@@ -1,4 +1,4 @@
-"""An attack under change: which points stand still, and which further cells would help.
+"""An attack that is being changed: which points still stand, and which further cells would help.
 
 `State` keeps counts and log gaps. Floats only filter; a gap too close to zero to call is decided
 exactly, so ``standing`` is exact.
@@ -82,7 +82,7 @@ class State:
         return np.asarray(gap, dtype=np.float64)
 
     def standing(self, points: Ints | None = None) -> Bools:
-        """Tell for each of ``points`` whether it is certain still."""
+        """Tell for each of ``points`` whether it is still certain."""
         if points is None:
             points = np.arange(self.problem.n_points)
         gap = self.gaps(points)
@@ -101,7 +101,7 @@ class State:
         )
 
     def trim(self, group: int) -> int:
-        """Give back as many cells of ``group`` as no point needs; return how many.
+        """Give back the cells of ``group`` that no point needs; return how many.
 
         All points have fallen before. Fewer cells never help, so from a guess in floats the exact
         number is reached by single steps.

@@ -1,9 +1,9 @@
 """Count a lazy table where it is: DuckDB, Spark, Dask, SQL databases, polars' own lazy frames.
 
-The number of rows of each label and value of every column: columns of one type are concatenated, with
-the number of the column beside the cell, and grouped in one query. Numbers and dates are binned
-there, after one query for their extent. What
-comes back is as large as the index, and is read as the same cells in memory would be.
+It asks how many rows have each label and value, for every column. Columns of one type are
+concatenated, with the number of the column beside each cell, and grouped in one query. The engine
+bins numbers and dates, after one query for their extent. What comes back is as large as the index,
+and is read as the same cells in memory would be.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _FEW = 1000
 
 
 def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
-    """The table as a lazy narwhals frame, if it is one of a library that is lazy."""
+    """The table as a lazy narwhals frame; None if its library is not lazy."""
     try:
         frame = nw.from_native(table, pass_through=True)
     except nw.exceptions.DuplicateError:
@@ -71,7 +71,7 @@ class Groups:
 class LazyTable:
     """A lazy table and how it is to be read.
 
-    ``spellings`` are those of ``missing`` and of text files, if it comes from one.
+    ``spellings`` of missing are those in ``missing``, and those of text files if it comes from one.
     """
 
     frame: nw.LazyFrame[Any]
@@ -86,7 +86,7 @@ class LazyTable:
 
     @property
     def header(self) -> Table:
-        """A table of the same columns without rows: it tells of wrong names as any table does."""
+        """A table with the same columns and no rows, which refuses wrong names as any table does."""
         return Table(tuple(self.schema), 0, lambda name: Column(name, "category"))
 
     def column(self, name: str) -> LazyColumn:
@@ -121,7 +121,7 @@ def _count(
         and not options.declared(column.name)
     ]
     extents = extents_of(table.frame, binned)
-    # So few values are counted as they are and binned here: faster than comparing every cell.
+    # With so few values it is faster to count each and bin it here than to compare every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
     edges = {
         name: found
@@ -198,7 +198,7 @@ class Counted:
 
     @cached_property
     def column(self) -> Column:
-        """One cell per group."""
+        """The groups as a column: one cell per group."""
         return column_of(self.key, self.groups.values, retype=self.from_text)
 
     def fit(self, options: TableOptions) -> tuple[Feature, NDArray[Any]]:
@@ -290,7 +290,7 @@ def grouped(table: LazyTable, keys: Sequence[Key]) -> tuple[Groups, list[Groups]
 
 
 def _counted(frames: Sequence[nw.LazyFrame[Any]]) -> nw.LazyFrame[Any]:
-    """Count the cells of some columns, by one group-by where the engine does not copy them for it."""
+    """Count the cells of some columns: by one group-by, unless the engine would copy them for that."""
     if frames[0].implementation.is_polars() or frames[0].implementation.is_dask():
         return nw.concat([_grouped_cells(cells) for cells in frames])
     return _grouped_cells(nw.concat(frames))
@@ -360,7 +360,7 @@ def _coded_labels(schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
 def assembled(
     make: Make[Index], schema: Schema, label_counts: Counts, known: Iterable[Known]
 ) -> Index:
-    """All counts; what no group holds is missing."""
+    """All counts; cells that are in no group are missing."""
     known = tuple(known)
     n_null = np.empty((len(known), len(label_counts)), dtype=np.int64)
     for j, counts in enumerate(known):

@@ -150,8 +150,8 @@ def _text_files(
         header=True,
         all_varchar=True,
         na_values=sorted({*TEXT_MISSING, *missing}),
-        # DuckDB takes a quote that is never closed for a part of the value, unless it is told
-        # better, and lines that begin with # for comments.
+        # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
+        # value, and lines that begin with # for comments.
         delimiter=separator,
         quotechar='"',
         escapechar='"',
@@ -198,8 +198,8 @@ def _number_types(
 ) -> dict[str, str]:
     """Which columns are numbers, and whether 64 bits or doubles hold them exactly.
 
-    A spelling of missing with spaces around it makes a column text here; like any text, it is then
-    read from its distinct values, which come to the same in more time.
+    A spelling of missing with spaces around it makes a column text here. It is then read from its
+    distinct values, like any text: that takes longer, and gives the same.
     """
     types: dict[str, str] = {}
     sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
@@ -209,7 +209,7 @@ def _number_types(
         if name not in as_text
     }
     for number, pattern in _PATTERNS.items():
-        # One text of the sample that does not fit settles the column; the others are asked about.
+        # A sampled text that does not fit settles its column; only the other columns are asked about.
         fits = re.compile(pattern).fullmatch
         asked = [
             column for column, texts in left.items() if all(fits(x) for x in texts if x is not None)

@@ -41,7 +41,7 @@ def _least_and_greatest(
             # Not every engine hands such integers over as they are.
             number = column.number
         else:
-            # An engine passes over nulls itself, and may know the extremes of a bare column.
+            # Engines skip nulls by themselves, and may know the extremes of a plain column already.
             number = nw.col(column.name)
         if column.compares_stamps:
             number = number.cast(nw.Datetime("us"))
@@ -71,7 +71,7 @@ def edges_of(
 
 
 def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
-    """Edges between equally many rows, from those few values that stand at their places."""
+    """Edges between equally many rows; only the few values next to the quantiles are fetched."""
     ranked = (
         frame.filter(column.finite)
         .select(column.number.alias("value"))
@@ -90,7 +90,7 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
 
 
 def weighted_edges(column: Column, weights: Counts, bins: int) -> tuple[float, ...]:
-    """Edges between equally many rows, where each number stands for as many as it weighs."""
+    """Edges between equally many rows, where each number stands for as many rows as its weight."""
     assert column.numbers is not None
     numbers = doubles(places(column.numbers, column.kind)).astype(np.float64)
     finite = np.isfinite(numbers)
@@ -111,7 +111,7 @@ def _places(n_rows: int, bins: int) -> tuple[Counts, Counts, NDArray[np.float64]
 
 
 def _interpolated(values: NDArray[Any], ends: Counts, n_rows: int, bins: int) -> tuple[float, ...]:
-    """The edges that NumPy's quantiles of all rows would be; ``ends`` counts the rows up to each."""
+    """The same edges as NumPy's quantiles of all rows; ``ends`` counts the rows up to each value."""
     before, after, parts = _places(n_rows, bins)
     low = values[np.searchsorted(ends, before, side="right")]
     high = values[np.searchsorted(ends, after, side="right")]

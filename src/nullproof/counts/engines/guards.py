@@ -1,9 +1,9 @@
 """Does an engine find the NaN in files that are known to hold some?
 
 DuckDB 2.0 believes a file's statistics where they leave NaN out, Spark skips pages that files of polars 1
-call empty: both would make certificates wrong without a sign. What we ask of engines avoids that today.
-Before an engine's first count of floats it must get two small files of ours right, so that its
-next release cannot make us wrong silently.
+call empty: both would make certificates wrong without a sign. Our queries avoid both today. So that a
+new release cannot make us wrong silently, an engine must get two small files of ours right before its
+first count of floats.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def refuse_engine_that_miscounts(frame: nw.LazyFrame[Any]) -> None:
         return
     read = _reader(engine, frame.to_native())
     with warnings.catch_warnings():
-        # What a library says about its own parts is not about the user's table.
+        # Warnings here are about the library's own parts, not about the user's table.
         warnings.simplefilter("ignore")
         right = read is None or all(_is_right(read, name) for name in _EXPECTED)
     if not right:

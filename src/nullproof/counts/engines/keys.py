@@ -43,7 +43,7 @@ class LazyColumn:
 
     @property
     def steps(self) -> float:
-        """How far two neighbouring values are at least apart on the number line; 0 if not known."""
+        """The least distance of two different values on the number line; 0 if it is not known."""
         if self.dtype == nw.Date:
             return 86_400_000_000.0
         return 1.0 if self.dtype in _WHOLE else 0.0
@@ -60,13 +60,13 @@ class LazyColumn:
             # By way of their text: some engines do not round these to the nearest double.
             column = column.cast(nw.String)
         number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
-        # Parquet files of polars 1 call pages with NaN empty, and Spark skips such pages where it filters
-        # by the column or looks for cells that are not null; not where NULL is as good as a number.
+        # Parquet files of polars 1 call pages with NaN empty. Spark skips such pages when it filters
+        # by the column or looks for cells that are not null, but not when nulls become NaN first.
         return nw.coalesce(number, nw.lit(math.nan)) if self._nan_for_null else number
 
     @property
     def known(self) -> nw.Expr:
-        """Which cells are not missing; spellings among texts are looked for among the groups."""
+        """Which cells are not missing; texts that spell missing are found later, among the groups."""
         if self._nan_for_null:
             known = ~self.number.is_nan()
         else:
@@ -79,7 +79,7 @@ class LazyColumn:
 
     @property
     def _has_own_zone(self) -> bool:
-        """Polars compares time stamps of one time zone only."""
+        """Whether it has a zone other than UTC in polars, which compares stamps of one zone only."""
         zone = self.dtype.time_zone if self.dtype == nw.Datetime else None
         return self.engine == "polars" and zone not in (None, "UTC")
 
@@ -94,8 +94,8 @@ class LazyColumn:
 
     @property
     def _not_nan(self) -> nw.Expr:
-        # DuckDB 2.0 takes a file's statistics for it that a column holds no NaN, and answers isnan(x)
-        # and x <> x by them; ibis says isnan(x) even for is_finite.
+        # DuckDB 2.0 believes a file's statistics when they say that a column has no NaN, and answers
+        # isnan(x) and x <> x from them; ibis writes isnan(x) even for is_finite.
         if self.engine == "duckdb":
             return self.number.is_finite() | self._infinite
         if self.engine == "ibis":
@@ -108,12 +108,12 @@ class LazyColumn:
 
     @property
     def is_real(self) -> bool:
-        """Whether the column is of doubles or singles, which NaN and infinities are among."""
+        """Whether the column holds doubles or singles, and so may hold NaN and infinities."""
         return self.dtype is not None and bool(self.dtype.is_float())
 
     @property
     def compares_stamps(self) -> bool:
-        """Dask with pandas 2 takes a day to compare with for a text, but not a time stamp."""
+        """Whether days must be compared with time stamps: Dask with pandas 2 takes a day for a text."""
         return self.dtype == nw.Date and self.engine == "dask"
 
     @property
