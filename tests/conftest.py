@@ -28,6 +28,7 @@ SLOW = (
 )
 # Tests that ask about as many random tables as the variables NULLPROOF_..._TABLES and _FLIPS say.
 MANY_TABLES = (
+    "attacks/test_own_holes.py::test_joint_attacks",
     "cleaning/test_cleaner.py::test_cleaning_to_the_end",
     "cleaning/test_cleaner.py::test_confidence",
     "cleaning/test_cleaner.py::test_saving_and_resuming",
@@ -36,13 +37,19 @@ MANY_TABLES = (
     "cleaning/test_plan.py::test_end_of_a_plan",
     "cleaning/test_plan.py::test_expected",
     "cleaning/test_plan.py::test_steps",
+    "cleaning/test_worlds_left.py",
     "counts/engines/test_ways_engines.py::test_random_tables",
     "counts/test_parquet.py::test_damaged_files_are_refused",
     "counts/test_ways.py::test_points_and_round_trips",
     "counts/test_ways.py::test_random_tables",
     "odds/test_odds.py::test_random_tables",
+    "odds/test_own_holes.py::test_random_tables",
     "radii/test_cells.py::test_random_tables",
+    "radii/test_own_holes.py::test_random_tables",
+    "test_bias.py::test_random_tables",
     "test_decision.py::test_random_tables",
+    "test_own_holes.py::test_random_tables",
+    "test_tolerance.py::test_random_tables",
 )
 
 

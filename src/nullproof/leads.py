@@ -198,7 +198,7 @@ class Tables:
         logs = np.broadcast_to(
             self._log_prior - self._log_sizes.sum(axis=0), (len(places), self.model.m)
         )
-        skipped = self.points.codes[:, places] == self.points.n_values[:, None] + 1
+        skipped = self.points.take(places).skipped
         if skipped.any():
             logs = logs + skipped.T.astype(np.float64) @ self._log_sizes
         own = np.arange(len(places))

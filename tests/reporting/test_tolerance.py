@@ -18,8 +18,8 @@ from nullproof import CountIndex, NullproofError, certify, report
 from nullproof.curve import BIASES
 from nullproof.model import Model
 from nullproof.reporting.html.curve import curve_picture
-from nullproof.reporting.tolerance import amount
 from nullproof.verdicts import verdicts
+from nullproof.words import tolerance as amount
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 HOSTILE = "<b>&\"x'</b>"

@@ -260,7 +260,7 @@ def _codes(feature: Feature, column: Column, options: Options) -> list[int]:
         inner = feature.edges[1:-1]
         cells = [None if x is None else sum(edge <= x for edge in inner) for x in places]
         values = [*feature.bins]
-    return [feature.n_values + 1 if cell is None else values.index(cell) for cell in cells]
+    return [feature.n_values + 2 if cell is None else values.index(cell) for cell in cells]
 
 
 def point_problems(way: Way, table: Table, options: Options, folder: Path) -> Iterator[str]:

@@ -102,6 +102,7 @@ from nullproof.reporting.cleaning import first_steps
 from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
+from nullproof.words import tolerance as bias_text
 
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
@@ -222,5 +223,5 @@ def _title(groups: dict[str, Any]) -> str:
     verb = "holds" if n_points == 1 else "hold"
     return (
         f"{n_certain + n_holds:,} of {many(n_points, 'prediction')} {verb} up to a bias of "
-        f"{tolerance.amount(groups['threshold'])} ({share}); {n_certain:,} certain"
+        f"{bias_text(groups['threshold'])} ({share}); {n_certain:,} certain"
     )

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nullproof.reporting.cleaning import heads, in_words
-from nullproof.reporting.tolerance import amount as bias_text
 from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text, share_at_goal
 from nullproof.show import support
 from nullproof.words import amount, cut, many, odds, per_cent, span
+from nullproof.words import tolerance as bias_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _BARS = 20

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -13,6 +12,7 @@ from nullproof.model import Model
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import verdicts
 from nullproof.words import many, number, some, text
+from nullproof.words import tolerance as amount
 
 VERDICTS = ("certain", "holds", "open")
 # Closer together near 0, where most predictions stop holding.
@@ -152,12 +152,3 @@ def holds_text(point: dict[str, Any]) -> str:
     if point["tolerance"] == 1:
         return "holds whatever the missing cells hold"
     return f"holds up to a bias of {amount(point['tolerance'])}"
-
-
-def amount(bias: float) -> str:
-    """A bias rounded down to three decimals."""
-    if 0 < bias < 0.001:
-        return "under 0.001"
-    # The nearest number with three decimals may be written exactly, such as 0.29.
-    down = round(bias, 3) if round(bias, 3) <= bias else math.floor(bias * 1000) / 1000
-    return f"{down:.3f}".rstrip("0").rstrip(".")

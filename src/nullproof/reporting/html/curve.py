@@ -7,8 +7,9 @@ from html import escape
 from typing import Any
 
 from nullproof.reporting.html.elements import Cell, Column, paragraph, section, table
-from nullproof.reporting.tolerance import amount, curve_text, own_holes_text
+from nullproof.reporting.tolerance import curve_text, own_holes_text
 from nullproof.words import per_cent
+from nullproof.words import tolerance as amount
 
 _WIDTH, _HEIGHT, _LEFT, _TOP, _BOTTOM = 380, 210, 44, 8, 34
 _TICKS = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0)

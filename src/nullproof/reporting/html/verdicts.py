@@ -14,10 +14,10 @@ from nullproof.reporting.html.elements import (
     section,
     table,
 )
-from nullproof.reporting.tolerance import amount as bias_text
 from nullproof.reporting.tolerance import share_at_goal
 from nullproof.show import intervals
 from nullproof.words import cut, many, odds, per_cent
+from nullproof.words import tolerance as bias_text
 
 Document = dict[str, Any]
 _MOST_ODDS = 3
