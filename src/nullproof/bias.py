@@ -51,8 +51,8 @@ class Groups(NamedTuple):
 
     def reference(self, alpha: float) -> Floats:
         """The smoothed share of the known cells that hold the value; equal shares where none is known."""
-        whole = self.n_known + alpha * self.n_candidates
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(all="ignore"):
+            whole = self.n_known + alpha * self.n_candidates
             shares = (self.known + alpha) / whole
         return np.where(whole > 0, shares, 1 / self.n_candidates)
 

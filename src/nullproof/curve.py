@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -24,16 +24,18 @@ class CurvePoint(NamedTuple):
     n_rest: int
     n_right_hold: int | None
     n_right_rest: int | None
+    n_known_hold: int = 0
+    n_known_rest: int = 0
 
     @property
     def accuracy_hold(self) -> float | None:
-        """The share of right ones among those that hold; None if it is not known or none holds."""
-        return _share(self.n_right_hold, self.n_hold)
+        """The share of right ones among those that hold and whose true label is known; None if none."""
+        return _share(self.n_right_hold, self.n_known_hold)
 
     @property
     def accuracy_rest(self) -> float | None:
         """The share of right ones among the rest."""
-        return _share(self.n_right_rest, self.n_rest)
+        return _share(self.n_right_rest, self.n_known_rest)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -46,10 +48,13 @@ class CertaintyCurve:
         Per point the largest bias up to which its prediction holds; NaN where none does.
     right
         Per point whether the plain prediction is right; None if that is not known.
+    known
+        Per point whether its true label is known; None if all are.
     """
 
     tolerance: Floats
     right: NDArray[np.bool_] | None = None
+    known: NDArray[np.bool_] | None = None
 
     @property
     def n_points(self) -> int:
@@ -65,10 +70,16 @@ class CertaintyCurve:
         """What holds at one bias."""
         holds = self.tolerance >= bias
         n_hold = int(holds.sum())
-        right, rest = None, None
-        if self.right is not None:
-            right, rest = int(self.right[holds].sum()), int(self.right[~holds].sum())
-        return CurvePoint(float(bias), n_hold, self.n_points - n_hold, right, rest)
+        found = CurvePoint(float(bias), n_hold, self.n_points - n_hold, None, None)
+        if self.right is None:
+            return found
+        known = np.ones(self.n_points, dtype=bool) if self.known is None else self.known
+        return found._replace(
+            n_right_hold=int(self.right[holds].sum()),
+            n_right_rest=int(self.right[~holds].sum()),
+            n_known_hold=int(known[holds].sum()),
+            n_known_rest=int(known[~holds].sum()),
+        )
 
     def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
         """What holds at each of some biases."""
@@ -93,9 +104,11 @@ class CertaintyCurve:
 
 
 def curve_of(tolerance: Floats, predicted: NDArray[np.object_], truth: Any) -> CertaintyCurve:
-    """The curve of points, with their true labels if they are known."""
+    """The curve of points, with their true labels if they are known; None for one that is not."""
     if truth is None:
         return CertaintyCurve(tolerance)
+    if isinstance(truth, str) or not isinstance(truth, Iterable):
+        raise NullproofError(f"truth is {truth!r}; give one true label per point")
     labels = [*truth]
     if len(labels) != len(tolerance):
         raise NullproofError(
@@ -103,7 +116,8 @@ def curve_of(tolerance: Floats, predicted: NDArray[np.object_], truth: Any) -> C
         )
     pairs = zip(predicted, labels, strict=True)
     right = np.array([label is not None and str(label) == str(true) for label, true in pairs], bool)
-    return CertaintyCurve(tolerance, right)
+    known = np.array([true is not None for true in labels], dtype=bool)
+    return CertaintyCurve(tolerance, right & known, known)
 
 
 def right_by_verdict(

@@ -15,10 +15,10 @@ from numpy.typing import NDArray
 from nullproof.attacks.attack import Attack
 from nullproof.attacks.poisoning import attack_of, effort_of
 from nullproof.bias import Bias
+from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.model import Model, Prior
 from nullproof.odds.labels import Odds, odds_of

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.certificates import Certificate, Certificates
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificate, Certificates
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.radii.cells import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support

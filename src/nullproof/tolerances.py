@@ -88,8 +88,10 @@ def tolerance(
     >>> tolerance(index, [("a", "x"), ("b", "y")], alpha=1)
     array([1., 1.])
     """
-    if fixed is not None and REST in fixed:
-        raise NullproofError(f"fixed names {REST!r}; name the columns whose bias stays as it is")
+    if fixed is not None and (not isinstance(fixed, Mapping) or REST in fixed):
+        raise NullproofError(
+            f"fixed is {fixed!r}; give a mapping from columns to the bias that each keeps"
+        )
     model = Model(index, alpha, prior, dict(fixed or {}))
     return tolerances_of(model, index.encode(points).read(own_holes)).value
 

@@ -29,8 +29,9 @@ def expected_document(train: Path, points: Any) -> dict[str, Any]:
     return {
         "n_points": len(result),
         "n_certain": int(result.certain.sum()),
-        "n_holds": int((result.verdict == "holds").sum()),
-        "n_open": int((result.verdict == "open").sum()),
+        "verdicts": {
+            name: int((result.verdict == name).sum()) for name in ("certain", "holds", "open")
+        },
         "threshold": 0.05,
         "curve": [
             {"bias": bias, "n_hold": int((result.tolerance >= bias).sum())}

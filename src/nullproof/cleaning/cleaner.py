@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Bias
 from nullproof.boxes import Ranges, open_counts
+from nullproof.certificates import Certificates
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.holes import Answers, Fill, OpenCells, fingerprint
@@ -19,7 +20,6 @@ from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior

@@ -15,8 +15,8 @@ from nullproof.cli.terminal import SHOWN, empty_grid, say_more
 from nullproof.words import PLAIN, either, many, per_cent, tolerance
 
 if TYPE_CHECKING:
+    from nullproof.certificates import Certificate, Certificates
     from nullproof.curve import CertaintyCurve
-    from nullproof.decision import Certificate, Certificates
     from nullproof.tables.points import OwnHoles
 
 _BAR = 20
@@ -87,7 +87,7 @@ def groups(result: Certificates, truth: dict[str, dict[str, int]] | None) -> Tab
     below = " (see below)" if result.n_of("certain") < len(result) else ""
     meanings = {
         "certain": "same label whatever the missing cells hold",
-        "holds": f"same label up to a bias of {result.threshold:g}{below}",
+        "holds": f"same label up to {result.up_to}{below}",
         "open": "may change within that bias",
     }
     known = [] if truth is None else [">right"]
@@ -181,7 +181,7 @@ def _own_holes(result: Certificates, own_holes: OwnHoles) -> list[str]:
     read = "they are left out" if own_holes == "skip" else "they may hold anything"
     line = f"{have} missing cells too; {read} (--own-holes {own_holes})."
     if n_other != n_now:
-        what = "certain" if result.strict else f"certain within bias {result.threshold:g}"
+        what = "certain" if result.strict else f"certain within {result.up_to}"
         line += f" With --own-holes {_OTHER[own_holes]} {n_other:,} instead of {n_now:,} points are {what}."
     return [line]
 

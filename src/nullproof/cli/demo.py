@@ -10,10 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nullproof.certificates import Certificates
 from nullproof.cli.certificates import headline, table
 from nullproof.cli.terminal import intervals
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates, certify
+from nullproof.decision import certify
 from nullproof.worlds import World, witness
 
 LABEL = "churn"

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nullproof.attacks.attack import Attack
+    from nullproof.certificates import Certificates
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
-    from nullproof.decision import Certificates
     from nullproof.odds.labels import Odds
     from nullproof.radii.cells import Radii
 

@@ -108,7 +108,7 @@ class Radii:
 
     def __repr__(self) -> str:
         n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
-        head = f"Radii: {len(self):,} points, {n_weak:,} open, {n_safe:,} beyond any attack"
+        head = f"Radii: {len(self):,} points, {n_weak:,} not certain, {n_safe:,} beyond any attack"
         finite = self.radius[(self.radius > 0) & np.isfinite(self.radius)]
         if not len(finite):
             return head
@@ -175,7 +175,7 @@ def radii(
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
     >>> found = radii(index, [("a", "x"), ("b", "y")])
     >>> found
-    Radii: 2 points, 0 open, 0 beyond any attack
+    Radii: 2 points, 0 not certain, 0 beyond any attack
       cells to blank: 1 to 3, median 2
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
     (['no', 'yes'], [0, 0], [3, 1])

@@ -89,10 +89,10 @@ from collections.abc import Callable
 from typing import Any
 
 from nullproof.bias import Bias
+from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
-from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import Radii, radii_of
@@ -102,7 +102,6 @@ from nullproof.reporting.cleaning import first_steps
 from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
-from nullproof.words import tolerance as bias_text
 
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
@@ -222,6 +221,6 @@ def _title(groups: dict[str, Any]) -> str:
         return f"{n_certain:,} of {many(n_points, 'prediction')} {verb} certain ({share})"
     verb = "holds" if n_points == 1 else "hold"
     return (
-        f"{n_certain + n_holds:,} of {many(n_points, 'prediction')} {verb} up to a bias of "
-        f"{bias_text(groups['threshold'])} ({share}); {n_certain:,} certain"
+        f"{n_certain + n_holds:,} of {many(n_points, 'prediction')} {verb} up to "
+        f"{groups['up_to']} ({share}); {n_certain:,} certain"
     )

@@ -11,7 +11,6 @@ from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text, share_at_goal
 from nullproof.show import support
 from nullproof.words import amount, cut, many, odds, per_cent, span
-from nullproof.words import tolerance as bias_text
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
 _BARS = 20
@@ -82,9 +81,8 @@ def _tolerance(document: Document) -> list[str]:
     """The three verdicts, and how many predictions hold as the bias grows."""
     if not document["certain"]["n_points"]:
         return []
-    threshold = bias_text(document["verdicts"]["threshold"])
     groups = document["verdicts"]["groups"]
-    names = {"holds": f"holds up to a bias of {threshold}"}
+    names = {"holds": f"holds up to {document['verdicts']['up_to']}"}
     known = groups[0]["n_right"] is not None
     rows = [
         [names.get(one["verdict"], one["verdict"]), f"{one['n_points']:,}", per_cent(one["share"])]
@@ -240,8 +238,8 @@ def _features(features: Document) -> list[str]:
     ]
     return [
         title,
-        f"Of {features['n_judged']:,} open points, the share that becomes certain if one "
-        f"feature were complete. {features['meaning']}",
+        f"Of {many(features['n_judged'], 'point')} that are not there yet, the share that would get there "
+        f"if one feature were complete. {features['meaning']}",
         table(["feature", "missing cells", "would", "could"], rows),
     ]
 

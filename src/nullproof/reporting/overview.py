@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.certificates import Certificates
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates
 from nullproof.model import Model
 from nullproof.plots import BARS
 from nullproof.radii.cells import Radii

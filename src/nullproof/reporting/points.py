@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
-from nullproof.decision import Certificates
+from nullproof.certificates import Certificates
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii

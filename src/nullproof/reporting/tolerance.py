@@ -6,15 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.certificates import VERDICTS, Certificates
 from nullproof.curve import BIASES, CertaintyCurve
-from nullproof.decision import Certificates
 from nullproof.model import Model
-from nullproof.tables.points import OwnHoles, Points
+from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 from nullproof.words import many, number, some, text
 from nullproof.words import tolerance as amount
 
-VERDICTS = ("certain", "holds", "open")
 # Closer together near 0, where most predictions stop holding.
 _DRAWN = tuple(sorted({*BIASES, *((step / 60) ** 2 for step in range(61))}))
 _MOST_COLUMNS = 5
@@ -22,14 +21,13 @@ _MOST_COLUMNS = 5
 
 def assumptions(judged: Certificates) -> list[str]:
     """What the words certain, holds and open mean here, one sentence each."""
-    bias = amount(judged.threshold)
+    bias = judged.up_to
     said = [
         "A prediction is certain if every way to fill in the missing cells of the training table "
         "gives the same label.",
-        f"A prediction holds up to a bias of {bias} if the label stays the same as long as the "
-        "missing cells are like the known ones, give or take: of the missing cells of a label and a "
-        f"column, the share that hold a value differs by at most {bias} from its share among the "
-        "known cells.",
+        f"A prediction holds up to {bias} if the label stays the same as long as the missing cells "
+        "are like the known ones, give or take: of the missing cells of a label and a column, the "
+        "share that hold a value differs by at most that much from its share among the known cells.",
         "A prediction is open if not even that is known.",
     ]
     named = [
@@ -48,7 +46,7 @@ def assumptions(judged: Certificates) -> list[str]:
         said.append(
             "Cells that a point itself does not know are left out: it is predicted from those that "
             "it knows."
-            if reading_of(judged.points) == "skip"
+            if judged.points.own_holes == "skip"
             else "Cells that a point itself does not know may hold anything, too."
         )
     return said
@@ -60,6 +58,7 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
     return {
         "goal": "certain" if judged.strict else "holds",
         "threshold": judged.threshold,
+        "up_to": judged.up_to,
         "groups": [
             {
                 "verdict": verdict,
@@ -94,11 +93,11 @@ def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
 
     ``n_certain`` is the number of points that are certain in the reading that was asked for.
     """
-    reading = reading_of(points)
+    reading = points.own_holes
     counts: dict[str, int] = {"skip": n_certain, "any": n_certain}
     holed = np.flatnonzero(points.missing.any(axis=0))
     if len(holed):
-        some_ones, wide = points.take(holed), model.biased(1)
+        some_ones, wide = points.take(holed), model.unbiased
         both = {
             one: int(verdicts(wide, some_ones.read(one)).certain.sum()) for one in ("skip", "any")
         }
@@ -108,12 +107,6 @@ def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
         "n_points": int((points.n_own_holes > 0).sum()),
         "n_certain": counts,
     }
-
-
-def reading_of(points: Points) -> OwnHoles:
-    """How the points' own holes were read; the default where there are none."""
-    any_hole = points.missing & ~points.skipped
-    return "any" if any_hole.any() else "skip"
 
 
 def own_holes_text(own: dict[str, Any]) -> str:
@@ -134,14 +127,15 @@ def own_holes_text(own: dict[str, Any]) -> str:
 def curve_text(document: dict[str, Any]) -> str:
     """Explain the curve to somebody who has not read the paper."""
     n_points = document["certain"]["n_points"]
-    columns = document["curve"]
+    columns, named = document["curve"], document["verdicts"]["threshold"]
     held = dict(zip(columns["bias"], columns["n_hold"], strict=True))
     return (
-        "Nobody knows what the missing cells hold. If they were just like the known cells of their "
+        ("" if named is not None else "This is about the columns without a bias of their own. ")
+        + "Nobody knows what the missing cells hold. If they were just like the known cells of their "
         f"label and column (a bias of 0), {held[0.0]:,} of {many(n_points, 'prediction')} would be the "
         "same whichever cells hold which values. The further they may differ from the known ones, the "
-        f"fewer predictions hold: {held[0.05]:,} up to a bias of 0.05, and {held[1.0]:,} whatever the "
-        "cells hold."
+        f"fewer predictions hold: {held[0.05]:,} up to a bias of 0.05, and {held[1.0]:,} whatever "
+        f"{'the' if named is not None else 'their'} cells hold."
     )
 
 

@@ -42,6 +42,7 @@ class Points:
     sets: tuple[tuple[tuple[int, ...], ...], ...]
     single: bool = False
     frame: nw.DataFrame[Any] | None = None
+    own_holes: OwnHoles = "any"
 
     @classmethod
     def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
@@ -64,7 +65,9 @@ class Points:
             if holes.any():
                 codes = self.codes.copy() if codes is self.codes else codes
                 np.copyto(codes[j], int(self.n_values[j]) + after, where=holes)
-        return self if codes is self.codes else replace(self, codes=codes)
+        if codes is self.codes and self.own_holes == own_holes:
+            return self
+        return replace(self, codes=codes, own_holes=own_holes)
 
     @property
     def complete(self) -> NDArray[np.bool_]:

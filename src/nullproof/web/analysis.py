@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
-from nullproof.decision import Certificates, certificates_of
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
 from nullproof.reporting.document import document_of

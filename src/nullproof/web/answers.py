@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.certificates import Certificate, Certificates, certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve, curve_of
-from nullproof.decision import Certificate, Certificates, certificates_of
 from nullproof.model import Model
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details

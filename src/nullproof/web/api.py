@@ -214,7 +214,8 @@ def points(
 ) -> PointsPage:
     """List verdicts, some at a time."""
     found = desk_of(request).analyses.get(analysis).result.certificates
-    at = found.threshold if bias is None else bias
+    # The page gives one bias for all columns, so there is a threshold.
+    at = (found.threshold or 0.0) if bias is None else bias
     places = select(found, verdict, label, at)
     lines = about_points(found, places[offset : offset + limit], at)
     return PointsPage.model_validate(

@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 import numpy as np
 
+from nullproof.certificates import certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
-from nullproof.decision import certificates_of
 from nullproof.model import Model
 from nullproof.tables.training import decode
 from nullproof.web.analysis import Result
@@ -59,7 +59,7 @@ def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
     moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
     shown = moved[:_SHOWN]
     judged = certificates_of(model, some.take(shown))
-    lines = about_points(judged, np.arange(len(shown)), judged.threshold)
+    lines = about_points(judged, np.arange(len(shown)), judged.threshold or 0.0)
     return {
         "n_points": len(some),
         "n_points_left_off": len(result.points) - len(some),

@@ -26,9 +26,14 @@ def fragment_tolerance(document: dict[str, Any]) -> str:
         paragraph(curve_text(document)),
         paragraph(own) if own else "",
         f'<div class="pair"><figure>{curve_picture(document)}<figcaption>Predictions that hold, by '
-        f"bias; the dashed line is at {amount(document['verdicts']['threshold'])}.</figcaption>"
+        f"bias{_dashed(document)}.</figcaption>"
         f"</figure><div>{_numbers(document['curve'])}</div></div>",
     )
+
+
+def _dashed(document: dict[str, Any]) -> str:
+    threshold = document["verdicts"]["threshold"]
+    return "" if threshold is None else f"; the dashed line is at {amount(threshold)}"
 
 
 def curve_picture(document: dict[str, Any]) -> str:
@@ -39,7 +44,7 @@ def curve_picture(document: dict[str, Any]) -> str:
         for bias, share in zip(drawn["bias"], drawn["share"], strict=True)
     ]
     ends = f"{_x(1.0):.1f},{_y(0.0):.1f} {_x(0.0):.1f},{_y(0.0):.1f}"
-    line = f'x1="{_x(threshold):.1f}" x2="{_x(threshold):.1f}" y1="{_TOP}" y2="{_y(0.0):.1f}"'
+    line = "" if threshold is None else _line(threshold)
     said = escape(_described(document))
     return (
         f'<svg class="np-curve" role="img" aria-label="{said}" viewBox="0 0 {_WIDTH} {_HEIGHT}" '
@@ -47,9 +52,13 @@ def curve_picture(document: dict[str, Any]) -> str:
         f'fill="currentColor" xmlns="http://www.w3.org/2000/svg"><title>{said}</title>'
         f'<polygon class="np-area" points="{" ".join(places)} {ends}" fill="#1a8f5a" '
         f'fill-opacity="0.2"/><polyline class="np-line" points="{" ".join(places)}" fill="none" '
-        f'stroke="#1a8f5a" stroke-width="2"/>{_axes()}'
-        f'<line class="np-threshold" {line} stroke="currentColor" stroke-dasharray="4 3"/></svg>'
+        f'stroke="#1a8f5a" stroke-width="2"/>{_axes()}{line}</svg>'
     )
+
+
+def _line(bias: float) -> str:
+    ends = f'x1="{_x(bias):.1f}" x2="{_x(bias):.1f}" y1="{_TOP}" y2="{_y(0.0):.1f}"'
+    return f'<line class="np-threshold" {ends} stroke="currentColor" stroke-dasharray="4 3"/>'
 
 
 def _described(document: dict[str, Any]) -> str:

@@ -17,7 +17,6 @@ from nullproof.reporting.html.elements import (
 from nullproof.reporting.tolerance import share_at_goal
 from nullproof.show import intervals
 from nullproof.words import cut, many, odds, per_cent
-from nullproof.words import tolerance as bias_text
 
 Document = dict[str, Any]
 _MOST_ODDS = 3
@@ -35,8 +34,8 @@ def fragment_headline(document: Document) -> str:
     says = f"of {n_points:,} predictions of <b>{label}</b> " + (
         "are certain: every way to fill in the missing cells gives the same label."
         if verdicts["goal"] == "certain"
-        else f"hold up to a bias of {bias_text(verdicts['threshold'])}: missing cells that are so "
-        "much like the known ones do not change the label."
+        else f"hold up to {verdicts['up_to']}: missing cells that are so much like the known ones do "
+        "not change the label."
     )
     number = f'<strong class="big">{per_cent(share_at_goal(verdicts))}</strong>'
     facts = (
@@ -139,7 +138,7 @@ def fragment_open(document: Document) -> str:
     return section(
         "open",
         "Which points are open",
-        paragraph(_between_text(open_ones)),
+        paragraph(_between_text(document)),
         table(
             "Between which labels", [Column("labels"), Column("points", True), Column("")], between
         ),
@@ -180,7 +179,7 @@ def _stack(verdicts: Document) -> str:
 
 def _groups(verdicts: Document) -> str:
     """How many predictions are certain, hold and are open, and how many of each are right."""
-    words = {"holds": f"hold up to a bias of {bias_text(verdicts['threshold'])}"}
+    words = {"holds": f"hold up to {verdicts['up_to']}"}
     told = []
     for one in verdicts["groups"]:
         right = "" if one["n_right"] is None else f" ({one['n_right']:,} of them right)"
@@ -219,10 +218,11 @@ def _heat(cell: Document, top: float) -> Cell:
     return Cell(html, share, f"heat-{step}")
 
 
-def _between_text(open_ones: Document) -> str:
+def _between_text(document: Document) -> str:
+    open_ones, up_to = document["open"], document["verdicts"]["up_to"]
     left = open_ones["n_between_left_off"]
     more = f" ({many(left, 'rarer set')} of labels not listed)" if left else ""
-    return f"{many(open_ones['n_points'], 'point')} could get more than one label{more}."
+    return f"{many(open_ones['n_points'], 'prediction')} may change within {up_to}{more}."
 
 
 def _odds_text(document: Document) -> str:
