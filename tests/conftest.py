@@ -26,41 +26,14 @@ SLOW = (
     "test_real_data.py",
     "web/",
 )
-# Tests that ask about as many random tables as the variables NULLPROOF_..._TABLES and _FLIPS say.
-MANY_TABLES = (
-    "attacks/test_own_holes.py::test_joint_attacks",
-    "cleaning/test_cleaner.py::test_cleaning_to_the_end",
-    "cleaning/test_cleaner.py::test_confidence",
-    "cleaning/test_cleaner.py::test_saving_and_resuming",
-    "cleaning/test_needs.py::test_random_tables",
-    "cleaning/test_plan.py::test_confidence",
-    "cleaning/test_plan.py::test_end_of_a_plan",
-    "cleaning/test_plan.py::test_expected",
-    "cleaning/test_plan.py::test_steps",
-    "cleaning/test_worlds_left.py",
-    "counts/engines/test_ways_engines.py::test_random_tables",
-    "counts/test_parquet.py::test_damaged_files_are_refused",
-    "counts/test_ways.py::test_points_and_round_trips",
-    "counts/test_ways.py::test_random_tables",
-    "odds/test_odds.py::test_random_tables",
-    "odds/test_own_holes.py::test_random_tables",
-    "radii/test_cells.py::test_random_tables",
-    "radii/test_own_holes.py::test_random_tables",
-    "test_bias.py::test_random_tables",
-    "test_decision.py::test_random_tables",
-    "test_own_holes.py::test_random_tables",
-    "test_tolerance.py::test_random_tables",
-)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``./check --fast`` leaves out, and what ``./check`` runs without tracing first."""
+    """Mark what ``./check --fast`` leaves out."""
     for item in items:
         place = item.nodeid.removeprefix("tests/")
         if place.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
-        if place.startswith(MANY_TABLES):
-            item.add_marker(pytest.mark.many_tables)
 
 
 @pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
