@@ -274,6 +274,13 @@ class Pairs:
         """How far each winner is ahead at a bias of its own; minus infinity for no support."""
         return self._lead(*self._counts(bias))
 
+    def lost(self) -> Lead:
+        """The leads at a bias of 1 where they are known to be lost: no need to ask by how much."""
+        n_cells = np.zeros(len(self.constant))
+        for part in self.threatening:
+            n_cells += part.n_cells.sum(axis=0)
+        return Lead(np.full(len(n_cells), -np.inf), n_cells)
+
     def lead_and_loss(self, bias: Floats) -> tuple[Lead, Floats]:
         """The leads, and at which bias they are about lost: one step of Newton's method."""
         low, high, n_cells = self._counts(bias)

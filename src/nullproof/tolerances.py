@@ -153,7 +153,8 @@ class _Search:
             pairs = tables.pairs(places, self.winner[places], order[:, rank])
             # A rival that is still behind just beyond the best tolerance cannot threaten first.
             beyond = np.where(np.isinf(value), 1.0, np.minimum(value + _STEP, 1.0))
-            lead = pairs.lead(beyond)
+            # The only rival there is catches up somewhere: the points are not certain.
+            lead = pairs.lost() if self.model.m == 2 else pairs.lead(beyond)
             some = np.flatnonzero(lead.log <= pairs.slack)
             if not len(some):
                 continue
