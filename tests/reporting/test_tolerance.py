@@ -77,7 +77,7 @@ def test_numbers_are_those_of_the_library(options: Any) -> None:
     document = report(INDEX, POINTS, alpha=1, **options).document
     assert json.loads(json.dumps(document, allow_nan=False)) == document
     assert_numbers(document, INDEX, POINTS, {"alpha": 1, **options})
-    model = Model(INDEX, 1, None, options.get("bias", 1)).biased(1)
+    model = Model(INDEX, 1)
     encoded = INDEX.encode(POINTS)
     certain = {
         reading: int(verdicts(model, encoded.read(reading)).certain.sum())
@@ -133,9 +133,9 @@ def test_pages_tell_it(options: Any) -> None:
     """The page and Markdown say what is assumed, how far predictions hold, and who catches up."""
     made = report(INDEX, POINTS, alpha=1, **options)
     page, written, document = made.html(), made.markdown(), made.document
-    threshold = amount(document["verdicts"]["threshold"])
+    up_to = document["verdicts"]["up_to"]
     for form in (page, written):
-        assert f"holds up to a bias of {threshold} if the label stays the same" in form
+        assert f"holds up to {up_to} if the label stays the same" in form
         assert "How far the predictions hold" in form
         assert "catches up" in form
         assert HOSTILE not in form
@@ -147,7 +147,7 @@ def test_pages_tell_it(options: Any) -> None:
         assert re.search(rf"^\| {bias:g} \| {n_hold:,} \|", written, re.MULTILINE)
     held = sum(one["n_points"] for one in document["verdicts"]["groups"][:2])
     strict = "bias" not in options or document["cleaning"]["goal"] == "certain"
-    said = "are certain" if strict else f"{held} of 90 predictions hold up to a bias of {threshold}"
+    said = "are certain" if strict else f"{held} of 90 predictions hold up to {up_to}"
     assert said in document["title"]
     assert ("then holding" in page) == (not strict)
 
