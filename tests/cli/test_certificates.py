@@ -106,10 +106,10 @@ def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
     assert "3 of 5 predictions are certain" not in strict
     assert "same label up to a bias of 0.5 (see below)" in strict
     assert "they may hold anything (--own-holes any). With\n--own-holes skip 3" in strict
-    assert "instead of 2 points are certain within bias 0.5." in strict
+    assert "instead of 2 points are certain within a bias of 0.5." in strict.replace("\n", " ")
     named = shown("--bias", "age=0", "--bias", "claim=1/4", "--bias", "0.1")
     assert "Columns that keep a bias of their own: age 0 and claim 0.25." in named
-    assert "up to a bias of 0.1 (see below)" in named
+    assert "up to the bias given by column (see below)" in named
 
 
 def test_training_rows_as_points_are_told(run: Runner) -> None:
