@@ -43,7 +43,7 @@ def test_certain_is_certain_without_any_bias() -> None:
         assert found.document()["verdicts"] == {"certain": 0, "holds": 1, "open": 0}
     by_column = certify(index, [("a",)], bias={"f": 0})
     assert by_column.threshold is None
-    assert "1 holds up to the bias given by column" in repr(by_column)
+    assert "1 holds up to the bias by column" in repr(by_column)
 
 
 def test_parts_of_certificates() -> None:

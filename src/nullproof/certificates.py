@@ -171,7 +171,7 @@ class Certificates:
     def up_to(self) -> str:
         """Up to what a prediction holds that has the verdict ``"holds"``, in words."""
         own = self.threshold
-        return "the bias given by column" if own is None else f"a bias of {own:g}"
+        return "the bias by column" if own is None else f"a bias of {own:g}"
 
     @cached_property
     def verdict(self) -> NDArray[np.object_]:

@@ -109,7 +109,7 @@ def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
     assert "instead of 2 points are certain within a bias of 0.5." in strict.replace("\n", " ")
     named = shown("--bias", "age=0", "--bias", "claim=1/4", "--bias", "0.1")
     assert "Columns that keep a bias of their own: age 0 and claim 0.25." in named
-    assert "up to the bias given by column (see below)" in named
+    assert "up to the bias by column (see below)" in named
 
 
 def test_training_rows_as_points_are_told(run: Runner) -> None:
