@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 from support.command_line import TEST, TRAIN, Runner
@@ -34,18 +33,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.nodeid.removeprefix("tests/")
         if place.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
-
-
-@pytest.hookimpl(specname="pytest_collection_modifyitems", trylast=True)
-def pytest_keep_groups_together(items: list[Any]) -> None:
-    """Let tests of one ``xdist_group`` run in one worker, so that its engines are started once.
-
-    pytest-xdist 3.8 writes the group where pytest 9.2 does not look for it any more.
-    """
-    for item in items:
-        named = getattr(item, "_nodeid", item.nodeid)
-        if named != item.nodeid:
-            item._id = type(item.id).parse(named)
 
 
 class _Nothing(BaseException):

@@ -195,7 +195,7 @@ def row_by_row(
 def test_row_by_row_equals_group_by_group() -> None:
     """Both ways through the worlds lead to the same verdict, by column and in both readings."""
     n_open = 0
-    for holed, rng in small_tables(400, cap=300):
+    for holed, rng in small_tables(200, cap=300):
         judge = holed.judge()
         bias = tuple(random_bias(rng, judge) for _ in holed.features)
         for point, reading in itertools.product(holed.points, READINGS):
@@ -206,7 +206,7 @@ def test_row_by_row_equals_group_by_group() -> None:
             if reading == "skip" and not any(isinstance(cell, frozenset) for cell in point):
                 assert verdict.possible == oracle.possible_labels(every), (point, bias, holed)
             n_open += verdict.label is None
-    assert n_open > 300
+    assert n_open > 120
 
 
 def test_tolerance_is_the_last_breakpoint_that_holds() -> None:
@@ -376,7 +376,7 @@ def disagrees(kind: type[Judge], n_tables: int) -> bool:
 
 def test_the_box_never_disagrees() -> None:
     """T9, T10: the formulas give the verdicts and tolerances of the enumeration."""
-    assert not disagrees(BoxJudge, 1500)
+    assert not disagrees(BoxJudge, 600)
 
 
 @pytest.mark.parametrize("mistake", MISTAKES)

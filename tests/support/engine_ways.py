@@ -17,7 +17,7 @@ from support.storing import Uncarried
 from support.ways import INTERVALS, Store, Way, parquet_folder
 
 _NUMBERS = itertools.count()
-_N_TABLES = 4
+_N_TABLES = 3
 _PATIENCE = 5
 
 
