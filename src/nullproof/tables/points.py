@@ -87,8 +87,9 @@ class Points:
     def n_unseen(self) -> NDArray[np.int64]:
         """Per feature: how many points have a value outside the domain."""
         n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
-        some = np.flatnonzero(self._largest >= self.n_values)
-        n_unseen[some] = (self.codes[some] == self.n_values[some, None]).sum(axis=1)
+        # One feature after another: no copy of all codes.
+        for j in np.flatnonzero(self._largest >= self.n_values).tolist():
+            n_unseen[j] = np.count_nonzero(self.codes[j] == self.n_values[j])
         return n_unseen
 
     @property
