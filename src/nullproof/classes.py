@@ -12,8 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import MISSING, present
-from nullproof.tables.columns import distinct
+from nullproof.tables.bins import MISSING, distinct, present
 from nullproof.tables.readers import read_series
 from nullproof.tables.values import is_missing, text
 from nullproof.words import many, some

@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any, Literal, Self
+from typing import Any, Self
 
 import narwhals as nw
 import numpy as np
@@ -24,6 +24,7 @@ from nullproof.model import Model, Prior
 from nullproof.odds.labels import Odds, odds_of
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radii_of
+from nullproof.tables.bins import Binning, Rows
 from nullproof.tables.columns import Column, fit_feature, widen_feature
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import (
@@ -64,7 +65,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         None for the label frequencies, ``"uniform"``, or one number per class.
     bins, binning
         Number of bins of numeric and date columns (None: every number is a category), and whether
-        they are of equal width (``"uniform"``) or hold equally many rows (``"quantile"``).
+        they are of equal width (``"uniform"``) or hold equally many rows (``"quantile"``); ``"mdl"``
+        cuts where the labels change, as often as that pays, and ``"none"`` never. Or a mapping from
+        column to one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     missing
         Spellings of missing besides None, NaN, NA and NaT, e.g. ``("?",)``.
     domains
@@ -103,7 +106,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         *,
         prior: Prior = None,
         bins: int | None = 5,
-        binning: Literal["uniform", "quantile"] = "uniform",
+        binning: Binning | Mapping[str, Binning] = "uniform",
         missing: Sequence[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
         own_holes: OwnHoles = "skip",
@@ -154,7 +157,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         if first:
             self._keep(self._counted(table, known, codes), known)
         else:
-            schema = _widened_schema(self.index_.schema, table, self._options())
+            schema = _widened_schema(self.index_.schema, table, self._options(), Rows(codes))
             names = [text(label) for label in known.tolist()]
             labels = Column("label", "category", codes=codes, values=names)
             chunk = count_like(CountIndex, schema, table, labels)
@@ -336,7 +339,7 @@ def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
         raise TypeError(f"fit got an unexpected keyword argument {name!r}")
 
 
-def _widened_schema(schema: Schema, table: Table, options: TableOptions) -> Schema:
+def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: Rows) -> Schema:
     """Add what a further chunk shows: values, and features that had no known value so far."""
     features = []
     for name in table.names:
@@ -344,7 +347,8 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions) -> Sche
         if position is not None:
             features.append(widen_feature(schema.features[position], column))
         elif column.sets or column.known.any():
-            fitted, _ = fit_feature(column, bins=options.bins, binning=options.binning)
+            binning = options.binning_of(name)
+            fitted, _ = fit_feature(column, bins=options.bins, binning=binning, rows=rows)
             features.append(fitted)
     return replace(schema, features=tuple(features))
 

@@ -85,7 +85,7 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         ([*CERTIFY, "--bins", "few"], "--bins is 'few'; give a whole number or none"),
         ([*CERTIFY, "--bins", "²"], "--bins is '²'"),
         ([*CERTIFY, "--bins", "0"], "bins is 0; give a whole number from 1 on"),
-        ([*CERTIFY, "--binning", "x"], "binning is 'x'; give 'uniform' or 'quantile'"),
+        ([*CERTIFY, "--binning", "x"], "binning is 'x'; give 'uniform', 'quantile'"),
         ([*CERTIFY, "--ignore", "x"], "ignore names the column 'x'"),
         ([*CERTIFY, "-o", "out.txt"], "-o out.txt names no format by its ending"),
         ([*CERTIFY, "-o", "no/out.csv"], "-o no/out.csv: there is no folder no; make it first"),

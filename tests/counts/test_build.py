@@ -146,7 +146,8 @@ def test_bad_codes(codes: Any, labels: Any, options: Any, reason: str) -> None:
     ("options", "reason"),
     [
         ({"bins": 0}, "bins is 0; give a whole number from 1 on, or None for no bins"),
-        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform' or 'quantile'"),
+        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform', 'quantile', 'mdl' or"),
+        ({"binning": {"z": "mdl"}}, "binning names the column 'z', which is not among a, b, y"),
         ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
         ({"ignore": ["a", "b"]}, "no column besides the label"),
     ],

@@ -21,6 +21,7 @@ from nullproof.tables.points import Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.values import text
 from support import plain_counter as truth
+from support.plain_bins import TooCloseError, TrueEdges, true_edges
 from support.plain_counter import Column, Counted, Table
 from support.ways import RowsWay, Way
 
@@ -40,10 +41,15 @@ class Options:
         """Draw options; half of them without bins, where values have to be told apart."""
         bins = rng.choice((None, None, None, 1, 2, 3, 5))
         missing = rng.choice(((), (), ("?", "-9")))
-        return cls(bins, rng.choice(("uniform", "quantile")), missing)
+        binning = rng.choice(("uniform", "quantile"))
+        return cls(bins, "mdl" if rng.random() < 0.2 else binning, missing)
 
     def for_way(self, way: Way) -> Options:
-        return replace(self, bins=None) if isinstance(way, RowsWay) else self
+        return replace(self, bins=None, binning="none") if isinstance(way, RowsWay) else self
+
+    @property
+    def are_cut(self) -> bool:
+        return self.binning == "mdl" or (self.bins is not None and self.binning != "none")
 
     @property
     def given(self) -> dict[str, Any]:
@@ -56,6 +62,7 @@ ALL_OPTIONS = (
     Options(),
     Options(bins=3),
     Options(bins=4, binning="quantile"),
+    Options(binning="mdl"),
     Options(missing=("?", "-9")),
 )
 
@@ -208,13 +215,21 @@ def _wrong_column(
         domain = expected and {*expected.values}
         return f"counted are {index.features}, its domain is {domain}"
     feature = index.schema.features[j]
-    if options.bins is not None and truth.places(column, options.missing) is not None:
-        exact = truth.true_edges(column, options.bins, options.binning, options.missing)
-        if not truth.edges_fit(feature.edges, exact):
-            return f"edges {feature.edges} instead of {[*map(_rounded, exact)]}"
+    if options.are_cut and truth.places(column, options.missing) is not None:
+        exact = _true_edges(column, labels, options)
+        if exact is not None and not exact.fit(feature.edges):
+            return f"edges {feature.edges} instead of {[*map(_rounded, exact.exact)]}"
         expected = truth.count_bins(column, labels, feature.edges, options.missing)
     found = counted(index, j)
     return None if found == expected else f"{_brief(found)} instead of {_brief(expected)}"
+
+
+def _true_edges(column: Column, labels: list[str], options: Options) -> TrueEdges | None:
+    """The edges of the truth, if doubles can tell them."""
+    try:
+        return true_edges(column, labels, options.bins or 1, options.binning, options.missing)
+    except TooCloseError:
+        return None
 
 
 def _rounded(edge: Any) -> float:

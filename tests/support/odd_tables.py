@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import decimal
 import random
 from collections.abc import Callable
 from typing import Any
@@ -39,4 +40,27 @@ def odd_table(n_rows: int = 2000, seed: int = 0) -> pl.DataFrame:
         schema_overrides={"real": pl.Float64, "whole": pl.Int32},
     ).with_columns(
         zoned=pl.col("stamp").dt.replace_time_zone("UTC"), single=pl.col("real").cast(pl.Float32)
+    )
+
+
+def many_numbers(n_rows: int = 6000, seed: int = 1) -> pl.DataFrame:
+    """Columns of thousands of numbers and moments that the label follows, one number of each often."""
+    rng = random.Random(seed)
+    start = dt.datetime(2020, 2, 29)
+    signal = [0.0 if rng.random() < 0.3 else rng.gauss(0, 1) for _ in range(n_rows)]
+    signal[:4] = [-0.0, 5e-324, -5e-324, 40.0]
+    holes = [None, float("nan"), float("inf"), float("-inf")]
+    return pl.DataFrame(
+        {
+            "real": [rng.choice(holes) if rng.random() < 0.1 else x for x in signal],
+            "whole": [round(x * 10_000) for x in signal],
+            "cents": [decimal.Decimal(round(x * 10_000)) / 100 for x in signal],
+            "day": [start.date() + dt.timedelta(round(x * 5000)) for x in signal],
+            "stamp": [start + dt.timedelta(microseconds=round(x * 10**13)) for x in signal],
+            "label": [
+                ("low", "middle", "high")[(x + rng.gauss(0, 0.5) > -0.7) + (x > 0.4)]
+                for x in signal
+            ],
+        },
+        schema_overrides={"cents": pl.Decimal(18, 2)},
     )

@@ -348,7 +348,7 @@ def _counted(cells: Sequence[Any], labels: Sequence[str], values: Collection[Any
     return Counted(counts, holes)
 
 
-# Bins --------------------------------------------------------------------------------------------
+# Places on the line that bins cut ----------------------------------------------------------------
 
 
 def _place(kind: str, cell: Any) -> float:
@@ -359,37 +359,3 @@ def _place(kind: str, cell: Any) -> float:
     if kind == "date":
         return int(cell * DAY // 1000)
     return _double(cell) if isinstance(cell, int) else float(cell)
-
-
-def true_edges(
-    column: Column, bins: int, binning: str, missing: Collection[str] = ()
-) -> list[Fraction]:
-    """The edges without any rounding; none if the finite cells show fewer than two numbers."""
-    known = [x for x in places(column, missing) or () if x is not None and math.isfinite(x)]
-    ordered = [Fraction(x) for x in sorted(known)]
-    if not ordered or ordered[0] == ordered[-1]:
-        return []
-    if binning == "uniform":
-        width = (ordered[-1] - ordered[0]) / bins
-        return [ordered[0] + i * width for i in range(bins + 1)]
-    return sorted({_quantile(ordered, Fraction(i, bins)) for i in range(bins + 1)})
-
-
-def _quantile(ordered: Sequence[Fraction], share: Fraction) -> Fraction:
-    """Between the two rows that stand next to the share, in proportion."""
-    place = share * (len(ordered) - 1)
-    before = math.floor(place)
-    after = min(before + 1, len(ordered) - 1)
-    return ordered[before] + (place - before) * (ordered[after] - ordered[before])
-
-
-def edges_fit(found: Sequence[float], exact: Sequence[Fraction]) -> bool:
-    """Whether rounded edges are the exact ones, up to a few units in the last place."""
-    if not exact:
-        return tuple(found) == (-math.inf, math.inf)
-    if not all(map(math.isfinite, found)):
-        return False
-    scale = max(abs(exact[0]), abs(exact[-1]), exact[-1] - exact[0])
-    slack = 8 * Fraction(math.ulp(float(min(scale, Fraction(1.7e308)))))
-    near = [[abs(Fraction(a) - b) <= slack for b in exact] for a in found]
-    return all(map(any, near)) and all(map(any, zip(*near, strict=True)))

@@ -113,14 +113,34 @@ def test_a_constant_column_is_one_bin() -> None:
 
 
 def test_quantile_bins_hold_equally_many_rows() -> None:
-    """Quantile bins split distinct numbers evenly, and tied numbers stay together."""
+    """Quantile bins split distinct numbers evenly."""
     cells = [2.0**k for k in range(20)]
     index = CountIndex.from_table({"a": cells, "y": [0] * 20}, "y", binning="quantile")
     assert index.exact(0)[:, 0].tolist() == [4, 4, 4, 4, 4, 0]
     tied = CountIndex.from_table(
-        {"a": [1] * 18 + [2, None], "y": [0] * 20}, "y", binning="quantile"
+        {"a": [1] * 18 + [2, 3, None], "y": [0] * 21}, "y", bins=2, binning="quantile"
     )
-    assert tied.exact(0)[:, 0].tolist() == [19, 0]
+    assert tied.exact(0)[:, 0].tolist() == [20, 0]
+
+
+@pytest.mark.parametrize("n_rows", [30, 3000])
+@pytest.mark.parametrize("bins", [2, 3, 5])
+def test_quantile_bins_keep_few_numbers_apart(bins: int, n_rows: int) -> None:
+    """As long as a column has no more numbers than bins, each is a bin, however few rows it has."""
+    for numbers in (
+        [0.0, 1.0],
+        [-1.5, 0.0, 8.0],
+        [1e300, 1.1e300, 1.2e300, 1.7e308],
+        [4, 5, 6, 7, 9],
+    ):
+        cells = [*numbers, *[numbers[-1]] * n_rows, math.inf, math.nan]
+        feature = feature_of(cells, bins=bins, binning="quantile")
+        if len(numbers) > bins:
+            continue
+        assert bin_codes(np.array(numbers), feature.edges).tolist() == [*range(len(numbers))]
+        assert len(feature.values) == len(numbers)
+    neighbours = [1.0, math.nextafter(1.0, 2.0)]
+    assert feature_of(neighbours * 9, binning="quantile").edges == (1.0, *[neighbours[1]] * 2)
 
 
 def test_without_bins_every_number_is_a_category() -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.sparse import Counts, Known, count_columns
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.tables.bins import doubles, extent
+from nullproof.tables.bins import Rows, doubles, extent
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
 from nullproof.tables.labels import known_label_codes, label_codes
 from nullproof.tables.options import TableOptions
@@ -74,10 +74,14 @@ def count_table(
         declared = domain or column.declared
         if not column.sets and not declared and not column.known.any():
             return None
-        return (
-            *fit_feature(column, bins=options.bins, binning=options.binning, domain=domain),
-            suspicions(column),
+        learned = fit_feature(
+            column,
+            bins=options.bins,
+            binning=options.binning_of(name),
+            domain=domain,
+            rows=Rows(row_labels),
         )
+        return *learned, suspicions(column)
 
     def columns() -> Iterator[Encoded]:
         for name, made in zip(names, _mapped(fitted, names, len(labels)), strict=True):
@@ -257,6 +261,7 @@ def feature_names(table: Table, label: str, options: TableOptions) -> list[str]:
     """Name the columns to count: all but the label and those to ignore."""
     refuse_unknown(options.ignore, table.names, "ignore")
     refuse_unknown(options.domains, table.names, "domains")
+    refuse_unknown(options.binned_columns, table.names, "binning")
     names = [name for name in table.names if name != label and name not in options.ignore]
     if not names:
         raise NullproofError("the table has no column besides the label; give at least one feature")

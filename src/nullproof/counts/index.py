@@ -85,7 +85,7 @@ class CountIndex:
         like: CountIndex | None = None,
         missing: Collection[str] = (),
         bins: int | None = 5,
-        binning: Binning = "uniform",
+        binning: Binning | Mapping[str, Binning] = "uniform",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
         memory_limit: str | None = None,
@@ -105,9 +105,13 @@ class CountIndex:
         missing
             Spellings of missing, e.g. ``("?", "NA")``, besides null, None, NaN, NA and NaT.
         bins
-            Number of bins of numbers and dates; None makes every distinct value a category.
+            Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``; None makes
+            every distinct value a category.
         binning
-            ``"uniform"``: bins of equal width; ``"quantile"``: bins with equally many rows.
+            ``"uniform"``: bins of equal width; ``"quantile"``: bins with equally many rows;
+            ``"mdl"``: as many bins as the labels pay for, cut where the labels change; ``"none"``: every
+            distinct value is a category. Or a mapping from column to one of these, with ``"*"``
+            for the rest. Edges come from the known cells alone, and are the same in every world.
         domains
             Declared categories per column, added to those seen.
         ignore

@@ -5,17 +5,45 @@ from __future__ import annotations
 import math
 from bisect import bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.tables.cuts import between, cell_cuts, cells_of
 from nullproof.tables.schema import Kind
-from nullproof.tables.values import date_text, double
+from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, date_text, double
 
-Binning = Literal["uniform", "quantile"]
+Binning = Literal["uniform", "quantile", "mdl", "none"]
 MISSING = -1
+Whole = NDArray[np.int64]
+ONE_BIN = (-math.inf, math.inf)
+
+
+@dataclass(frozen=True)
+class Rows:
+    """What edges may follow from besides a column's cells.
+
+    Parameters
+    ----------
+    labels
+        The number of each row's label; ``"mdl"`` alone needs them.
+    weights
+        How many rows each cell stands for; None for one.
+    """
+
+    labels: NDArray[np.integer] | None = None
+    weights: Whole | None = None
+
+
+EVERY_ROW = Rows()
+
+
+def are_cut(bins: int | None, binning: Binning) -> bool:
+    """Whether numbers are put into bins at all; ``"mdl"`` finds out itself how many there are."""
+    return binning == "mdl" or (binning != "none" and bins is not None)
 
 
 def code_type(n_values: int) -> type[np.signedinteger[Any]]:
@@ -73,22 +101,129 @@ def present(array: NDArray[Any]) -> NDArray[np.bool_]:
     return np.ones(len(array), dtype=bool)
 
 
+def line(
+    array: NDArray[Any], kind: Kind
+) -> tuple[NDArray[np.float64], NDArray[np.int32], NDArray[np.bool_]]:
+    """The distinct finite places of a column, in order, which of them each cell has, and which cells do.
+
+    Moments that no double parts stay two places, with the same double.
+    """
+    spots = places(array, kind)
+    if kind == "number" and spots.dtype.kind in "iu" and _is_large(spots):
+        spots = spots.astype(np.float64)
+    held = np.isfinite(spots) if spots.dtype.kind == "f" else present(spots)
+    values, which = distinct(spots[held])
+    return rounded_down(values), which, held
+
+
+def rounded_down(spots: NDArray[Any]) -> NDArray[np.float64]:
+    """Places as doubles; moments as the greatest double not above, which edges part as they part those."""
+    numbers = spots.astype(np.float64) + 0.0
+    if spots.dtype.kind != "O":
+        return numbers
+    above = np.array([a > b for a, b in zip(numbers.tolist(), spots.tolist(), strict=True)])
+    return np.where(above.astype(bool), np.nextafter(numbers, -math.inf), numbers)
+
+
+def _is_large(array: NDArray[Any]) -> bool:
+    return max(int(array.max(initial=0)), -int(array.min(initial=0))) > LARGEST_DOUBLE_INTEGER
+
+
+def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    """The sorted distinct numbers and the place of each cell among them; integers without sorting."""
+    if array.dtype.kind == "O":
+        return _distinct_objects(array)
+    if array.dtype.kind in "iu" and array.size:
+        low, high = int(array.min()), int(array.max())
+        if high - low < 2**16 and high < 2**63:
+            shifted = array.astype(np.int64) - low
+            seen = np.bincount(shifted, minlength=high - low + 1) > 0
+            places = np.cumsum(seen, dtype=np.int32) - 1
+            return np.flatnonzero(seen) + low, places[shifted]
+    found, inverse = np.unique(array, return_inverse=True)
+    return found, inverse.astype(np.int32)
+
+
+def _distinct_objects(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
+    cells = array.tolist()
+    held = sorted({x for x in cells if x == x})
+    place = {x: code for code, x in enumerate(held)}
+    found = np.empty(len(held), dtype=object)
+    found[:] = held
+    return found, np.array([place.get(x, MISSING) for x in cells], dtype=np.int32)
+
+
 def bin_edges(
-    array: NDArray[Any], bins: int, binning: Binning, kind: Kind = "number"
+    array: NDArray[Any],
+    bins: int | None,
+    binning: Binning,
+    kind: Kind = "number",
+    rows: Rows = EVERY_ROW,
 ) -> tuple[float, ...]:
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
+    if binning == "mdl":
+        return _mdl_edges(array, kind, rows)
+    assert bins is not None
+    if binning == "quantile":
+        return _quantile_edges(array, bins, kind, rows)
     array = doubles(places(array, kind))
     low, high = extent(array)
     if not (math.isfinite(low) and math.isfinite(high)):
-        array = array[np.isfinite(array)]
-        low, high = extent(array)
-    if not low < high:
-        return (-math.inf, math.inf)
-    if binning == "uniform":
-        return uniform_edges(low, high, bins)
-    # In double precision, whatever the type: narrow integers overflow on the way.
-    known = array.astype(np.float64)
-    return quantile_edges(np.nanquantile(known, np.linspace(0, 1, bins + 1)))
+        low, high = extent(array[np.isfinite(array)])
+    return uniform_edges(low, high, bins) if low < high else ONE_BIN
+
+
+def _mdl_edges(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[float, ...]:
+    """Edges where the label changes (theory 11)."""
+    assert rows.labels is not None
+    values, which, held = line(array, kind)
+    if len(values) < 2:
+        return ONE_BIN
+    weights = None if rows.weights is None else rows.weights[held]
+    cells = cells_of(_tally(which, weights, len(values)))
+    first = np.flatnonzero(np.diff(cells, prepend=-1))
+    last = np.append(first[1:], len(values)) - 1
+    n_labels = int(rows.labels.max()) + 1
+    keys = cells[which] * n_labels + rows.labels[held]
+    counts = _tally(keys, weights, len(first) * n_labels).reshape(-1, n_labels)
+    return mdl_edges(values[first], values[last], counts)
+
+
+def mdl_edges(
+    lows: NDArray[np.float64], highs: NDArray[np.float64], counts: Whole
+) -> tuple[float, ...]:
+    """The same from cells that were counted already; without a cut there is one bin."""
+    cuts = cell_cuts(lows, highs, counts)
+    return (float(lows[0]), *cuts, float(highs[-1])) if cuts else ONE_BIN
+
+
+def _tally(codes: NDArray[np.integer], weights: Whole | None, size: int) -> Whole:
+    # As doubles weights are exact: no table has 2**53 rows.
+    return np.bincount(codes, weights, minlength=size).astype(np.int64)
+
+
+def _quantile_edges(array: NDArray[Any], bins: int, kind: Kind, rows: Rows) -> tuple[float, ...]:
+    """Edges between equally many rows, or between all numbers if there are no more than bins."""
+    probe = array[: 100 * bins]
+    # A sort of everything only where there may be few numbers, or where each has a weight.
+    if rows.weights is None and len(line(probe, kind)[0]) > bins:
+        known = rounded_down(places(array, kind))
+        known = known[np.isfinite(known)]
+        return _without_negative_zero(np.unique(np.quantile(known, np.linspace(0, 1, bins + 1))))
+    values, which, held = line(array, kind)
+    if len(values) <= bins:
+        return apart_edges(values)
+    weights = None if rows.weights is None else rows.weights[held]
+    ends = np.cumsum(_tally(which, weights, len(values)))
+    return quantile_edges(values, ends, int(ends[-1]), bins)
+
+
+def apart_edges(values: NDArray[np.float64]) -> tuple[float, ...]:
+    """Edges that keep all numbers apart; the numbers are in order."""
+    if len(values) < 2 or not values[0] < values[-1]:
+        return ONE_BIN
+    inner = [between(a, b) for a, b in pairwise(values.tolist()) if a < b]
+    return (float(values[0]), *inner, float(values[-1]))
 
 
 def uniform_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
@@ -99,9 +234,25 @@ def uniform_edges(low: float, high: float, bins: int) -> tuple[float, ...]:
     return _without_negative_zero(np.linspace(low, high, bins + 1))
 
 
-def quantile_edges(quantiles: NDArray[np.float64]) -> tuple[float, ...]:
-    """Edges at quantiles, of which many may be the same number."""
-    return _without_negative_zero(np.unique(quantiles))
+def quantile_places(n_rows: int, bins: int) -> tuple[Whole, Whole, NDArray[np.float64]]:
+    """Where the quantiles lie among the sorted rows: between which two, and how far."""
+    exact = (n_rows - 1) * np.linspace(0, 1, bins + 1)
+    before = np.floor(exact).astype(np.int64)
+    return before, np.minimum(before + 1, n_rows - 1), exact - before
+
+
+def quantile_edges(
+    values: NDArray[np.float64], ends: Whole, n_rows: int, bins: int
+) -> tuple[float, ...]:
+    """The edges that NumPy's quantiles of all rows would be; ``ends`` counts the rows up to each."""
+    before, after, parts = quantile_places(n_rows, bins)
+    low = values[np.searchsorted(ends, before, side="right")]
+    high = values[np.searchsorted(ends, after, side="right")]
+    edges = [
+        np.quantile(np.array(pair), np.array([part]))[0]
+        for part, *pair in zip(parts, low, high, strict=True)
+    ]
+    return _without_negative_zero(np.unique(np.array(edges)))
 
 
 def _without_negative_zero(edges: NDArray[np.float64]) -> tuple[float, ...]:

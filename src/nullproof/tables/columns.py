@@ -13,11 +13,15 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import (
+    EVERY_ROW,
     MISSING,
     Binning,
+    Rows,
+    are_cut,
     bin_codes,
     bin_edges,
     code_type,
+    distinct,
     doubles,
     interval_texts,
     places,
@@ -96,42 +100,23 @@ def without_cells(array: NDArray[Any], gone: NDArray[np.bool_]) -> NDArray[Any]:
     return number_array([None if lost else x for x, lost in zip(cells, gone.tolist(), strict=True)])
 
 
-def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """The sorted distinct numbers and the place of each cell among them; integers without sorting."""
-    if array.dtype.kind == "O":
-        return _distinct_objects(array)
-    if array.dtype.kind in "iu" and array.size:
-        low, high = int(array.min()), int(array.max())
-        if high - low < 2**16 and high < 2**63:
-            shifted = array.astype(np.int64) - low
-            seen = np.bincount(shifted, minlength=high - low + 1) > 0
-            places = np.cumsum(seen, dtype=np.int32) - 1
-            return np.flatnonzero(seen) + low, places[shifted]
-    found, inverse = np.unique(array, return_inverse=True)
-    return found, inverse.astype(np.int32)
-
-
-def _distinct_objects(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    cells = array.tolist()
-    held = sorted({x for x in cells if x == x})
-    place = {x: code for code, x in enumerate(held)}
-    found = np.empty(len(held), dtype=object)
-    found[:] = held
-    return found, np.array([place.get(x, MISSING) for x in cells], dtype=np.int32)
-
-
 def fit_feature(
-    column: Column, *, bins: int | None, binning: Binning, domain: Sequence[str] = ()
+    column: Column,
+    *,
+    bins: int | None,
+    binning: Binning,
+    domain: Sequence[str] = (),
+    rows: Rows = EVERY_ROW,
 ) -> tuple[Feature, Encoded]:
     """Learn the domain of a training column and encode the column with it.
 
     The domain is what the column holds, its candidates included, together with what was declared
-    (theory 1).
+    (theory 1). ``rows`` tells the label of each cell, which ``binning="mdl"`` needs.
     """
     if domain and not column.known.any() and not column.sets and not any(map(_is_word, domain)):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
-    if column.kind in ("number", "date") and not domain and bins is not None:
-        return _fit_bins(column, bins, binning)
+    if column.kind in ("number", "date") and not domain and are_cut(bins, binning):
+        return _fit_bins(column, bins, binning, rows)
     if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
     if column.kind == "date":
@@ -232,14 +217,17 @@ def _is_word(value: str) -> bool:
     return as_number(value) is None
 
 
-def _fit_bins(column: Column, bins: int, binning: Binning) -> tuple[Feature, Encoded]:
+def _fit_bins(
+    column: Column, bins: int | None, binning: Binning, rows: Rows
+) -> tuple[Feature, Encoded]:
     assert column.numbers is not None
     kind = column.kind
     candidates = number_array([x for cells in column.sets.values() for x in cells])
     known = column.numbers
-    if len(candidates):
+    # Candidates have a place among equal widths or shares, but say nothing of the label (theory 11).
+    if len(candidates) and binning != "mdl":
         known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
-    edges = bin_edges(known, bins, binning, kind)
+    edges = bin_edges(known, bins, binning, kind, rows)
     codes = bin_codes(column.numbers, edges, kind)
     also = set(bin_codes(candidates, edges, kind).tolist())
     used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())

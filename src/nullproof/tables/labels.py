@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import Column, distinct
+from nullproof.tables.bins import distinct
+from nullproof.tables.columns import Column
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import date_text, in_order, text
 from nullproof.words import many, some

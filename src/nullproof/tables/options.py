@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import Binning
+from nullproof.tables.bins import Binning, are_cut
 from nullproof.tables.readers import Table, open_table, spellings
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import is_missing, text
+
+# What stands for all columns that a mapping does not name.
+REST = "*"
 
 
 @dataclass(frozen=True)
@@ -21,7 +24,7 @@ class TableOptions:
 
     missing: Collection[str] = ()
     bins: int | None = 5
-    binning: Binning = "uniform"
+    binning: Binning | Mapping[str, Binning] = "uniform"
     domains: Mapping[str, Iterable[Any]] = field(default_factory=dict)
     ignore: Collection[str] = ()
 
@@ -34,13 +37,37 @@ class TableOptions:
             raise NullproofError(
                 f"bins is {self.bins!r}; give a whole number from 1 on, or None for no bins"
             )
-        if self.binning not in ("uniform", "quantile"):
-            raise NullproofError(f"binning is {self.binning!r}; give 'uniform' or 'quantile'")
+        self._refuse_binning()
         for name, values in self.domains.items():
             if isinstance(values, str):
                 raise NullproofError(
                     f"domains gives {values!r} for {name!r}; give a list of values"
                 )
+
+    def _refuse_binning(self) -> None:
+        by_column = isinstance(self.binning, Mapping)
+        for how in self.binning.values() if isinstance(self.binning, Mapping) else [self.binning]:
+            if not isinstance(how, str) or how not in get_args(Binning):
+                whose = " for a column" if by_column else ""
+                raise NullproofError(
+                    f"binning is {how!r}{whose}; give 'uniform', 'quantile', 'mdl' or 'none'"
+                )
+
+    @property
+    def binned_columns(self) -> list[str]:
+        """The columns that ``binning`` names, if it is a mapping."""
+        named = self.binning if isinstance(self.binning, Mapping) else ()
+        return [name for name in named if name != REST]
+
+    def binning_of(self, name: str) -> Binning:
+        """How a column is binned; what a mapping does not name is, without ``"*"``, uniform."""
+        if not isinstance(self.binning, Mapping):
+            return self.binning
+        return self.binning.get(name, self.binning.get(REST, "uniform"))
+
+    def cuts(self, name: str) -> bool:
+        """Whether the numbers of a column are put into bins."""
+        return are_cut(self.bins, self.binning_of(name)) and not self.declared(name)
 
     def declared(self, name: str) -> list[str]:
         """The declared values of a column, as text."""

@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, explained
-from nullproof.tables.bins import MISSING, present
-from nullproof.tables.columns import Column, distinct, number_array, without_cells
+from nullproof.tables.bins import MISSING, distinct, present
+from nullproof.tables.columns import Column, number_array, without_cells
 from nullproof.tables.formats import TEXT_MISSING, read_file
 from nullproof.tables.schema import Kind
 from nullproof.tables.series import (

@@ -22,7 +22,7 @@ from support.engines import (
     spark_session,
     spark_table,
 )
-from support.odd_tables import odd_table
+from support.odd_tables import many_numbers, odd_table
 
 from nullproof.attacks.locate import locate_cells
 from nullproof.counts.engines.guards import PROBES
@@ -63,6 +63,8 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "spellings of missing": {"missing": ("-999", "?", "null")},
     "every value a category": {"bins": None, "ignore": ["stamp", "zoned"]},
     "quantiles": {"binning": "quantile", "bins": 4, "missing": ("?",)},
+    "cut where the label changes": {"binning": "mdl", "missing": ("?",)},
+    "each its own": {"binning": {"real": "mdl", "whole": "none", "*": "quantile"}},
     "declared": {"domains": {"whole": [1, 2, 200], "odd": ["z"], "empty": ["5"]}, "bins": 3},
 }
 
@@ -97,6 +99,24 @@ def test_spark_is_kept_from_skipping_pages_with_nan() -> None:
         ]
         found = locate_cells(expected.schema, wanted, lazy, key="id")
     assert len({*found}) == sum(cells.n_cells for cells in wanted)
+
+
+@pytest.mark.parametrize("binning", ["mdl", "quantile"])
+def test_more_numbers_than_are_fetched(put: Put, binning: Any) -> None:
+    """Thousands of numbers, some of them often: cut between the same cells as in memory."""
+    table = many_numbers()
+    expected = CountIndex.from_table(table, "label", binning=binning)
+    assert min(len(feature.edges) for feature in expected.schema.features) > 2
+    found = CountIndex.from_table(put(table), "label", binning=binning)
+    assert found.schema == expected.schema
+    assert found == expected
+
+
+def test_labels_with_holes_have_no_edges(put: Put) -> None:
+    """The holes of a label column are told with their number, before anything is cut by it."""
+    table = many_numbers().with_columns(label=pl.when(pl.col("real") < 3).then("label"))
+    with pytest.raises(NullproofError, match=r"the label column 'label' has [0-9,]+ holes"):
+        CountIndex.from_table(put(table), "label", binning="mdl")
 
 
 def test_few_dates_stay_categories(put: Put) -> None:

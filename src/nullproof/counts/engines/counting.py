@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
 from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
-from nullproof.counts.engines.edges import edges_of, extents_of, lone_extremes, weighted_edges
+from nullproof.counts.engines.edges import Labels, edges_of, extents_of, lone_extremes
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
 from nullproof.counts.engines.keys import (
     Key,
@@ -35,7 +35,7 @@ from nullproof.counts.engines.keys import (
 )
 from nullproof.counts.sparse import Counts, Known, from_cells
 from nullproof.errors import NullproofError, explained
-from nullproof.tables.bins import MISSING, interval_texts
+from nullproof.tables.bins import MISSING, Rows, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
 from nullproof.tables.labels import label_codes
@@ -112,20 +112,15 @@ def _count(
     make: Make[Index], table: LazyTable, names: Sequence[str], options: TableOptions
 ) -> Index:
     columns = [table.column(name) for name in names]
-    binned = [
-        column
-        for column in columns
-        if options.bins is not None
-        and column.kind in ("number", "date")
-        and column.can_be_binned
-        and not options.declared(column.name)
-    ]
+    binned = [column for column in columns if _binned_there(column, options)]
     extents = extents_of(table.frame, binned)
     # With so few values it is faster to count each and bin it here than to compare every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
     edges = {
         name: found
-        for name, found in edges_of(table.frame, binned, extents, options).items()
+        for name, found in edges_of(
+            table.frame, binned, extents, options, _lazy_labels(table)
+        ).items()
         if table.column(name).kind != "date" or in_python_years(found)
     }
     keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
@@ -146,6 +141,23 @@ def _count(
     schema = Schema(tuple(features), schema.labels, table.label, table.missing)
     notify(schema, int(label_counts.sum()), empty, suspects)
     return assembled(make, schema, label_counts, known)
+
+
+def _binned_there(column: LazyColumn, options: TableOptions) -> bool:
+    """Whether the engine finds the bins of a column; others are counted by value, and binned here."""
+    binnable = column.kind in ("number", "date") and column.can_be_binned
+    by_place = options.binning_of(column.name) in ("quantile", "mdl")
+    return binnable and options.cuts(column.name) and (column.has_places or not by_place)
+
+
+def _lazy_labels(table: LazyTable) -> Labels:
+    """The label column, for edges that look at it; it is counted, and its holes refused, when they do."""
+
+    @cache
+    def schema() -> Schema:
+        return _labels(table, grouped(table, [])[0])[0]
+
+    return Labels(_label_key(table).value, lambda labels: _coded_labels(schema(), labels))
 
 
 def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
@@ -210,16 +222,13 @@ class Counted:
         column, domain = self.column, options.declared(name)
         if not domain and not column.declared and not column.known.any():
             return Feature(name, column.kind, ()), np.empty(0, dtype=np.int64)
-        numeric = column.kind in ("number", "date") and not domain
-        if numeric and options.bins is not None and options.binning == "quantile":
-            # Texts that turned out to be numbers: each group weighs as much as its rows.
-            edges = weighted_edges(column, self.groups.counts, options.bins)
-            key = Key(LazyColumn(name, None, column.kind), self.key.value, None, edges)
-            bins = encode(_all_bins(key), column).codes
-            feature = binned_feature(key, bins[bins >= 0])
-            return feature, encode(feature, column).codes
+        labels = _coded_labels(self.schema, self.groups.labels)
         feature, encoded = fit_feature(
-            column, bins=options.bins, binning=options.binning, domain=domain
+            column,
+            bins=options.bins,
+            binning=options.binning_of(name),
+            domain=domain,
+            rows=Rows(labels, self.groups.counts),
         )
         return feature, encoded.codes
 
@@ -254,10 +263,6 @@ def binned_feature(key: Key, bins: NDArray[Any]) -> Feature:
     used = tuple(int(bin_) for bin_ in np.unique(bins))
     texts = interval_texts(key.edges, key.column.kind)
     return Feature(key.column.name, key.column.kind, tuple(texts[b] for b in used), key.edges, used)
-
-
-def _all_bins(key: Key) -> Feature:
-    return binned_feature(key, np.arange(len(key.edges) - 1))
 
 
 def grouped(table: LazyTable, keys: Sequence[Key]) -> tuple[Groups, list[Groups]]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import narwhals as nw
@@ -11,14 +12,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.build import NINES, lone_extremes_of
-from nullproof.counts.engines.keys import LazyColumn, collected, numbers_of
-from nullproof.counts.sparse import Counts
-from nullproof.tables.bins import bin_edges, doubles, places, quantile_edges
-from nullproof.tables.columns import Column
+from nullproof.counts.engines.keys import LazyColumn, collected, numbers_of, places_of
+from nullproof.tables.bins import (
+    apart_edges,
+    bin_edges,
+    mdl_edges,
+    quantile_edges,
+    quantile_places,
+)
+from nullproof.tables.cuts import CELLS
 from nullproof.tables.options import TableOptions
 from nullproof.tables.values import text
 
 Extents = dict[str, tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label column of a lazy table, and the numbers of labels that came from there."""
+
+    value: nw.Expr
+    codes: Callable[[nw.Series[Any]], NDArray[np.int64]]
 
 
 def extents_of(frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn]) -> Extents:
@@ -41,7 +55,7 @@ def _least_and_greatest(
             # Not every engine hands such integers over as they are.
             number = column.number
         else:
-            # Engines skip nulls by themselves, and may know the extremes of a plain column already.
+            # An engine passes over nulls itself, and may know the extremes of a bare column.
             number = nw.col(column.name)
         if column.compares_stamps:
             number = number.cast(nw.Datetime("us"))
@@ -58,68 +72,104 @@ def edges_of(
     columns: Sequence[LazyColumn],
     extents: Extents,
     options: TableOptions,
+    labels: Labels,
 ) -> dict[str, tuple[float, ...]]:
-    assert options.bins is not None or not columns
-    bins = options.bins or 1
-    found = {c.name: bin_edges(np.array(extents[c.name]), bins, "uniform") for c in columns}
-    if options.binning == "quantile":
-        for column in columns:
-            low, high = extents[column.name]
-            if low < high:
-                found[column.name] = _quantile_edges(frame, column, bins)
+    """The edges of columns that the engine is to bin."""
+    found: dict[str, tuple[float, ...]] = {}
+    for column in columns:
+        name, binning = column.name, options.binning_of(column.name)
+        low, high = extents[name]
+        if binning == "mdl" and low < high:
+            found[name] = _mdl_edges(frame, column, labels)
+        elif binning == "quantile" and low < high:
+            found[name] = _quantile_edges(frame, column, options.bins or 1)
+        else:
+            found[name] = bin_edges(np.array(extents[name]), options.bins or 1, "uniform")
     return found
 
 
-def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
-    """Edges between equally many rows; only the few values next to the quantiles are fetched."""
-    ranked = (
-        frame.filter(column.finite)
-        .select(column.number.alias("value"))
-        .group_by("value")
-        .agg(nw.len().alias("count"))
+def _ranked(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Each number once, with its rows and the rows up to it."""
+    return (
+        frame.group_by("value")
+        .agg(nw.col("count").sum().alias("count"))
         .with_columns(nw.col("count").cast(nw.Int64))
         .with_columns(nw.col("count").cum_sum().over(order_by="value").cast(nw.Int64).alias("end"))
     )
-    n_rows = collected(ranked.select(nw.col("count").sum())).item()
-    before, after, _ = _places(int(n_rows), bins)
-    places = sorted({*before.tolist(), *after.tolist()})
-    hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in places]
+
+
+def _sizes(ranked: nw.LazyFrame[Any]) -> tuple[int, int]:
+    """The number of rows and of distinct numbers."""
+    found = collected(ranked.select(nw.col("count").sum(), nw.col("end").count())).row(0)
+    return int(found[0]), int(found[1])
+
+
+def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
+    """Edges between equally many rows, from those few values that stand at their places."""
+    cells = frame.filter(column.finite).select(column.place.alias("value"))
+    ranked = _ranked(cells.with_columns(nw.lit(1).alias("count")))
+    n_rows, n_numbers = _sizes(ranked)
+    if n_numbers <= bins:
+        return apart_edges(places_of(collected(ranked.sort("end"))["value"]))
+    before, after, _ = quantile_places(n_rows, bins)
+    wanted = sorted({*before.tolist(), *after.tolist()})
+    hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in wanted]
     held = collected(ranked.filter(nw.any_horizontal(*hits, ignore_nulls=False)).sort("end"))
-    values = numbers_of(held["value"]).astype(np.float64)
-    return _interpolated(values, held["end"].to_numpy(), int(n_rows), bins)
+    return quantile_edges(places_of(held["value"]), held["end"].to_numpy(), n_rows, bins)
 
 
-def weighted_edges(column: Column, weights: Counts, bins: int) -> tuple[float, ...]:
-    """Edges between equally many rows, where each number stands for as many rows as its weight."""
-    assert column.numbers is not None
-    numbers = doubles(places(column.numbers, column.kind)).astype(np.float64)
-    finite = np.isfinite(numbers)
-    values, which = np.unique(numbers[finite], return_inverse=True)
-    if len(values) < 2:
-        return (-math.inf, math.inf)
-    counts = np.zeros(len(values), dtype=np.int64)
-    np.add.at(counts, which, weights[finite])
-    ends = np.cumsum(counts)
-    return _interpolated(values, ends, int(ends[-1]), bins)
+def _mdl_edges(frame: nw.LazyFrame[Any], column: LazyColumn, labels: Labels) -> tuple[float, ...]:
+    """Edges where the label changes (theory 11), from at most some thousand counts."""
+    groups = (
+        frame.filter(column.finite)
+        .select(column.place.alias("value"), labels.value.alias("label"))
+        .group_by("value", "label")
+        .agg(nw.len().alias("count"))
+        .with_columns(nw.col("count").cast(nw.Int64))
+    )
+    counted = (
+        groups.join(_cells(groups), left_on="value", right_on="number", how="inner")
+        .group_by("cell", "label")
+        .agg(
+            nw.col("value").min().alias("low"),
+            nw.col("value").max().alias("high"),
+            nw.col("count").sum().alias("count"),
+        )
+    )
+    return _edges_of_cells(collected(counted), labels)
 
 
-def _places(n_rows: int, bins: int) -> tuple[Counts, Counts, NDArray[np.float64]]:
-    """Where the quantiles lie among the sorted rows: between which two, and how far."""
-    exact = (n_rows - 1) * np.linspace(0, 1, bins + 1)
-    before = np.floor(exact).astype(np.int64)
-    return before, np.minimum(before + 1, n_rows - 1), exact - before
+def _cells(groups: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """The cell of each number, as `nullproof.tables.cuts.cells_of` numbers them."""
+    ranked = _ranked(groups)
+    n_rows, n_numbers = _sizes(ranked)
+    number, count = nw.col("value").alias("number"), nw.col("count")
+    if n_numbers <= CELLS:
+        return ranked.select(number, nw.col("end").alias("cell"))
+    is_heavy = count * CELLS >= n_rows
+    weighed = ranked.with_columns(
+        nw.when(is_heavy).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias("heavy"),
+        nw.when(is_heavy).then(nw.lit(0)).otherwise(count).cast(nw.Int64).alias("light"),
+    )
+    n_light = int(collected(weighed.select(nw.col("light").sum())).item())
+    weighed = weighed.with_columns(
+        nw.col("heavy").cum_sum().over(order_by="value").cast(nw.Int64).alias("heavies"),
+        nw.col("light").cum_sum().over(order_by="value").cast(nw.Int64).alias("lights"),
+    )
+    share = (nw.col("lights") - nw.col("light")) * CELLS // n_light
+    cell = share.cast(nw.Int64) + 2 * nw.col("heavies") - nw.col("heavy")
+    return weighed.select(number, cell.alias("cell"))
 
 
-def _interpolated(values: NDArray[Any], ends: Counts, n_rows: int, bins: int) -> tuple[float, ...]:
-    """The same edges as NumPy's quantiles of all rows; ``ends`` counts the rows up to each value."""
-    before, after, parts = _places(n_rows, bins)
-    low = values[np.searchsorted(ends, before, side="right")]
-    high = values[np.searchsorted(ends, after, side="right")]
-    edges = [
-        np.quantile(np.array(pair), np.array([part]))[0]
-        for part, *pair in zip(parts, low, high, strict=True)
-    ]
-    return quantile_edges(np.array(edges))
+def _edges_of_cells(found: nw.DataFrame[Any], labels: Labels) -> tuple[float, ...]:
+    codes = labels.codes(found["label"])
+    numbers, which = np.unique(found["cell"].to_numpy(), return_inverse=True)
+    lows, highs = np.full(len(numbers), np.inf), np.full(len(numbers), -np.inf)
+    np.minimum.at(lows, which, places_of(found["low"]))
+    np.maximum.at(highs, which, places_of(found["high"]))
+    counts = np.zeros((len(numbers), int(codes.max()) + 1), dtype=np.int64)
+    np.add.at(counts, (which, codes), found["count"].to_numpy())
+    return mdl_edges(lows, highs, counts)
 
 
 def lone_extremes(

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import MISSING, doubles, places
+from nullproof.tables.bins import MISSING, doubles, places, rounded_down
 from nullproof.tables.columns import Column, number_array
 from nullproof.tables.readers import read_series
 from nullproof.tables.schema import Kind
@@ -63,6 +63,23 @@ class LazyColumn:
         # Parquet files of polars 1 call pages with NaN empty. Spark skips such pages when it filters
         # by the column or looks for cells that are not null, but not when nulls become NaN first.
         return nw.coalesce(number, nw.lit(math.nan)) if self._nan_for_null else number
+
+    @property
+    def place(self) -> nw.Expr:
+        """The cells as they are grouped to find edges: of all that lie at one place, the same."""
+        if self.kind == "number":
+            # Some engines know two zeros; one that is negative becomes the other.
+            return self.number + 0.0
+        return self.number.cast(nw.Datetime("us")) if self._has_nanoseconds else self.number
+
+    @property
+    def _has_nanoseconds(self) -> bool:
+        return getattr(self.dtype, "time_unit", "") == "ns"
+
+    @property
+    def has_places(self) -> bool:
+        """Whether the engine can group the cells by their place: all but polars round nanoseconds."""
+        return self.engine == "polars" or not self._has_nanoseconds
 
     @property
     def known(self) -> nw.Expr:
@@ -262,6 +279,13 @@ def numbers_of(series: nw.Series[Any]) -> NDArray[Any]:
     found = read_series(series, (), retype=False)
     assert found.numbers is not None
     return doubles(places(found.numbers, found.kind))
+
+
+def places_of(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """The same as `nullproof.tables.bins.line` has them."""
+    found = read_series(series, (), retype=False)
+    assert found.numbers is not None
+    return rounded_down(places(found.numbers, found.kind))
 
 
 def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
