@@ -88,7 +88,8 @@ class Request:
         str, typer.Option("--bins", metavar="N", help="Bins of numbers and dates, or 'none'.")
     ] = "5"
     binning: Annotated[
-        str, typer.Option("--binning", metavar="HOW", help="'uniform' or 'quantile'.")
+        str,
+        typer.Option("--binning", metavar="HOW", help="'uniform', 'quantile', 'mdl' or 'none'."),
     ] = "uniform"
     missing: Annotated[
         list[str] | None,

@@ -115,8 +115,10 @@ class AnalysisOrder(Form):
     bins: Annotated[int, Field(ge=1, le=1000)] | None = Field(
         5, description="Bins of numbers and dates; null: every value is a category."
     )
-    binning: Literal["uniform", "quantile"] = Field(
-        "uniform", description="Bins of equal width, or with equally many rows."
+    binning: Literal["uniform", "quantile", "mdl", "none"] = Field(
+        "uniform",
+        description="Bins of equal width, with equally many rows, or cut where the label changes; none: "
+        "every value is a category.",
     )
     missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")

@@ -134,7 +134,11 @@ export class Options {
     this.bins = el("input", { type: "text", value: "5", inputmode: "numeric", autocomplete: "off" });
     this.own_holes = choice(OWN_HOLES, "skip");
     this.bias = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
-    this.binning = choice([["uniform", "equal width"], ["quantile", "equally many rows"]], "uniform");
+    this.binning = choice([
+      ["uniform", "equal width"],
+      ["quantile", "equally many rows"],
+      ["mdl", "where the label changes"],
+    ], "uniform");
     this.ignore = new Map(train.columns.map((column) => {
       const box = el("input", {
         type: "checkbox",
