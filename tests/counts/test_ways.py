@@ -57,6 +57,18 @@ def test_all_cells_of_all_types(way: Way, options: Options, tmp_path: Path) -> N
     none_of(found)
 
 
+@pytest.mark.parametrize("first", [0.35, 0.7])
+@all_ways
+def test_cuts_of_all_types(way: Way, first: float, tmp_path: Path) -> None:
+    """Columns that the label follows are cut between the same two cells, however near these are."""
+    if way in TEXT_WAYS:
+        table = nasty_tables.whole_written_table(random.Random(SEED))
+    else:
+        table = nasty_tables.whole_table(random.Random(SEED), holes=first < 0.4)
+    table, options = nasty_tables.cut_table(table, first), Options(binning="mdl")
+    none_of(problems(way, carried(way, table, options), options, tmp_path))
+
+
 @typed_ways
 def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""

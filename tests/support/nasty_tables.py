@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
 import random
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from support.plain_counter import DAY, Column, Kind, Table, days_of
+from support.plain_counter import DAY, Column, Kind, Table, days_of, places
 
 
 def _words(line: str) -> list[str]:
@@ -157,6 +159,23 @@ def is_wild(stored: str, cell: Any) -> bool:
     if stored.startswith("timestamp"):
         return bool(cell >= days_of(10000, 1, 1) * DAY)
     return bool(10**307 < abs(cell) < _INF)
+
+
+def cut_table(table: Table, first: float) -> Table:
+    """The cells of each column in order, and a label that changes after a share of them: all are cut."""
+    n_first = round(first * table.n_rows)
+    label = tuple("yes" if row < n_first else "no" for row in range(table.n_rows)) * 2
+    columns = tuple(replace(c, cells=_in_order(c) * 2) for c in table.columns)
+    kind: Kind = "written" if table.label.kind == "written" else "text"
+    return Table(columns, Column("label", kind, label, "string"), table.cuts)
+
+
+def _in_order(column: Column) -> tuple[Any, ...]:
+    found = places(column)
+    if found is None:
+        return column.cells
+    rows = sorted((math.inf if x is None else x, row) for row, x in enumerate(found))
+    return tuple(column.cells[row] for _, row in rows)
 
 
 def empty_table(rng: random.Random) -> Table:

@@ -54,6 +54,19 @@ def test_all_cells_of_all_types(way: Way, tmp_path: Path) -> None:
     none_of(found)
 
 
+def test_cuts_of_all_types(way: Way, tmp_path: Path) -> None:
+    """Columns that the label follows are cut between the same two cells, however near these are."""
+    found: list[str] = []
+    for first in (0.35, 0.6):
+        table, options = (
+            nasty_tables.whole_table(random.Random(SEED), first < 0.5),
+            Options(binning="mdl"),
+        )
+        table = nasty_tables.cut_table(table, first)
+        found += problems(way, carried(way, table, options), options, tmp_path)
+    none_of(found)
+
+
 def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""
     table = nasty_tables.empty_table(random.Random(SEED))
