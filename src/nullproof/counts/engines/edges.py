@@ -88,29 +88,31 @@ def edges_of(
     return found
 
 
-def _ranked(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    """Each number once, with its rows and the rows up to it."""
-    return (
-        frame.group_by("value")
-        .agg(nw.col("count").sum().alias("count"))
-        .with_columns(nw.col("count").cast(nw.Int64))
-        .with_columns(nw.col("count").cum_sum().over(order_by="value").cast(nw.Int64).alias("end"))
-    )
+def _by_number(frame: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+    """Each number once, with its rows."""
+    found = frame.group_by("value").agg(nw.col("count").sum().alias("count"))
+    return found.with_columns(nw.col("count").cast(nw.Int64))
 
 
-def _sizes(ranked: nw.LazyFrame[Any]) -> tuple[int, int]:
-    """The number of rows and of distinct numbers."""
-    found = collected(ranked.select(nw.col("count").sum(), nw.col("end").count())).row(0)
-    return int(found[0]), int(found[1])
+def _up_to(name: str) -> nw.Expr:
+    """The sum of a column over this number and all below."""
+    return nw.col(name).cum_sum().over(order_by="value").cast(nw.Int64)
+
+
+def _sizes(by_number: nw.LazyFrame[Any], *more: nw.Expr) -> tuple[int, ...]:
+    """The number of rows and of distinct numbers, and further sums."""
+    wanted = (nw.col("count").sum().alias("rows"), nw.col("value").count().alias("numbers"))
+    return tuple(int(number) for number in collected(by_number.select(*wanted, *more)).row(0))
 
 
 def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
     """Edges between equally many rows, from those few values that stand at their places."""
     cells = frame.filter(column.finite).select(column.place.alias("value"))
-    ranked = _ranked(cells.with_columns(nw.lit(1).alias("count")))
-    n_rows, n_numbers = _sizes(ranked)
+    by_number = _by_number(cells.with_columns(nw.lit(1).alias("count")))
+    n_rows, n_numbers = _sizes(by_number)
     if n_numbers <= bins:
-        return apart_edges(places_of(collected(ranked.sort("end"))["value"]))
+        return apart_edges(places_of(collected(by_number.sort("value"))["value"]))
+    ranked = by_number.with_columns(_up_to("count").alias("end"))
     before, after, _ = quantile_places(n_rows, bins)
     wanted = sorted({*before.tolist(), *after.tolist()})
     hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in wanted]
@@ -120,53 +122,53 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
 
 def _mdl_edges(frame: nw.LazyFrame[Any], column: LazyColumn, labels: Labels) -> tuple[float, ...]:
     """Edges where the label changes (theory 11), from at most some thousand counts."""
-    groups = (
-        frame.filter(column.finite)
-        .select(column.place.alias("value"), labels.value.alias("label"))
-        .group_by("value", "label")
-        .agg(nw.len().alias("count"))
-        .with_columns(nw.col("count").cast(nw.Int64))
+    cells = frame.filter(column.finite).select(
+        column.place.alias("value"), labels.value.alias("label")
     )
-    counted = (
-        groups.join(_cells(groups), left_on="value", right_on="number", how="inner")
-        .group_by("cell", "label")
-        .agg(
+    groups = cells.group_by("value", "label").agg(nw.len().alias("count"))
+    groups = groups.with_columns(nw.col("count").cast(nw.Int64))
+    n_rows = int(collected(cells.select(nw.len().alias("rows"))).item())
+    is_heavy = nw.col("count") * CELLS >= n_rows
+    by_number = _by_number(cells.select("value", nw.lit(1).alias("count"))).with_columns(
+        nw.when(is_heavy).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias("heavy"),
+        nw.when(is_heavy).then(nw.lit(0)).otherwise(nw.col("count")).cast(nw.Int64).alias("light"),
+    )
+    _, n_numbers, n_light = _sizes(by_number, nw.col("light").sum())
+    if n_numbers <= CELLS:
+        whole = groups.with_columns(nw.col("value").alias("low"), nw.col("value").alias("high"))
+        return _edges_of_cells(collected(whole), labels)
+    in_cells = groups.join(
+        _cells(by_number, n_light), left_on="value", right_on="number", how="inner"
+    )
+    found = collected(
+        in_cells.group_by("cell", "label").agg(
             nw.col("value").min().alias("low"),
             nw.col("value").max().alias("high"),
             nw.col("count").sum().alias("count"),
         )
     )
-    return _edges_of_cells(collected(counted), labels)
+    return _edges_of_cells(found, labels)
 
 
-def _cells(groups: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
+def _cells(by_number: nw.LazyFrame[Any], n_light: int) -> nw.LazyFrame[Any]:
     """The cell of each number, as `nullproof.tables.cuts.cells_of` numbers them."""
-    ranked = _ranked(groups)
-    n_rows, n_numbers = _sizes(ranked)
-    number, count = nw.col("value").alias("number"), nw.col("count")
-    if n_numbers <= CELLS:
-        return ranked.select(number, nw.col("end").alias("cell"))
-    is_heavy = count * CELLS >= n_rows
-    weighed = ranked.with_columns(
-        nw.when(is_heavy).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias("heavy"),
-        nw.when(is_heavy).then(nw.lit(0)).otherwise(count).cast(nw.Int64).alias("light"),
-    )
-    n_light = int(collected(weighed.select(nw.col("light").sum())).item())
-    weighed = weighed.with_columns(
-        nw.col("heavy").cum_sum().over(order_by="value").cast(nw.Int64).alias("heavies"),
-        nw.col("light").cum_sum().over(order_by="value").cast(nw.Int64).alias("lights"),
+    ranked = by_number.with_columns(
+        _up_to("heavy").alias("heavies"), _up_to("light").alias("lights")
     )
     share = (nw.col("lights") - nw.col("light")) * CELLS // n_light
     cell = share.cast(nw.Int64) + 2 * nw.col("heavies") - nw.col("heavy")
-    return weighed.select(number, cell.alias("cell"))
+    return ranked.select(nw.col("value").alias("number"), cell.alias("cell"))
 
 
 def _edges_of_cells(found: nw.DataFrame[Any], labels: Labels) -> tuple[float, ...]:
+    """Put the counts of cells, which came label by label, together; without cells there are numbers."""
     codes = labels.codes(found["label"])
-    numbers, which = np.unique(found["cell"].to_numpy(), return_inverse=True)
+    least, greatest = places_of(found["low"]), places_of(found["high"])
+    ids = found["cell"].to_numpy() if "cell" in found.columns else least
+    numbers, which = np.unique(ids, return_inverse=True)
     lows, highs = np.full(len(numbers), np.inf), np.full(len(numbers), -np.inf)
-    np.minimum.at(lows, which, places_of(found["low"]))
-    np.maximum.at(highs, which, places_of(found["high"]))
+    np.minimum.at(lows, which, least)
+    np.maximum.at(highs, which, greatest)
     counts = np.zeros((len(numbers), int(codes.max()) + 1), dtype=np.int64)
     np.add.at(counts, (which, codes), found["count"].to_numpy())
     return mdl_edges(lows, highs, counts)
