@@ -261,11 +261,14 @@ def _literal(column: LazyColumn, edge: float) -> Any:
     if column.dtype == nw.Date and not column.compares_stamps:
         day = when.date()
         return nw.lit(day if dt.datetime.combine(day, dt.time()) == when else day + dt.timedelta(1))
-    if column.dtype == nw.Datetime and column.dtype.time_zone is not None:
-        return nw.lit(when.replace(tzinfo=dt.UTC))
+    zone = column.dtype.time_zone if column.dtype == nw.Datetime else None
     if column.engine.startswith("pyspark"):
-        # Spark takes a plain time stamp to be in the session's time zone.
-        return nw.lit(when.isoformat(sep=" ")).cast(nw.Datetime("us"))
+        # As text: Spark takes a plain time stamp to be in the session's time zone, and hands one with a
+        # zone over by way of the local time, which Python does not have right in the first years.
+        written = when.isoformat(sep=" ") + ("" if zone is None else "+00:00")
+        return nw.lit(written).cast(nw.Datetime("us", zone))
+    if zone is not None:
+        return nw.lit(when.replace(tzinfo=dt.UTC))
     return nw.lit(when)
 
 
