@@ -9,7 +9,7 @@ from nullproof.cleaning import Cleaner, simulate_cleaning
 wine = load_wine(as_frame=True).frame
 truth, points = train_test_split(wine, test_size=0.5, random_state=0)
 holed = inject_missing(truth, 0.05, label="target", seed=0)
-index = CountIndex.from_table(holed, "target", bins=3)
+index = CountIndex.from_table(holed, "target", bins=3, binning="uniform")
 
 plan = cleaning_plan(index, points, alpha=1)
 print(plan)

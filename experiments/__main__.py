@@ -16,6 +16,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 
 NAMES = (
     "speed",
+    "accuracy",
     "assumptions",
     "bias",
     "cleaning",

@@ -116,7 +116,9 @@ def _measure_table(
 def _load(folder: Path, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64], list[int]]:
     path = folder / f"{name}.csv.gz"
     ignore = IGNORED.get(name, [])
-    index = CountIndex.from_table(path, LABELS[name], missing=MISSING, ignore=ignore)
+    index = CountIndex.from_table(
+        path, LABELS[name], missing=MISSING, ignore=ignore, binning="uniform"
+    )
     table = TrainingTable.open(index.schema, path)
     columns = [table.writer(j).encoded.codes for j in range(len(index.features))]
     return (

@@ -112,7 +112,7 @@ _OURS = """
 from nullproof import CountIndex, certify
 import polars
 start = time.perf_counter()
-certify(CountIndex.from_table(sys.argv[1], "label"), sys.argv[2])
+certify(CountIndex.from_table(sys.argv[1], "label", binning="uniform"), sys.argv[2])
 """
 _READERS = {
     "polars": "import polars\nstart = time.perf_counter()\npolars.read_csv(sys.argv[1])",

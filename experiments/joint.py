@@ -85,13 +85,15 @@ def _measure(
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])
-    index = CountIndex.from_table(table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore)
+    index = CountIndex.from_table(
+        table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore, binning="uniform"
+    )
     found = radii(index, table[cut : cut + 2_000])
     certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
     places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:
         return None
-    alone = (single_attack(Model(index), found, place)[1] for place in places)
+    alone = (single_attack(Model(index, 0), found, place)[1] for place in places)
     n_union = sum(cells.n_cells for cells in union(alone))
     attacked = _attacked(index, found.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}
@@ -102,7 +104,7 @@ def _attacked(
 ) -> dict[str, Any]:
     begin = process_time()
     points = Points(codes, index.n_values, ((),) * len(codes))
-    model = Model(index)
+    model = Model(index, 0)
     effort = Effort(limit, clock=process_time)
     joint = attack_of(model, points, verdicts(model, points), effort=effort)
     return {

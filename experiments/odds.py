@@ -80,7 +80,7 @@ def _datasets() -> Iterator[Dataset]:
 
 
 def _read(name: str, path: Path, label: str) -> Dataset:
-    index = CountIndex.from_table(path, label, missing=("?",))
+    index = CountIndex.from_table(path, label, missing=("?",), binning="uniform")
     points = index.encode(path)
     codes = np.where(points.codes < points.n_values[:, None], points.codes, -1).T
     column = open_table(path, as_text=[label]).column(label)
@@ -112,16 +112,18 @@ def _speed(data: Dataset, n_points: int) -> list[str]:
     holes = data.holes(SHARE)
     index = data.with_holes(SHARE)
     points = data.points(4 * n_points)
-    points = points[~certify(index, points).certain][:n_points]
-    ours = _seconds(lambda: label_odds(index, points, gap=GAP)) / len(points)
-    counts = _seconds(lambda: sampled_odds(index, points[:3], ENOUGH)) / 3
+    points = points[~certify(index, points, alpha=0).certain][:n_points]
+    ours = _seconds(lambda: label_odds(index, points, gap=GAP, alpha=0)) / len(points)
+    counts = _seconds(lambda: sampled_odds(index, points[:3], ENOUGH, alpha=0)) / 3
     missing, rng = np.nonzero(holes < 0), np.random.default_rng(0)
     sizes = np.array(data.n_values)[missing[1]]
 
     def one_table() -> None:
         filled = holes.copy()
         filled[missing] = rng.integers(0, sizes)
-        certify(CountIndex.from_codes(filled, data.labels, n_values=data.n_values), points[:1])
+        certify(
+            CountIndex.from_codes(filled, data.labels, n_values=data.n_values), points[:1], alpha=0
+        )
 
     tables = _seconds(one_table, 20) * ENOUGH
     rows = [(*(None if code < 0 else code for code in row),) for row in holes[:2_000].tolist()]
@@ -158,11 +160,11 @@ def _certainty(datasets: list[Dataset], n_points: int) -> list[str]:
     ]
     for data in datasets:
         index, points = data.with_holes(SHARE), data.points(n_points)
-        certain = certify(index, points).certain
+        certain = certify(index, points, alpha=0).certain
         start = time.process_time()
-        uniform = label_odds(index, points, gap=0.005)
+        uniform = label_odds(index, points, gap=0.005, alpha=0)
         seconds = (time.process_time() - start) / len(points)
-        observed = label_odds(index, points, gap=0.005, cells="observed")
+        observed = label_odds(index, points, gap=0.005, alpha=0, cells="observed")
         likely = [int((odds.lower.max(axis=1) >= 0.99).sum()) for odds in (uniform, observed)]
         lines.append(
             f"| {data.name} | {len(points):,} | {int(certain.sum()):,} | {likely[0]:,} | {likely[1]:,} "
@@ -182,8 +184,8 @@ def _misled(datasets: list[Dataset], n_points: int) -> list[str]:
         points = data.points(n_points)
         for share in SHARES:
             index = data.with_holes(share)
-            certain = certify(index, points).certain
-            called = (sampled_odds(index, points, 100) == 1).any(axis=1)
+            certain = certify(index, points, alpha=0).certain
+            called = (sampled_odds(index, points, 100, alpha=0) == 1).any(axis=1)
             n_wrong, n_called = int((called & ~certain).sum()), int(called.sum())
             assert not (certain & ~called).any()
             part = f"{n_wrong / n_called:.0%}" if n_called else "–"

@@ -25,7 +25,7 @@ from nullproof.decision import certify
 from nullproof.tables.injection import Mechanism, inject_missing
 
 TITLE = "How useful an answer is"
-BINNING = os.environ.get("NULLPROOF_BINNING", "uniform")
+BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")
 N_POINTS = 600
 BIASES = (0.02, 0.05, 0.1)
 HOLDS = 0.05
@@ -103,7 +103,7 @@ def measure(
         holed = inject_missing(frame, rate, label=label, mechanism=mechanism, seed=seed)
     cut = len(frame) * 4 // 5
     cells = holed[cut : cut + N_POINTS].drop(label)
-    options: dict[str, Any] = {"bins": 5, "binning": BINNING}
+    options: dict[str, Any] = {"binning": BINNING}
     whole = CountIndex.from_table(frame[:cut], label, **options)
     # The same bins and domains, so that nothing but the blanked cells differs.
     index = CountIndex.from_table(holed[:cut], label, like=whole)
@@ -124,7 +124,7 @@ def measure(
 def _preface() -> list[str]:
     return [
         f"Up to {N_POINTS} held-out points a table, at most {MOST_ROWS:,} rows of it, 80/20 split, alpha "
-        f"1, one seed; numbers in 5 bins, {BINNING}. Cells are blanked in the training table and in the "
+        f"1, one seed; bins of numbers: {BINNING}. Cells are blanked in the training table and in the "
         "points, beside the holes that a table has; bins and domains are those of the training table "
         "before. *Certain, any*: whatever a point's own holes hold; from there on they are skipped. "
         "*Changed*: predictions that the table without the blanked training cells gives another label, of "

@@ -27,7 +27,7 @@ TWO_LABELS = ["yes", "yes", "no", "no", "no"]
 )
 def test_verdicts_are_those_of_the_bias_itself(bias: Fraction, verdict: str) -> None:
     """A fraction that is no double is not rounded before the verdict is named."""
-    found = certify(CountIndex.from_rows(ROWS, LABELS), [("a",)], bias=bias)
+    found = certify(CountIndex.from_rows(ROWS, LABELS), [("a",)], bias=bias, alpha=0)
     assert found.verdict.tolist() == [verdict]
     assert found.certain.tolist() == [verdict == "holds"]
 
@@ -35,13 +35,13 @@ def test_verdicts_are_those_of_the_bias_itself(bias: Fraction, verdict: str) -> 
 def test_certain_is_certain_without_any_bias() -> None:
     """Only a point with one label in every world is named certain, whatever bias is asked about."""
     index = CountIndex.from_rows(ROWS, LABELS, features=["f"])
-    assert certify(index, [("a",)]).verdict.tolist() == ["holds"]
+    assert certify(index, [("a",)], alpha=0).verdict.tolist() == ["holds"]
     for bias in (0.05, {"f": 0.05}, {"f": 0}, {"*": 0}):
-        found = certify(index, [("a",)], bias=bias)
+        found = certify(index, [("a",)], bias=bias, alpha=0)
         assert found.certain.all()
         assert found.verdict.tolist() == ["holds"]
         assert found.document()["verdicts"] == {"certain": 0, "holds": 1, "open": 0}
-    by_column = certify(index, [("a",)], bias={"f": 0})
+    by_column = certify(index, [("a",)], bias={"f": 0}, alpha=0)
     assert by_column.threshold is None
     assert "1 holds up to the bias by column" in repr(by_column)
 
@@ -84,7 +84,7 @@ def test_what_stays_fixed_is_a_mapping(fixed: object) -> None:
     """Anything else gets one sentence."""
     index = CountIndex.from_rows(ROWS, LABELS, features=["f"])
     with pytest.raises(NullproofError, match="give a mapping from columns to the bias"):
-        tolerance(index, [("a",)], fixed=fixed)  # type: ignore[arg-type]
+        tolerance(index, [("a",)], fixed=fixed, alpha=0)  # type: ignore[arg-type]
 
 
 def test_huge_smoothing_gives_no_warning() -> None:

@@ -77,7 +77,7 @@ def test_one_table_is_remembered_while_its_index_lives(monkeypatch: pytest.Monke
 
 def test_verdicts_know_who_is_certain() -> None:
     """A point is certain if one label is possible, which is then its winner; -1 stands for none."""
-    made = Model(index())
+    made = Model(index(), alpha=0)
     found = verdicts(made, made.index.encode(POINTS))
     assert found.certain.tolist() == [True, False, True]
     assert found.winner.tolist() == [1, -1, 0]

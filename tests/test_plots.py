@@ -55,7 +55,7 @@ def words(drawn: str) -> list[str]:
 def test_radius_bars(demo: tuple[CountIndex, Any]) -> None:
     """Every bar is named and counted, and the points without a bar are told of."""
     index, new = demo
-    for given in (radii(index, new), radius(index, new)):
+    for given in (radii(index, new, alpha=0), radius(index, new, alpha=0)):
         shown = words(svg(plot_radius(given)))
         assert "3 not certain, 0 beyond any attack" in shown
         assert {"1", "2", "4", "6 to 7"} <= set(shown)
@@ -64,7 +64,7 @@ def test_radius_bars(demo: tuple[CountIndex, Any]) -> None:
 def test_tolerance(demo: tuple[CountIndex, Any]) -> None:
     """A step line through every tolerance, from 0 to 1; with the truth the accuracy of both parts."""
     index, new = demo
-    result = certify(index, new)
+    result = certify(index, new, alpha=0)
     shares = {row["bias"]: row["share"] for row in tolerance_rows(result, None)}
     between = result.tolerance[3]
     assert shares == {0: 6 / 8, between: 6 / 8, 1: 5 / 8}
@@ -83,14 +83,14 @@ def test_tolerance(demo: tuple[CountIndex, Any]) -> None:
 def test_tolerance_of_many_and_of_no_points(demo: tuple[CountIndex, Any]) -> None:
     """A line of many steps is thinned and keeps both ends; without points it is flat."""
     index, new = demo
-    result = certify(index, new)
+    result = certify(index, new, alpha=0)
     many = np.linspace(0.001, 0.999, 5000)
     result.__dict__["tolerances"] = Tolerances(many, np.zeros(5000, dtype=np.int32))
     rows = tolerance_rows(result, None)
     assert len(rows) == 400
     assert [(row["bias"], row["share"]) for row in (rows[0], rows[-1])] == [(0, 1), (1, 0)]
     assert all(a["share"] >= b["share"] for a, b in itertools.pairwise(rows))
-    nothing = tolerance_rows(certify(index, new[:0]), None)
+    nothing = tolerance_rows(certify(index, new[:0], alpha=0), None)
     assert [row["share"] for row in nothing] == [0, 0]
 
 
@@ -108,7 +108,7 @@ def test_missing(demo: tuple[CountIndex, Any]) -> None:
 def test_intervals(demo: tuple[CountIndex, Any]) -> None:
     """One or more certificates; the bars are their supports as powers of ten."""
     index, new = demo
-    result = certify(index, new)
+    result = certify(index, new, alpha=0)
     rows = chart_rows(result, [0, 2])
     assert [row["name"] for row in rows] == ["point 0"] * 2 + ["point 2"] * 2
     assert [row["kind"] for row in rows] == ["never wins", "certain", "possible", "possible"]
@@ -122,7 +122,7 @@ def test_intervals(demo: tuple[CountIndex, Any]) -> None:
 def test_intervals_down_to_zero() -> None:
     """A support of 0 is a number on the scale, left of all others."""
     index = CountIndex.from_rows([("a",), ("b",), (None,)], ["x", "y", "y"])
-    rows = chart_rows(certify(index, ("a",)), None)
+    rows = chart_rows(certify(index, ("a",), alpha=0), None)
     zero = next(row for row in rows if row["least"] == "0")
     assert math.isfinite(zero["low"])
     assert zero["low"] < min(row["low"] for row in rows if row is not zero)
@@ -156,7 +156,11 @@ def test_hostile_texts_stay_texts() -> None:
     index, points = hostile_index(), hostile_points()
     rows = [{"feature": name, "share": 0.5, "share_could": 0.7} for name in index.features]
     rows += [{"feature": "x" * 50 + end, "share": 0.1, "share_could": 0.2} for end in "ab"]
-    charts = [plot_missing(index), plot_intervals(certify(index, points)), features_chart(rows)]
+    charts = [
+        plot_missing(index),
+        plot_intervals(certify(index, points, alpha=0)),
+        features_chart(rows),
+    ]
     for chart in charts:
         drawn = svg(chart)
         ElementTree.fromstring(drawn)

@@ -50,7 +50,7 @@ def both(
     theirs = CategoricalNB(alpha=alpha, force_alpha=True, min_categories=list(sizes))
     with np.errstate(divide="ignore"):
         theirs.fit(rows, labels)
-    return CertifiedNB(alpha, bins=None, domains=domains).fit(rows, labels), theirs
+    return CertifiedNB(alpha, binning="none", domains=domains).fit(rows, labels), theirs
 
 
 TIED = np.array([[0], [0], [0], [1], [2], [1]])
@@ -109,7 +109,7 @@ def fitted(case: Case) -> CertifiedNB:
     """Fit a CertifiedNB to the plain rows of a case."""
     declared = {f"x{case.features.index(name)}": own for name, own in (case.declared or {}).items()}
     prior = case.prior_for(sorted(set(case.labels)))
-    model = CertifiedNB(case.alpha, prior=prior, bins=None, domains=declared)
+    model = CertifiedNB(case.alpha, prior=prior, binning="none", domains=declared)
     return model.fit(list(case.rows), list(case.labels))
 
 
@@ -165,7 +165,7 @@ def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
 @pytest.mark.parametrize("point", [("a",), (None,), ("unseen",)])
 def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
     """Without smoothing a class that no row has is never predicted, whatever its prior."""
-    model = CertifiedNB(prior=[0.1, 0.9]).partial_fit(
+    model = CertifiedNB(prior=[0.1, 0.9], alpha=0).partial_fit(
         [["a"], ["b"]], ["A", "A"], classes=["A", "B"]
     )
     assert model.certify([point]).certain.tolist() == [point != ("unseen",)]
@@ -176,7 +176,7 @@ def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
 
 def test_without_any_support_the_prior_decides() -> None:
     """An unseen value without smoothing leaves only the prior to go by."""
-    model = CertifiedNB().fit([["a"], ["b"], ["b"]], ["A", "B", "B"])
+    model = CertifiedNB(alpha=0).fit([["a"], ["b"], ["b"]], ["A", "B", "B"])
     assert model.predict([["c"]]).tolist() == ["B"]
     np.testing.assert_allclose(model.predict_proba([["c"]]), [[1 / 3, 2 / 3]])
 
@@ -184,7 +184,7 @@ def test_without_any_support_the_prior_decides() -> None:
 def test_missing_cells_are_skipped() -> None:
     """A label's shares are of its known cells, and a hole of the point says nothing."""
     rows = [["a", "x"], ["a", None], ["b", "x"], ["b", "y"]]
-    model = CertifiedNB().fit(rows, ["A", "A", "B", "B"])
+    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
     np.testing.assert_allclose(model.predict_proba([[None, "x"]]), [[2 / 3, 1 / 3]])
     np.testing.assert_allclose(model.predict_proba([[None, None]]), [[1 / 2, 1 / 2]])
 
@@ -192,14 +192,14 @@ def test_missing_cells_are_skipped() -> None:
 def test_candidates_share_one_cell() -> None:
     """A cell with two candidates counts half for each; of two candidates of a point both count."""
     rows = [[{"x", "y"}], ["z"], ["x"], ["z"]]
-    model = CertifiedNB().fit(rows, ["A", "A", "B", "B"])
+    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
     np.testing.assert_allclose(model.predict_proba([["x"]]), [[1 / 3, 2 / 3]])
     np.testing.assert_allclose(model.predict_proba([[{"x", "y"}]]), [[1 / 2, 1 / 2]])
 
 
 def test_a_prior_beyond_floats() -> None:
     """A certain label is predicted even if its prior is zero to floats."""
-    model = CertifiedNB(prior=[1, Fraction(1, 10**400)]).fit([["a"], ["b"]], ["A", "B"])
+    model = CertifiedNB(prior=[1, Fraction(1, 10**400)], alpha=0).fit([["a"], ["b"]], ["A", "B"])
     assert model.certify([["b"]]).label.tolist() == ["B"]
     assert model.predict([["b"], ["a"]]).tolist() == ["B", "A"]
 

@@ -56,20 +56,20 @@ def test_attacks_break_and_none_of_their_cells_can_be_spared(name: str) -> None:
     """Every attack breaks its point in the real table; without any one cell the point holds."""
     table, index = load(name)
     points = table.sample(N_POINTS, seed=1)
-    found = radius(index, points)
+    found = radius(index, points, alpha=0)
     breakable = np.flatnonzero((found > 0) & np.isfinite(found))[:N_ATTACKS]
     for place in breakable.tolist():
         point = points[place]
-        attack = poison(index, point)
+        attack = poison(index, point, alpha=0)
         assert attack.optimal
         assert attack.n_cells == found[place]
-        assert not certify(attack.index_after, point).certain[0]
+        assert not certify(attack.index_after, point, alpha=0).certain[0]
         for spared in range(len(attack.blanks)):
             blanks = [
                 replace(b, n_cells=b.n_cells - (number == spared))
                 for number, b in enumerate(attack.blanks)
             ]
-            assert certify(index.blanked(blanks), point).certain[0]
+            assert certify(index.blanked(blanks), point, alpha=0).certain[0]
     if len(breakable):
         assert_cells_are_real(table, index, attack)
 

@@ -114,7 +114,7 @@ def test_notebooks_show_it() -> None:
     """A certificate is shown as the picture, certificates as a table, a certain and an open point."""
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
-    result = certify(index, new)
+    result = certify(index, new, alpha=0)
     assert result[0]._repr_html_().count("<svg") == 1
     shown = result._repr_html_()
     assert shown.count("<svg") == 2
@@ -125,7 +125,7 @@ def test_notebooks_show_it() -> None:
     assert repr(result).startswith(groups)
     assert repr(result[3]) == "Certificate(holds: yes up to a bias of 0.484)"
     for bias, worlds in ((0.4, "every world"), ({"age": 0}, "every world of this bias")):
-        one = certify(index, new, bias=bias)[0]
+        one = certify(index, new, bias=bias, alpha=0)[0]
         assert repr(one) == f"Certificate(certain: yes in {worlds})"
     words = re.search('aria-label="([^"]*)"', result[2]._repr_html_())
     assert words
@@ -139,7 +139,7 @@ def test_the_figure_of_the_readme_is_current() -> None:
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     said = {node.attrib["aria-label"] for node in drawn.iter() if "aria-label" in node.attrib}
     for place in (0, 2):
-        one = certify(index, new)[place]
+        one = certify(index, new, alpha=0)[place]
         order = sorted(one.max_log_support, key=lambda label: one.max_log_support[label])[::-1]
         low, high = one.min_log_support, one.max_log_support
         told = describe(interval_rows(order, [low[k] for k in order], [high[k] for k in order]))

@@ -94,7 +94,7 @@ def test_insurance_story() -> None:
     ]
     labels = ["stays", "stays", "churns", "churns", "churns"]
     index = CountIndex.from_rows(rows, labels, features=["Age", "In-US", "Income"])
-    worlds = witness(index, ("40s", "abroad", "low"))
+    worlds = witness(index, ("40s", "abroad", "low"), alpha=0)
     told = {world.winners: world.complete(rows, labels)[4] for world in worlds}
     assert told == {("churns",): ("30s", "abroad", "high"), ("stays",): ("30s", "US", "high")}
 
@@ -102,7 +102,7 @@ def test_insurance_story() -> None:
 def test_witness_of_a_tie_without_holes() -> None:
     """A tie in a complete table is its own witness: the table comes back as it was."""
     rows, labels = [("a",), ("a",)], ["A", "B"]
-    for world in witness(CountIndex.from_rows(rows, labels), ("a",)):
+    for world in witness(CountIndex.from_rows(rows, labels), ("a",), alpha=0):
         assert world.complete(rows, labels) == rows
         assert set(world.winners) == {"A", "B"}
         assert world.point == ("a",)
@@ -111,7 +111,9 @@ def test_witness_of_a_tie_without_holes() -> None:
 def test_witness_of_an_open_point() -> None:
     """Where only the point is incomplete, the two worlds differ in how they complete the point."""
     rows, labels = [("a", "x"), ("a", "x"), ("b", "x"), ("b", "x")], ["A", "A", "B", "B"]
-    first, second = witness(CountIndex.from_rows(rows, labels), (None, "x"), own_holes="any")
+    first, second = witness(
+        CountIndex.from_rows(rows, labels), (None, "x"), own_holes="any", alpha=0
+    )
     assert {first.point: first.winners, second.point: second.winners} == {
         ("a", "x"): ("A",),
         ("b", "x"): ("B",),
@@ -122,7 +124,7 @@ def test_certain_points_have_no_witness() -> None:
     """No two worlds disagree on a certain point; asking for them is an error that says so."""
     index = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
     with pytest.raises(NullproofError, match="certain"):
-        witness(index, ("a",))
+        witness(index, ("a",), alpha=0)
 
 
 def test_spelled_missing_cells_of_the_point() -> None:
@@ -138,7 +140,7 @@ def test_spelled_missing_cells_of_the_point() -> None:
         alpha=0,
         prior=None,
     )
-    first, second = witness(index, ("?", "x"), own_holes="any")
+    first, second = witness(index, ("?", "x"), own_holes="any", alpha=0)
     assert check_world(case, case.points[0], first) != check_world(case, case.points[0], second)
 
 
@@ -189,18 +191,20 @@ def test_completed_frames(library: str) -> None:
     """A completed frame keeps type, columns and known cells, lacks nothing, and wins as claimed."""
     frame = make_frame(library)
     index = CountIndex.from_table(
-        frame, label="churn", bins=3, missing=(MISSING_TEXT,), ignore=("note",)
+        frame, label="churn", bins=3, binning="uniform", missing=(MISSING_TEXT,), ignore=("note",)
     )
     before = cells(frame)
     points = list(zip(*(before[name] for name in index.features), strict=True))
     open_points = [
         p
-        for p, certain in zip(points, certify(index, points, own_holes="any").certain, strict=True)
+        for p, certain in zip(
+            points, certify(index, points, own_holes="any", alpha=0).certain, strict=True
+        )
         if not certain
     ]
     assert len(open_points) >= 3
     for point in open_points:
-        first, second = witness(index, point, own_holes="any")
+        first, second = witness(index, point, own_holes="any", alpha=0)
         assert first.winners != second.winners or len(first.winners) > 1
         for world in (first, second):
             filled = world.complete(frame)
@@ -209,7 +213,7 @@ def test_completed_frames(library: str) -> None:
                 filled, label="churn", like=index, missing=(MISSING_TEXT,), ignore=("note",)
             )
             assert counted.n_null.sum() == 0
-            assert set(certify(counted, world.point).possible) == set(world.winners)
+            assert set(certify(counted, world.point, alpha=0).possible) == set(world.winners)
     assert cells(frame) == before
 
 
@@ -233,7 +237,7 @@ def test_candidates_of_binned_numbers(library: str) -> None:
     module = pytest.importorskip(library)
     options = [[1.0, 9.0], [2.0], [8.0], [1.5, 5.0], [7.0, 3.0], [9.5], [0.0], [10.0]]
     frame = module.DataFrame({"x": options, "y": list("abababab"), "label": list("AABBABAB")})
-    index = CountIndex.from_table(frame, label="label", bins=3)
-    for world in witness(index, (5.0, "a")):
+    index = CountIndex.from_table(frame, label="label", bins=3, binning="uniform")
+    for world in witness(index, (5.0, "a"), alpha=0):
         filled = list(world.complete(frame)["x"])
         assert all(cell in own for cell, own in zip(filled, options, strict=True)), filled

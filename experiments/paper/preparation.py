@@ -49,7 +49,7 @@ class Split:
         """Draw test points; with ``predicted`` only those that the complete table has no tie for."""
         pool = np.arange(len(self.test))
         if predicted:
-            pool = np.flatnonzero(certify(index_of(self.train), self.test).certain)
+            pool = np.flatnonzero(certify(index_of(self.train), self.test, alpha=0).certain)
         order = np.argsort(uniforms(len(pool), self.seed, stream=_POINTS), kind="stable")
         return self.test[pool[order[:n_points]]]
 

@@ -111,8 +111,8 @@ def _asked(dataset: Dataset, grid: Grid, run: int) -> list[Task]:
 def _warm_up() -> None:
     """Load what is loaded on first use, so that no measurement pays for it."""
     tiny = split(generate(Known("warm-up", (), "", (50, 4, 2))), 0)
-    certify(index_of(tiny.train), tiny.test)
-    poison(index_of(tiny.train), tiny.test[:2], time_limit=0.1)
+    certify(index_of(tiny.train), tiny.test, alpha=0)
+    poison(index_of(tiny.train), tiny.test[:2], time_limit=0.1, alpha=0)
 
 
 def _without_run(task: Task) -> tuple[object, ...]:

@@ -115,10 +115,10 @@ def _decide(task: Task, split: Split, grid: Grid, store: Store) -> dict[str, Any
         "AD": lambda: approximate_decision(table, points, seed=split.seed),
         "Iterate": lambda: iterate(table, points),
         "Iterate+Index": lambda: iterate_with_index(table, points),
-        OURS: lambda: certify(index_of(table), points).certain,
+        OURS: lambda: certify(index_of(table), points, alpha=0).certain,
     }
     seconds, certain = _timed(deciders[task.algorithm])
-    truth = certify(index_of(table), points).certain
+    truth = certify(index_of(table), points, alpha=0).certain
     return {
         "seconds": seconds,
         "n_certain": int(certain.sum()),
@@ -162,9 +162,9 @@ def _ours(table: CodedTable, points: Any, seed: int, limit: float) -> tuple[int,
     """One point: its radius. Many: a joint attack, and the cells that any attack needs."""
     index = index_of(table)
     if len(points) == 1:
-        n_cells = int(radius(index, points)[0])
+        n_cells = int(radius(index, points, alpha=0)[0])
         return n_cells, n_cells
-    found = poison(index, points, time_limit=limit, seed=seed)
+    found = poison(index, points, time_limit=limit, seed=seed, alpha=0)
     return found.n_cells, found.lower_bound
 
 
@@ -230,10 +230,10 @@ def _relate_radius(task: Task, split: Split, _grid: Grid, store: Store) -> dict[
     must be certain, since no attack with fewer cells than the radius exists.
     """
     points = split.points(task.n_points, predicted=True)
-    sizes = radius(index_of(split.train), points)
+    sizes = radius(index_of(split.train), points, alpha=0)
     table = split.incomplete(task.rate, task.holes)
     n_missing = int((table.codes < 0).sum())
-    certain = certify(index_of(table), points).certain
+    certain = certify(index_of(table), points, alpha=0).certain
     bins = np.array(
         [math.floor(math.log2(n_missing / size)) if n_missing else -1 for size in sizes]
     )

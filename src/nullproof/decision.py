@@ -35,7 +35,7 @@ def certify(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -49,7 +49,7 @@ def certify(
         feature in the order of ``index.features``, or as a mapping. A cell may be None (not known)
         or a set of candidates.
     alpha
-        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes
@@ -72,6 +72,7 @@ def certify(
       1: Certificate(open: no or yes)
       2: Certificate(certain: no in every world)
     """
-    encoded = index.encode(points).read(own_holes)
-    found = certificates_of(Model(index, alpha, prior, bias), encoded)
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_holes)
+    found = certificates_of(model, encoded)
     return found[0] if encoded.single else found

@@ -60,14 +60,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Parameters
     ----------
     alpha
-        Smoothing; 0 as in the paper, 1 as in CategoricalNB.
+        Smoothing; 1 as in CategoricalNB, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per class.
-    bins, binning
-        Number of bins of numeric and date columns (None: every number is a category), and whether
-        they are of equal width (``"uniform"``) or hold equally many rows (``"quantile"``); ``"mdl"``
-        cuts where the labels change, as often as that pays, and ``"none"`` never. Or a mapping from
-        column to one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
+    binning, bins
+        How numeric and date columns are binned: ``"mdl"`` cuts where the labels change, as often as
+        that pays; ``"uniform"`` makes bins of equal width and ``"quantile"`` bins with equally many
+        rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
+        one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     missing
         Spellings of missing besides None, NaN, NA and NaT, e.g. ``("?",)``.
     domains
@@ -102,11 +102,11 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def __init__(
         self,
-        alpha: float = 0.0,
+        alpha: float = 1.0,
         *,
         prior: Prior = None,
-        bins: int | None = 5,
-        binning: Binning | Mapping[str, Binning] = "uniform",
+        binning: Binning | Mapping[str, Binning] = "mdl",
+        bins: int = 5,
         missing: Sequence[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
         own_holes: OwnHoles = "skip",

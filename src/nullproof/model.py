@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nullproof.bias import Bias, Groups, exact_bias, groups_of, held
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
+from nullproof.tables.points import OwnHoles, Points, encode_points
 
 Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None
@@ -47,7 +48,7 @@ class Model:
     """
 
     def __init__(
-        self, index: CountIndex, alpha: Alpha = 0.0, prior: Prior = None, bias: Bias = 1
+        self, index: CountIndex, alpha: Alpha = 1.0, prior: Prior = None, bias: Bias = 1
     ) -> None:
         self.index = index
         self.alpha = _exact_alpha(alpha)
@@ -83,6 +84,11 @@ class Model:
         """Whether another model has the same index, smoothing, prior and bias."""
         mine, theirs = ((one.alpha, one.prior, one.bias, one.fixed) for one in (self, other))
         return self.index is other.index and mine == theirs
+
+    def points(self, points: Any, own_holes: OwnHoles = "skip") -> Points:
+        """Read the points of a question."""
+        encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0)
+        return encoded.read(own_holes)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
         """Cells of feature ``j`` that hold each value in every world of the bias; as `CountIndex.low`."""

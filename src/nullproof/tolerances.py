@@ -51,7 +51,7 @@ def tolerance(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     fixed: Mapping[str, float | Fraction] | None = None,
@@ -67,7 +67,7 @@ def tolerance(
     points
         A data frame, a file, an array, a list of rows, or one row.
     alpha
-        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes
@@ -93,7 +93,7 @@ def tolerance(
             f"fixed is {fixed!r}; give a mapping from columns to the bias that each keeps"
         )
     model = Model(index, alpha, prior, dict(fixed or {}))
-    return tolerances_of(model, index.encode(points).read(own_holes)).value
+    return tolerances_of(model, model.points(points, own_holes)).value
 
 
 def tolerances_of(model: Model, points: Points, judged: Verdicts | None = None) -> Tolerances:

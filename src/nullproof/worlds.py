@@ -117,7 +117,7 @@ def witness(
     index: CountIndex,
     point: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -136,10 +136,10 @@ def witness(
     >>> other.complete(rows, labels)
     [('a', 'y'), ('a', 'x'), ('b', 'y'), ('b', 'x')]
     """
-    points = index.encode(point).read(own_holes)
+    model = Model(index, alpha, prior, bias)
+    points = model.points(point, own_holes)
     if len(points) != 1:
         raise NullproofError(f"witness takes one point but got {len(points)}; give one row")
-    model = Model(index, alpha, prior, bias)
     found = verdicts(model, points)
     if found.certain[0]:
         which = "every world" if model.unbiased is model else "every world of this bias"

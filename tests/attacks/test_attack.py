@@ -148,16 +148,16 @@ def test_a_strict_attack_is_preferred_to_a_tie() -> None:
     rows = [("a",)] * 4 + [("b",)] * 2 + [("a",)] * 2 + [("b",)] * 4
     labels = ["yes"] * 6 + ["no"] * 6
     index = CountIndex.from_rows(rows, labels)
-    attack = poison(index, [("a",)])
+    attack = poison(index, [("a",)], alpha=0)
     assert attack.n_cells == 2
     tie_only = attack.altered_world.winners
     assert tie_only == ("no", "yes")  # 2 cells can only tie: 4-2 = 2, 2+2 = 4, 4-1 = 2+1
     rows[0] = ("b",)
-    attack = poison(CountIndex.from_rows(rows, labels), [("a",)])
+    attack = poison(CountIndex.from_rows(rows, labels), [("a",)], alpha=0)
     assert attack.n_cells == 1
     assert attack.altered_world.winners == ("no", "yes")
     wider = [("a", "x")] * 3 + [("b", "y")] + [("a", "x")] * 2 + [("b", "y")] * 5
-    attack = poison(CountIndex.from_rows(wider, ["yes"] * 4 + ["no"] * 7), [("a", "x")])
+    attack = poison(CountIndex.from_rows(wider, ["yes"] * 4 + ["no"] * 7), [("a", "x")], alpha=0)
     assert attack.altered_world.winners == ("no",)
 
 
@@ -180,7 +180,7 @@ def test_frames_keep_all_but_the_attacked_cells(frame: Any) -> None:
     """The poisoned frame has the same type, columns, order and other cells, and exactly the cells blank."""
     index = CountIndex.from_table(frame, "kind")
     point = {"colour": "red", "size": 1, "weight": 0.5}
-    attack = poison(index, [point])
+    attack = poison(index, [point], alpha=0)
     poisoned = attack.apply(frame)
     assert type(poisoned) is type(frame)
     before, after = plain(frame), plain(poisoned)
@@ -200,7 +200,7 @@ def test_frames_keep_all_but_the_attacked_cells(frame: Any) -> None:
         assert (attack.altered(frame).dtypes == frame.dtypes).all()
     counted = CountIndex.from_table(poisoned, "kind", like=index)
     assert counted == attack.index_after
-    assert not certify(counted, [point]).certain[0]
+    assert not certify(counted, [point], alpha=0).certain[0]
     assert not any(None in column for column in plain(attack.altered(frame)).values())
 
 
@@ -222,7 +222,7 @@ def plain(frame: Any) -> dict[str, list[Any]]:
 def test_points_that_are_open_already_cost_nothing() -> None:
     """A point that is open is a target without cells."""
     index = CountIndex.from_rows([("a", "x"), ("b", "y")], ["yes", "no"])
-    attack = poison(index, [("a", "y")])
+    attack = poison(index, [("a", "y")], alpha=0)
     assert (attack.n_cells, attack.lower_bound, attack.optimal) == (0, 0, True)
     assert attack.targets[0].radius == 0
 
@@ -242,7 +242,7 @@ def test_another_table_is_refused() -> None:
     """Cells that are not in the given table are an error, not a shorter list."""
     rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
     labels = ["yes", "yes", "yes", "no"]
-    attack = poison(CountIndex.from_rows(rows, labels), [("a", "x")])
+    attack = poison(CountIndex.from_rows(rows, labels), [("a", "x")], alpha=0)
     with pytest.raises(NullproofError, match="give the table that was counted"):
         attack.cells([("b", "x")] * 4, labels)
 
@@ -251,7 +251,7 @@ def test_altering_needs_one_target() -> None:
     """One table cannot alter two predictions at will."""
     rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y"), ("b", "y")]
     index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no", "no"])
-    attack = poison(index, [("a", "x"), ("b", "y")])
+    attack = poison(index, [("a", "x"), ("b", "y")], alpha=0)
     with pytest.raises(NullproofError, match="poison one certain point"):
         attack.altered(rows, ["yes", "yes", "yes", "no", "no"])
 
@@ -259,7 +259,9 @@ def test_altering_needs_one_target() -> None:
 def test_attacks_tell_what_they_are() -> None:
     """repr and HTML name cells, points and bound."""
     rows = [("<i>", "x"), ("<i>", "x"), ("<i>", "x"), ("b", "y")]
-    attack = poison(CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"]), [("<i>", "x")])
+    attack = poison(
+        CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"]), [("<i>", "x")], alpha=0
+    )
     assert repr(attack) == "Attack: 3 cells break 1 certain point (optimal)"
     assert "&lt;i&gt;" in attack._repr_html_()
     assert "<i>" not in attack._repr_html_()

@@ -207,13 +207,13 @@ def test_the_two_readings() -> None:
     rows = [("a", "x")] * 6 + [("a", "y")] * 2 + [("b", "y")] * 5 + [("b", "x")] * 3
     index = CountIndex.from_rows(rows, ["yes"] * 8 + ["no"] * 8)
     points: list[Any] = [("a", None), (None, "x")]
-    skip = poison(index, points, own_holes="skip", steps=5)
-    any_value = poison(index, points, own_holes="any", steps=5)
+    skip = poison(index, points, own_holes="skip", steps=5, alpha=0)
+    any_value = poison(index, points, own_holes="any", steps=5, alpha=0)
     assert skip.optimal
     assert [target.codes for target in skip.targets] == [(0, 3), (3, 0)]
     assert [target.radius > 0 for target in any_value.targets] == [True, False]
     assert max(any_value.targets[0].codes) < 2
-    assert not certify(skip.index_after, points, own_holes="skip").certain.any()
-    assert not certify(any_value.index_after, points, own_holes="any").certain.any()
+    assert not certify(skip.index_after, points, own_holes="skip", alpha=0).certain.any()
+    assert not certify(any_value.index_after, points, own_holes="any", alpha=0).certain.any()
     with pytest.raises(NullproofError, match="own_holes is 'no'"):
-        poison(index, points, own_holes="no")  # type: ignore[arg-type]
+        poison(index, points, own_holes="no", alpha=0)  # type: ignore[arg-type]

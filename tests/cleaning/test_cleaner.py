@@ -214,20 +214,20 @@ def test_wrong_options() -> None:
     index = CountIndex.from_rows(ROWS, LABELS)
     for rows in ([*ROWS[:-1], (None, "y", 1)], [*ROWS[:2], (frozenset("ac"), "y", 2), *ROWS[3:]]):
         with pytest.raises(NullproofError, match="give the table that was counted"):
-            Cleaner(index, POINTS, rows, LABELS)
+            Cleaner(index, POINTS, rows, LABELS, alpha=0)
 
 
 def test_nothing_to_clean() -> None:
     """A complete table, no points, or points that tie whatever comes: done from the start."""
     known: list[Any] = [("a", "x"), ("b", "y")]
     index = CountIndex.from_rows(known, ["A", "B"])
-    cleaner = Cleaner(index, [("a", "x"), ("a", "y")], known, ["A", "B"])
+    cleaner = Cleaner(index, [("a", "x"), ("a", "y")], known, ["A", "B"], alpha=0)
     assert cleaner.finished
     assert cleaner.next(5) == []
     assert cleaner.certain.tolist() == [True, False]
     index = CountIndex.from_rows(ROWS, LABELS)
-    assert Cleaner(index, [], ROWS, LABELS).finished
-    stuck = Cleaner(index, [("elsewhere", "x", 1)], ROWS, LABELS)
+    assert Cleaner(index, [], ROWS, LABELS, alpha=0).finished
+    stuck = Cleaner(index, [("elsewhere", "x", 1)], ROWS, LABELS, alpha=0)
     assert stuck.finished
     assert not stuck.done.any()
 
@@ -304,7 +304,9 @@ def test_wrong_files(tmp_path: Path) -> None:
         fresh.resume(tmp_path / "nothing.json")
     path.write_text(whole, "utf-8")
     rows = [*ROWS[:-1], ("b", "y", 1)]
-    other = Cleaner(CountIndex.from_rows(rows, LABELS, features="fgh"), POINTS, rows, LABELS)
+    other = Cleaner(
+        CountIndex.from_rows(rows, LABELS, features="fgh"), POINTS, rows, LABELS, alpha=0
+    )
     with pytest.raises(NullproofError, match="was saved for another table"):
         other.resume(path)
     with pytest.raises(NullproofError, match="has an answer already"):
@@ -392,7 +394,7 @@ def test_simulation_of_ties(strategy: Any) -> None:
     rows: list[Any] = [("a", None), ("b", None), ("a", "x"), ("b", "y")]
     truth, labels = [("a", "x"), ("b", "y"), *rows[2:]], ["A", "B", "B", "A"]
     index = CountIndex.from_rows(rows, labels)
-    cleaner = Cleaner(index, [("a", "x"), ("c", "x")], rows, labels)
+    cleaner = Cleaner(index, [("a", "x"), ("c", "x")], rows, labels, alpha=0)
     curve = simulate_cleaning(cleaner, truth, labels, strategy=strategy)
     assert (curve.n_cells.tolist(), curve.n_done[-1]) == ([0, 1, 2], 0)
     assert cleaner.finished
@@ -402,6 +404,6 @@ def test_simulation_without_holes() -> None:
     """Nothing to clean: one point of the curve, and all of the area."""
     known: list[Any] = [("a", "x"), ("b", "y")]
     index = CountIndex.from_rows(known, ["A", "B"])
-    curve = simulate_cleaning(Cleaner(index, known, known, ["A", "B"]), known, ["A", "B"])
+    curve = simulate_cleaning(Cleaner(index, known, known, ["A", "B"], alpha=0), known, ["A", "B"])
     assert (curve.n_cells.tolist(), curve.n_done.tolist()) == ([0], [2])
     assert (curve.cells_until(1.0), curve.area) == (0, 1)

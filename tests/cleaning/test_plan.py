@@ -203,10 +203,10 @@ def test_part_of_a_step() -> None:
     """What a part of a step can bring at best is told for that part."""
     rows: list[Any] = [("a",)] * 4 + [(None,)] * 3 + [("b",)] * 3 + [("a",)] * 5 + [("b",)] * 5
     index = CountIndex.from_rows(rows, ["A"] * 10 + ["B"] * 10)
-    whole = cleaning_plan(index, [("a",)])
+    whole = cleaning_plan(index, [("a",)], alpha=0)
     assert [(step.n_cells, step.best) for step in whole.steps] == [(3, 1)]
-    assert [step.best for step in cleaning_plan(index, [("a",)], budget=1).steps] == [0]
-    part = cleaning_plan(index, [("a",)], budget=2).steps
+    assert [step.best for step in cleaning_plan(index, [("a",)], budget=1, alpha=0).steps] == [0]
+    part = cleaning_plan(index, [("a",)], budget=2, alpha=0).steps
     assert [(step.n_cells, step.best) for step in part] == [(2, 1)]
     assert 0 < part[0].expected < whole.steps[0].expected
 
@@ -305,13 +305,13 @@ def test_incomplete_points() -> None:
 def test_nothing_to_do() -> None:
     """No points, no holes, or ties that no cell can break: an empty plan."""
     index = CountIndex.from_rows(ROWS, LABELS)
-    empty = cleaning_plan(index, [])
+    empty = cleaning_plan(index, [], alpha=0)
     assert (empty.n_points, empty.steps, empty.stuck) == (0, (), ())
     known: list[Any] = [("a", "x"), ("b", "y")]
-    plan = cleaning_plan(CountIndex.from_rows(known, ["A", "B"]), [("a", "x"), ("a", "y")])
+    plan = cleaning_plan(CountIndex.from_rows(known, ["A", "B"]), [("a", "x"), ("a", "y")], alpha=0)
     assert plan.done.tolist() == [True, False]
     assert (plan.steps, plan.stuck) == ((), (1,))
-    unseen = cleaning_plan(index, [("c", "y")])
+    unseen = cleaning_plan(index, [("c", "y")], alpha=0)
     assert (unseen.steps, unseen.stuck) == ((), (0,))
 
 

@@ -34,7 +34,7 @@ TRUTH = {
     (6, "town"): "Ulm",
     (7, "age"): "48.5",
 }
-CLEAN = ("clean", "places.csv", "--label", "churn", "--alpha", "1")
+CLEAN = ("clean", "places.csv", "--label", "churn", "--binning", "uniform")
 Sheet = list[dict[str, str]]
 
 
@@ -83,7 +83,7 @@ def as_document(work: Runner, *more: str) -> Any:
 
 
 def counted(path: str = "places.csv", like: CountIndex | None = None) -> CountIndex:
-    return CountIndex.from_table(path, "churn", like=like)
+    return CountIndex.from_table(path, "churn", like=like, binning="uniform")
 
 
 def expected_cleaner(answers: dict[tuple[int, str], str]) -> Cleaner:
@@ -293,7 +293,7 @@ def test_wrong_files(work: Runner, folder: Path) -> None:
 
 def test_saved_index(work: Runner) -> None:
     """A saved index is enough for a plan; cells need the table."""
-    assert work("index", "places.csv", "--label", "churn", "-o", "places.index").code == 0
+    assert work("index", *CLEAN[1:], "-o", "places.index").code == 0
     saved = ("clean", "places.index", "places.csv", "--alpha", "1")
     done = work(*saved, "--json")
     assert json.loads(done.out) == as_document(work, "places.csv")
@@ -344,7 +344,7 @@ def test_nothing_to_clean(work: Runner) -> None:
 def test_ties_are_named(work: Runner) -> None:
     """Points that no cell makes certain are named, whether or not others need cells."""
     Path("points.csv").write_text("age,town,member,since\n31,Rome,true,2024-01-01\n")
-    clean = ("-q", "clean", "places.csv", "points.csv", "--label", "churn")
+    clean = ("-q", "clean", "places.csv", "points.csv", *CLEAN[2:], "--alpha", "0")
     done = work(*clean)
     assert done.code == 0
     assert "0 of 1 points are certain" in done.out

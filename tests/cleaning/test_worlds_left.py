@@ -125,7 +125,7 @@ def test_part_of_a_group_with_a_bias() -> None:
     rows: list[Any] = [("a",)] * 12 + [("b",)] * 4 + [(None,)] * 8 + [("a",)] * 6 + [("b",)] * 6
     index = CountIndex.from_rows(rows, ["A"] * 24 + ["B"] * 12)
     options: Any = {"prior": [0.4, 0.6], "bias": 0.1, "cells": "observed"}
-    assert not certify(index, [("a",)], prior=[0.4, 0.6], bias=0.1).certain[0]
+    assert not certify(index, [("a",)], prior=[0.4, 0.6], bias=0.1, alpha=0).certain[0]
     plan = cleaning_plan(index, [("a",)], budget=4, **options)
     assert [(step.n_cells, step.best) for step in plan.steps] == [(4, 1)]
     assert "0 of 1 points hold up to the bias; 4 cells in 1 step" in repr(plan)
@@ -134,7 +134,7 @@ def test_part_of_a_group_with_a_bias() -> None:
         counted = index.fill("x0", "a", "A", n_cells=n_held) if n_held else index
         counted = counted.fill("x0", "b", "A", n_cells=4 - n_held) if n_held < 4 else counted
         chance = math.comb(4, n_held) * 0.75**n_held * 0.25 ** (4 - n_held)
-        mean += chance * certify(counted, [("a",)], prior=[0.4, 0.6], bias=0.1).certain[0]
+        mean += chance * certify(counted, [("a",)], prior=[0.4, 0.6], bias=0.1, alpha=0).certain[0]
     assert 0 < mean < 1
     assert abs(plan.steps[0].expected - mean) < 5 * math.sqrt(mean * (1 - mean) / N_DRAWS)
 

@@ -11,13 +11,14 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.command_line import CERTIFY, Runner, one_line
+from support.command_line import CERTIFY, PAPER, Runner, one_line
 
 from nullproof import CountIndex, certify, cleaning_plan, label_odds, report
 from nullproof.cli.demo import load
 from nullproof.radii.cells import radii
 
-DEMO = ("certify", "customers.csv", "new.csv", "--label", "churn", "--ignore", "customer")
+CUSTOMERS = ("--label", "churn", "--ignore", "customer")
+DEMO = ("certify", "customers.csv", "new.csv", *CUSTOMERS, *PAPER)
 # Five customers of the demo; one has a hole, one a label that TRAIN never shows, one none.
 POINTS = [0, 2, 3, 3, 1]
 TRUTH = ["yes", "yes", "yes", "maybe", None]
@@ -34,7 +35,8 @@ def tables(folder: Path) -> None:
 
 @pytest.fixture
 def index(folder: Path) -> CountIndex:
-    return CountIndex.from_table(folder / "customers.csv", "churn", ignore=["customer"])
+    path = folder / "customers.csv"
+    return CountIndex.from_table(path, "churn", ignore=["customer"], binning="uniform")
 
 
 def asked(run: Runner, *options: str) -> dict[str, Any]:
@@ -114,7 +116,7 @@ def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
 
 def test_training_rows_as_points_are_told(run: Runner) -> None:
     """Without TEST the output says whose predictions these are, and how right they are it does not."""
-    done = run("certify", "customers.csv", "--label", "churn", "--ignore", "customer")
+    done = run("certify", "customers.csv", *CUSTOMERS)
     assert "The points are the training rows themselves; name TEST for others." in done.out
     assert "right" not in done.out
     assert "… and 16 more points" in done.out
@@ -122,9 +124,7 @@ def test_training_rows_as_points_are_told(run: Runner) -> None:
 
 def test_the_weakest_points_come_first(run: Runner) -> None:
     """Where not all points fit, they are shown by tolerance."""
-    done = run(
-        "certify", "customers.csv", "--label", "churn", "--ignore", "customer", "--alpha", "1"
-    )
+    done = run("certify", "customers.csv", *CUSTOMERS)
     lines = done.out.partition("first rival")[2].partition("…")[0].splitlines()[1:]
     verdicts = [line.split()[1] for line in lines if line.strip()]
     assert len(verdicts) == 20
@@ -145,7 +145,7 @@ def test_a_tie_and_a_share_below_one_per_cent(run: Runner, folder: Path) -> None
     """A tie is named, and a curve that is not yet at 0 does not say 0 %."""
     (folder / "train.csv").write_text("a,kind\nx,0\nx,1\ny,1\n,1\n")
     (folder / "test.csv").write_text("a\nz\n" + "x\n" * 150 + "y\n")
-    done = run("certify", "train.csv", "test.csv", "--label", "kind", "-q")
+    done = run("certify", "train.csv", "test.csv", "--label", "kind", "-q", *PAPER)
     assert "tie" in done.out
     assert "< 1 %" in done.out
 
@@ -153,7 +153,7 @@ def test_a_tie_and_a_share_below_one_per_cent(run: Runner, folder: Path) -> None
 def test_json_has_tolerance_and_truth(run: Runner, folder: Path, index: CountIndex) -> None:
     """The JSON tells of each point what the library does, and per verdict how many are right."""
     document = asked(run)
-    result = certify(index, index.encode(folder / "new.csv"))
+    result = certify(index, index.encode(folder / "new.csv"), alpha=0)
     for place, point in enumerate(document["points"]):
         one = result[place]
         assert (point["predicted"], point["rival"], point["verdict"]) == (
@@ -222,7 +222,7 @@ def test_assumptions_reach_the_library(
 ) -> None:
     """--bias and --own-holes mean what they mean in the library; --check follows them."""
     points = index.encode(folder / "new.csv")
-    expected = certify(index, points, bias=bias, own_holes=own_holes)
+    expected = certify(index, points, bias=bias, own_holes=own_holes, alpha=0)
     document = asked(run, *options, "--own-holes", own_holes)
     assert [point["certain"] for point in document["points"]] == expected.certain.tolist()
     assert [point["verdict"] for point in document["points"]] == expected.verdict.tolist()
@@ -281,7 +281,9 @@ def test_every_question_reads_own_holes(
     """--own-holes reaches every question about points."""
     pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
     done = run(command, *DEMO[1:], "--json", "--own-holes", own_holes)
-    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), own_holes=own_holes)
+    expected = LIBRARY[command](
+        index, index.encode(folder / "new.csv"), alpha=0, own_holes=own_holes
+    )
     assert (done.code, done.err) == (0, "")
     assert json.loads(done.out) == json.loads(json.dumps(expected))
 
@@ -304,7 +306,7 @@ def test_bias_reaches_plans_and_reports(
     pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
     bias = {"age": 1.0, "*": 0.4}
     done = run(command, *DEMO[1:], "--json", "--bias", "age=1", "--bias", "0.4")
-    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), bias=bias)
+    expected = LIBRARY[command](index, index.encode(folder / "new.csv"), alpha=0, bias=bias)
     assert json.loads(done.out) == json.loads(json.dumps(expected))
 
 

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.command_line import Runner, one_line
+from support.command_line import PAPER, Runner, one_line
 
 from nullproof import CountIndex, certify
 
-LABEL = ("--label", "kind")
+LABEL = ("--label", "kind", *PAPER)
 TRAIN = (
     "colour,size,code,kind\n"
     + "red,1,007,a\n" * 6
@@ -81,9 +81,9 @@ def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
     for cell in document["cells"]:
         lines[cell["row"] + 1][lines[0].index(cell["column"])] = ""
     (folder / "by_hand.csv").write_text("\n".join(",".join(line) for line in lines))
-    index = CountIndex.from_table(folder / "train.csv", "kind")
+    index = CountIndex.from_table(folder / "train.csv", "kind", binning="uniform")
     after = CountIndex.from_table(folder / "by_hand.csv", "kind", like=index)
-    assert not certify(after, folder / "test.csv").certain.any()
+    assert not certify(after, folder / "test.csv", alpha=0).certain.any()
 
 
 def test_poison_writes_the_table_as_it_was_written(run: Runner, folder: Path) -> None:
@@ -149,7 +149,7 @@ def test_a_saved_index_is_a_training_table(run: Runner) -> None:
     assert run("index", "train.csv", *LABEL, "-o", "counts.index").code == 0
     for question in ("certify", "radius"):
         from_table = run(question, "train.csv", "test.csv", *LABEL, "--json").out
-        assert run(question, "counts.index", "test.csv", "--json").out == from_table
+        assert run(question, "counts.index", "test.csv", "--alpha", "0", "--json").out == from_table
     assert "name TEST too" in run("certify", "counts.index").err
     assert "give the table that has the cells" in run("poison", "counts.index", "test.csv").err
 
@@ -158,7 +158,8 @@ def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     """A poisoned file is judged by the bins and domains from before the attack."""
     run("index", "train.csv", *LABEL, "-o", "counts.index")
     run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "-o", "poisoned.csv")
-    done = run("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--json")
+    judged = ("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--alpha", "0")
+    done = run(*judged, "--json")
     assert json.loads(done.out)["n_certain"] == 0
 
 

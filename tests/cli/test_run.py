@@ -25,7 +25,7 @@ from nullproof.cli.terminal import SHOWN
 def expected_document(train: Path, points: Any) -> dict[str, Any]:
     """Say what --json must print, from the library's own answer."""
     index = CountIndex.from_table(train, "churn")
-    result = certify(index, index.encode(points))
+    result = certify(index, index.encode(points), alpha=0)
     return {
         "n_points": len(result),
         "n_certain": int(result.certain.sum()),
@@ -174,10 +174,14 @@ def test_many_points_are_cut_on_a_terminal(run: Runner, folder: Path) -> None:
 def test_options_reach_the_library(run: Runner, folder: Path) -> None:
     """Every table option of the command line means what it means in the library."""
     (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,").replace("\n,", "\n-9,"))
-    done = run(*CERTIFY, "--json", "--missing", "?", "--missing", "-9", "--bins", "none")
+    done = run(*CERTIFY, "--json", "--missing", "?", "--missing", "-9", "--binning", "none")
     assert json.loads(done.out)["n_missing"] == 2
     assert done.err.startswith("note: points hold values that the training table never shows")
-    for options in (["--bins", "3"], ["--binning", "quantile"], ["--ignore", "age"]):
+    for options in (
+        ["--bins", "3", "--binning", "uniform"],
+        ["--binning", "quantile"],
+        ["--ignore", "age"],
+    ):
         assert run(*CERTIFY, *options, "--json", "-q").code == 0
 
 

@@ -145,8 +145,16 @@ def test_bad_codes(codes: Any, labels: Any, options: Any, reason: str) -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"bins": 0}, "bins is 0; give a whole number from 1 on, or None for no bins"),
-        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'uniform', 'quantile', 'mdl' or"),
+        ({"bins": 0}, "bins is 0; give a whole number from 1 on, or binning='none' for no bins"),
+        (
+            {"bins": None},
+            "bins is None; give a whole number from 1 on, or binning='none' for no bins",
+        ),
+        (
+            {"bins": 7},
+            "bins is 7 but binning is 'mdl', which asks for no number; give binning='uniform'",
+        ),
+        ({"binning": "kmeans"}, "binning is 'kmeans'; give 'mdl', 'uniform', 'quantile' or"),
         ({"binning": {"z": "mdl"}}, "binning names the column 'z', which is not among a, b, y"),
         ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),
         ({"ignore": ["a", "b"]}, "no column besides the label"),

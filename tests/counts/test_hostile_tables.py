@@ -65,13 +65,13 @@ def counted(index: CountIndex, j: int = 0) -> dict[str, list[int]]:
 
 def possible(index: CountIndex, point: Any) -> list[Any]:
     """The labels that some world predicts."""
-    row = certify(index, [point]).possible[0]
+    row = certify(index, [point], alpha=0).possible[0]
     return [label for label, there in zip(index.labels, row, strict=True) if there]
 
 
 def test_a_large_integers_stay_apart(way: Way) -> None:
     """A: integers that doubles cannot tell apart are different values, also beside a hole."""
-    index = CountIndex.from_table(way({"x": LARGE, "y": LABELS}), "y", bins=None)
+    index = CountIndex.from_table(way({"x": LARGE, "y": LABELS}), "y", binning="none")
     assert counted(index) == {str(B): [1, 1], str(B + 1): [2, 0]}
     assert possible(index, (B,)) == ["a", "b"]
 
@@ -79,9 +79,9 @@ def test_a_large_integers_stay_apart(way: Way) -> None:
 def test_a_large_integers_among_points(way: Way) -> None:
     """A: a point has the same value whether other points have holes or not."""
     table = {"x": [B] * 3 + [B + 1] * 2, "y": LABELS}
-    index = CountIndex.from_table(way(table), "y", bins=None)
-    alone = certify(index, pl.DataFrame({"x": [B + 1]}))
-    beside_a_hole = certify(index, pl.DataFrame({"x": [B + 1, None]}))
+    index = CountIndex.from_table(way(table), "y", binning="none")
+    alone = certify(index, pl.DataFrame({"x": [B + 1]}), alpha=0)
+    beside_a_hole = certify(index, pl.DataFrame({"x": [B + 1, None]}), alpha=0)
     assert alone[0].label == beside_a_hole[0].label == "b"
 
 
@@ -93,14 +93,14 @@ def test_a_long_ids_in_a_csv(tmp_path: Path, limit: str | None) -> None:
         cells = [*map(str, ids), *others]
         path = tmp_path / "ids.csv"
         path.write_text("x,y\n" + "".join(f"{cell},a\n" for cell in cells))
-        index = CountIndex.from_table(path, "y", bins=None, memory_limit=limit)
+        index = CountIndex.from_table(path, "y", binning="none", memory_limit=limit)
         assert {*counted(index)} == {*map(str, ids), *filter(None, others)}
 
 
 def test_a_integers_and_the_floats_that_they_equal(way: Way) -> None:
     """A: 10^16 is one value whether it comes as an integer or a float."""
-    whole = CountIndex.from_table(way({"x": [10**16, 1], "y": ["a", "b"]}), "y", bins=None)
-    real = CountIndex.from_table(way({"x": [1e16, 1.0], "y": ["a", "b"]}), "y", bins=None)
+    whole = CountIndex.from_table(way({"x": [10**16, 1], "y": ["a", "b"]}), "y", binning="none")
+    real = CountIndex.from_table(way({"x": [1e16, 1.0], "y": ["a", "b"]}), "y", binning="none")
     assert whole == real
     assert CountIndex.from_table({"x": [1e16], "y": ["a"]}, "y", like=whole).n_rows == 1
 
@@ -117,24 +117,24 @@ def test_a_as_many_digits_as_python_writes(digits: int) -> None:
     """A: integers have up to 4,300 digits; longer ones are refused."""
     table = {"x": [10 ** (digits - 1), 1], "y": ["a", "b"]}
     if digits <= 4_300:
-        assert len(counted(CountIndex.from_table(table, "y", bins=None))) == 2
+        assert len(counted(CountIndex.from_table(table, "y", binning="none"))) == 2
         return
     with pytest.raises(NullproofError, match="an integer of more than 4,300 digits"):
-        CountIndex.from_table(table, "y", bins=None)
+        CountIndex.from_table(table, "y", binning="none")
 
 
 @pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")
-@pytest.mark.parametrize("bins", [None, 2])
-def test_b_nan_in_parquet_through_duckdb(tmp_path: Path, bins: int | None) -> None:
+@pytest.mark.parametrize("options", [{"binning": "none"}, {"binning": "uniform", "bins": 2}])
+def test_b_nan_in_parquet_through_duckdb(tmp_path: Path, options: dict[str, Any]) -> None:
     """B: NaN that a file's statistics leave out is missing, by every way to DuckDB."""
     duckdb = pytest.importorskip("duckdb", reason="DuckDB is not installed")
     ibis = pytest.importorskip("ibis", reason="ibis is not installed")
     path = tmp_path / "some" / "nan.parquet"
     path.parent.mkdir()
     pl.DataFrame({"x": [1.0, 2.0, math.nan, 9.0, math.nan], "y": LABELS}).write_parquet(path)
-    expected = CountIndex.from_table(pl.read_parquet(path), "y", bins=bins)
+    expected = CountIndex.from_table(pl.read_parquet(path), "y", **options)
     assert possible(expected, (9,)) == ["a", "b"]
-    limited = CountIndex.from_table(path, "y", bins=bins, memory_limit="200MB")
+    limited = CountIndex.from_table(path, "y", **options, memory_limit="200MB")
     assert limited == expected
     for table in (
         path.parent,
@@ -142,7 +142,7 @@ def test_b_nan_in_parquet_through_duckdb(tmp_path: Path, bins: int | None) -> No
         duckdb.read_parquet(str(path)),
         ibis.duckdb.connect().read_parquet(path),
     ):
-        assert CountIndex.from_table(table, "y", bins=bins) == expected
+        assert CountIndex.from_table(table, "y", **options) == expected
 
 
 def test_c_lines_that_begin_with_a_hash(tmp_path: Path) -> None:
@@ -182,11 +182,13 @@ def test_e_declared_categories_without_a_cell() -> None:
 def test_f_both_zeros(way: Way) -> None:
     """F: 0.0 and -0.0 are one value, and one edge."""
     table = {"x": [0.0, -0.0, 1.0, -0.0, None], "y": LABELS}
-    index = CountIndex.from_table(way(table), "y", bins=None)
+    index = CountIndex.from_table(way(table), "y", binning="none")
     assert counted(index) == {"0": [2, 1], "1": [1, 0]}
-    binned = CountIndex.from_table(way(table), "y", bins=2)
+    binned = CountIndex.from_table(way(table), "y", bins=2, binning="uniform")
     assert math.copysign(1, binned.schema.features[0].edges[0]) == 1
-    turned = CountIndex.from_table(way({**table, "x": [-0.0, 0.0, 1.0, 0.0, None]}), "y", bins=2)
+    turned = CountIndex.from_table(
+        way({**table, "x": [-0.0, 0.0, 1.0, 0.0, None]}), "y", bins=2, binning="uniform"
+    )
     assert turned == binned
 
 
@@ -201,8 +203,8 @@ def test_f_both_zeros(way: Way) -> None:
 def test_f_both_zeros_in_two_partitions_of_dask(cells: list[float | None], labels: str) -> None:
     """F: Dask counts both zeros as one value where groups of two partitions meet."""
     table = {"x": cells, "y": list(labels)}
-    expected = CountIndex.from_table(table, "y", bins=None)
-    assert CountIndex.from_table(_dask(table), "y", bins=None) == expected
+    expected = CountIndex.from_table(table, "y", binning="none")
+    assert CountIndex.from_table(_dask(table), "y", binning="none") == expected
 
 
 def test_g_quantiles_of_narrow_integers() -> None:
@@ -221,17 +223,17 @@ ZONED = pl.Series([10**15, 10**14, 0, None, 5]).cast(pl.Datetime("us", "Europe/B
 FINE = pl.Series([10**9 + 1, 10**9 + 2, 0, None, 5]).cast(pl.Datetime("ns"))
 
 
-@pytest.mark.parametrize("bins", [None, 2])
+@pytest.mark.parametrize("options", [{"binning": "none"}, {"binning": "uniform", "bins": 2}])
 @pytest.mark.parametrize("column", [END, FAR, ZONED, FINE], ids=["end", "far", "zoned", "fine"])
-def test_j_dates_at_their_ends(column: pl.Series, bins: int | None) -> None:
+def test_j_dates_at_their_ends(column: pl.Series, options: dict[str, Any]) -> None:
     """J: dates and time stamps of any year, zone and unit are counted, by every library alike."""
     table = pl.DataFrame({"x": column, "y": LABELS})
-    index = CountIndex.from_table(table, "y", bins=bins)
+    index = CountIndex.from_table(table, "y", **options)
     assert int(index.n_null.sum()) == 1
-    assert bins or index.schema.features[0].n_values == 4
+    assert "bins" in options or index.schema.features[0].n_values == 4
     arrow = table.to_arrow()
     for other in (table.lazy(), arrow, arrow.to_pandas(types_mapper=pd.ArrowDtype)):
-        assert CountIndex.from_table(other, "y", bins=bins) == index
+        assert CountIndex.from_table(other, "y", **options) == index
 
 
 def test_j_dask_with_an_arrow_dictionary() -> None:
@@ -247,22 +249,22 @@ def test_j_dask_with_an_arrow_dictionary() -> None:
 def test_j_integers_beyond_every_double() -> None:
     """J: an integer above 1.8e308 is a value of its own, and lies in an end bin."""
     table = {"x": [10**400, 1, 2, None, -(10**400)], "y": LABELS}
-    assert len(counted(CountIndex.from_table(table, "y", bins=None))) == 4
-    index = CountIndex.from_table(table, "y", bins=2)
+    assert len(counted(CountIndex.from_table(table, "y", binning="none"))) == 4
+    index = CountIndex.from_table(table, "y", bins=2, binning="uniform")
     assert list(counted(index).values()) == [[1, 1], [2, 0]]
 
 
 def test_j_a_signalling_nan_is_missing() -> None:
     """J: a NaN that must not be compared is missing like any other."""
     cells = [decimal.Decimal("sNaN"), decimal.Decimal("1.5"), 2]
-    index = CountIndex.from_table({"x": cells, "y": ["a", "a", "b"]}, "y", bins=None)
+    index = CountIndex.from_table({"x": cells, "y": ["a", "a", "b"]}, "y", binning="none")
     assert index.n_null.tolist() == [[1, 0]]
 
 
 @pytest.mark.parametrize("bins", [2.5, "5", True, 0, -1])
 def test_j_bins_that_are_no_number_of_bins(bins: Any) -> None:
     """J: bins is a whole number from 1 on."""
-    with pytest.raises(NullproofError, match="give a whole number from 1 on, or None for no bins"):
+    with pytest.raises(NullproofError, match="give a whole number from 1 on, or binning='none'"):
         CountIndex.from_table({"x": [1, 2], "y": ["a", "b"]}, "y", bins=bins)
 
 
@@ -309,7 +311,7 @@ def test_k_csv_is_read_by_one_rule(
     path = tmp_path / "cells.csv"
     before = "7,a\n" * n_before if kind == "number" else f"{cells[0]},a\n" * n_before
     path.write_text(" x,y\n" + before + "".join(f"{cell},a\n" for cell in cells))
-    index = CountIndex.from_table(path, "y", bins=None, memory_limit=limit)
+    index = CountIndex.from_table(path, "y", binning="none", memory_limit=limit)
     assert index.schema.features == (
         Feature(" x", kind, index.schema.features[0].values),  # type: ignore[arg-type]
     )
@@ -321,9 +323,11 @@ def test_k_durations_below_a_microsecond() -> None:
     ticks = pl.Series([1, 2, 1000, None, 5])
     for dtype in (pl.Duration("ns"), pl.Datetime("ns"), pl.Time):
         table = pl.DataFrame({"x": ticks.cast(dtype), "y": LABELS})
-        index = CountIndex.from_table(table, "y", bins=None)
+        index = CountIndex.from_table(table, "y", binning="none")
         assert index.schema.features[0].n_values == 4
         arrow = table.to_arrow()
-        assert CountIndex.from_table(arrow, "y", bins=None) == index
+        assert CountIndex.from_table(arrow, "y", binning="none") == index
     long = np.array([2**60, 2**60 + 1], dtype="m8[ns]")
-    assert len(counted(CountIndex.from_table({"x": long, "y": ["a", "b"]}, "y", bins=None))) == 2
+    assert (
+        len(counted(CountIndex.from_table({"x": long, "y": ["a", "b"]}, "y", binning="none"))) == 2
+    )

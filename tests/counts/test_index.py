@@ -144,7 +144,7 @@ def test_many_labels_and_many_values() -> None:
     """300 labels × 500 values: each pair has its own count."""
     rng = np.random.default_rng(1)
     cells, labels = rng.integers(0, 500, 20_000), rng.integers(0, 300, 20_000)
-    index = CountIndex.from_table({"a": cells, "y": labels}, "y", bins=None)
+    index = CountIndex.from_table({"a": cells, "y": labels}, "y", binning="none")
     expected = Counter(zip(cells.tolist(), labels.tolist(), strict=True))
     values = [int(value) for value in index.schema.features[0].values]
     found = index.exact(0)
@@ -201,10 +201,13 @@ def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None
 def test_parts_take_over_bins_and_spellings(tmp_path: Path) -> None:
     """A part from a file is read with the kinds and spellings of missing of the index."""
     index = CountIndex.from_table(
-        {"a": ["01", "1", "?"], "b": [0, 10, 5], "y": [0, 1, 1]}, "y", missing=("?",), bins=None
+        {"a": ["01", "1", "?"], "b": [0, 10, 5], "y": [0, 1, 1]},
+        "y",
+        missing=("?",),
+        binning="none",
     )
     texts = CountIndex.from_table(
-        {"a": ["01", "1", "x"], "b": [0, 10, 5], "y": [0, 1, 1]}, "y", bins=2
+        {"a": ["01", "1", "x"], "b": [0, 10, 5], "y": [0, 1, 1]}, "y", bins=2, binning="uniform"
     )
     part = tmp_path / "part.csv"
     part.write_text("b,y,a\n3,0,?\n")

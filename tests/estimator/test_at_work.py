@@ -49,8 +49,8 @@ def test_chunks_count_as_the_whole(size: int, library: str) -> None:
         "pandas": lambda part: part.to_pandas(),
         "lists": lambda part: [list(row) for row in part.rows()],
     }
-    whole = CertifiedNB(bins=9).fit(convert[library](frame), labels)
-    model = CertifiedNB(bins=9)
+    whole = CertifiedNB(bins=9, binning="uniform").fit(convert[library](frame), labels)
+    model = CertifiedNB(bins=9, binning="uniform")
     for start in range(0, len(labels), size):
         part, names = frame[start : start + size], labels[start : start + size]
         model.partial_fit(convert[library](part), names, classes=["yes", "no"])
@@ -194,7 +194,7 @@ def test_scorers() -> None:
 
 def test_grid_search() -> None:
     """Smoothing and bins can be chosen by certified accuracy, also within a pipeline."""
-    pipeline = make_pipeline(FunctionTransformer(), CertifiedNB())
+    pipeline = make_pipeline(FunctionTransformer(), CertifiedNB(binning="uniform"))
     grid = {
         "certifiednb__alpha": [0.1, 1.0],
         "certifiednb__bins": [2, 5],

@@ -159,7 +159,7 @@ def test_labels_as_a_column() -> None:
         ({"alpha": "1"}, "alpha is '1'"),
         ({"prior": [1.0]}, "prior has 1 numbers but there are 2 labels"),
         ({"prior": "flat"}, "prior is 'flat'"),
-        ({"bins": 0}, "bins is 0; give a whole number from 1 on"),
+        ({"bins": 0, "binning": "uniform"}, "bins is 0; give a whole number from 1 on"),
         ({"binning": "equal"}, "binning is 'equal'"),
         ({"domains": {"x7": ["a"]}}, "domains names the column 'x7'"),
         ({"domains": {"x0": "ab"}}, "give a list of values"),

@@ -32,7 +32,7 @@ EXPECTED_FAILURES: dict[str, str] = {}  # name of the check: why it must fail
 ESTIMATORS = [
     CertifiedNB(),
     CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
-    CertifiedNB(prior="uniform", bins=None),
+    CertifiedNB(prior="uniform", binning="none"),
     CertifiedNB(alpha=1.0, own_holes="any", bias=0.05),
 ]
 
@@ -248,7 +248,7 @@ def test_parameters() -> None:
         "own_holes": "any",
         "bias": {"x0": 0.5},
     }
-    copied = clone(model.set_params(bins=None).fit([["a"], ["b"]], [0, 1]))
+    copied = clone(model.set_params(binning="none", bins=5).fit([["a"], ["b"]], [0, 1]))
     assert copied.get_params() == model.get_params()
     assert not hasattr(copied, "index_")
     assert repr(copied).startswith("CertifiedNB(")

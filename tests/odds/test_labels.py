@@ -33,10 +33,10 @@ LABELS = ["yes", "yes", "no", "no"]
 def test_ties_are_shared_out() -> None:
     """A world that ties counts half for each of two winners."""
     index = CountIndex.from_rows(ROWS, LABELS)
-    counts = count_worlds(index, ("a", "y"))
+    counts = count_worlds(index, ("a", "y"), alpha=0)
     assert counts.ties == {("no", "yes"): 1}
     assert counts.odds == {"no": Fraction(1, 4), "yes": Fraction(3, 4)}
-    odds = label_odds(index, ("a", "y"))
+    odds = label_odds(index, ("a", "y"), alpha=0)
     assert odds.lower[0] == pytest.approx([0.25, 0.75])
     assert len(odds) == 1
     assert odds[0]["yes"] == (odds.lower[0, 1], odds.upper[0, 1])
@@ -59,7 +59,10 @@ def test_incomplete_points_are_bounded_over_completions() -> None:
     point[0, 1] = -1
     filled = np.repeat(complete[:1], 5, axis=0)
     filled[:, 1] = range(5)
-    one, every = label_odds(index, point, own_holes="any"), label_odds(index, filled)
+    one, every = (
+        label_odds(index, point, own_holes="any", alpha=0),
+        label_odds(index, filled, alpha=0),
+    )
     assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
     assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
 
@@ -69,9 +72,9 @@ def test_too_many_completions_are_told() -> None:
     index, complete = large_index(seed=6, n_rows=200, d=8)
     point = np.where(np.arange(8) < 6, -1, complete[:1])
     with pytest.warns(NullproofWarning, match="more than 1,024 completions"):
-        odds = label_odds(index, point, own_holes="any")
+        odds = label_odds(index, point, own_holes="any", alpha=0)
     assert not odds.lower.any()
-    assert (odds.upper == certify(index, point, own_holes="any").possible).all()
+    assert (odds.upper == certify(index, point, own_holes="any", alpha=0).possible).all()
 
 
 def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -80,17 +83,17 @@ def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bounds_module, "_LIMIT", 0)
     index = CountIndex.from_rows([("a",), ("b",), (None,)] * 2, ["no"] * 3 + ["yes"] * 3)
     with pytest.warns(NullproofWarning, match=r"odds of 1 points are known only to within 0\.5"):
-        odds = label_odds(index, ("a",))
+        odds = label_odds(index, ("a",), alpha=0)
     assert_bounds(odds, 0, [Fraction(1, 2), Fraction(1, 2)], 0.52)
 
 
 def test_small_memories(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is forgotten is made again: bounds do not depend on what is remembered."""
     index, complete = large_index(seed=8, n_rows=400, d=4)
-    before = label_odds(index, complete[:12])
+    before = label_odds(index, complete[:12], alpha=0)
     monkeypatch.setattr(bounds_module, "_MAX_KNOWN", 1)
     monkeypatch.setattr(grid_module, "_MAX_CACHED", 0)
-    after = label_odds(index, complete[:12])
+    after = label_odds(index, complete[:12], alpha=0)
     assert (before.lower == after.lower).all()
     assert (before.upper == after.upper).all()
 
@@ -98,10 +101,10 @@ def test_small_memories(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_coarse_grids(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the grid that would do is too large, a coarser one gives wider bounds."""
     index, complete = large_index(seed=9, n_rows=4_000, d=6)
-    narrow = label_odds(index, complete[:3], gap=0.001)
+    narrow = label_odds(index, complete[:3], gap=0.001, alpha=0)
     monkeypatch.setattr(grid_module, "MAX_SIZE", 256)
     with pytest.warns(NullproofWarning, match="are known only to within"):
-        wide = label_odds(index, complete[:3], gap=0.001)
+        wide = label_odds(index, complete[:3], gap=0.001, alpha=0)
     assert (wide.lower <= narrow.upper).all()
     assert (wide.upper >= narrow.lower).all()
     assert 0.001 < wide.gap < 0.3
@@ -111,22 +114,22 @@ def test_wrong_questions_are_refused() -> None:
     """What came, what was needed."""
     index = CountIndex.from_rows(ROWS, LABELS)
     with pytest.raises(NullproofError, match="gap is 0; give a number"):
-        label_odds(index, ("a", "y"), gap=0)
+        label_odds(index, ("a", "y"), gap=0, alpha=0)
     with pytest.raises(NullproofError, match="cells is 'even'; give 'uniform' or 'observed'"):
-        label_odds(index, ("a", "y"), cells="even")  # type: ignore[arg-type]
+        label_odds(index, ("a", "y"), cells="even", alpha=0)  # type: ignore[arg-type]
     with pytest.raises(NullproofError, match="one complete point but got 2 points"):
-        count_worlds(index, [("a", "y"), ("a", "x")])
+        count_worlds(index, [("a", "y"), ("a", "x")], alpha=0)
     with pytest.raises(NullproofError, match="got a point with missing cells"):
-        count_worlds(index, ("a", None), own_holes="any")
+        count_worlds(index, ("a", None), own_holes="any", alpha=0)
     with pytest.raises(NullproofError, match="got a point with several candidates"):
-        count_worlds(index, ("a", {"x", "y"}))
+        count_worlds(index, ("a", {"x", "y"}), alpha=0)
 
 
 def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact counting says where it ends."""
     monkeypatch.setattr(counting_module, "_LIMIT", 1)
     with pytest.raises(NullproofError, match="ask label_odds for bounds"):
-        count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"))
+        count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"), alpha=0)
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "rows"])
@@ -140,7 +143,7 @@ def test_frames(library: str) -> None:
         points = __import__(library).DataFrame(columns)
     if library == "pandas":
         points.index = [7, 8]
-    frame = label_odds(index, points).to_frame()
+    frame = label_odds(index, points, alpha=0).to_frame()
     assert type(frame).__module__.startswith("pandas" if library == "pandas" else "polars")
     assert list(frame["likeliest"]) == ["yes", "yes"]
     assert list(frame.columns)[1:] == ["lower no", "upper no", "lower yes", "upper yes"]
@@ -151,7 +154,7 @@ def test_frames(library: str) -> None:
 def test_shown_odds() -> None:
     """Text, HTML, a terminal and JSON tell the same."""
     index = CountIndex.from_rows(ROWS, LABELS)
-    result = label_odds(index, [("a", "x"), ("a", "y")] * 12)
+    result = label_odds(index, [("a", "x"), ("a", "y")] * 12, alpha=0)
     assert repr(result).splitlines()[2] == "  1: no 25.0 %, yes 75.0 %"
     assert repr(result).endswith("…")
     assert "likeliest" in result._repr_html_()
@@ -164,7 +167,7 @@ def test_shown_odds() -> None:
     )
     assert "25.0 %" in text
     assert "… and 4 more points" in text
-    report.show_odds(console, index, label_odds(index, ("a", "y")))
+    report.show_odds(console, index, label_odds(index, ("a", "y"), alpha=0))
     assert "more points" not in console.export_text()
     found = result.document()
     json.dumps(found, allow_nan=False)
@@ -181,7 +184,7 @@ def test_shown_bounds() -> None:
     """A bar is full up to the lower bound and shaded up to the upper; few labels are listed."""
     assert report.odds_bar(0.5, 0.75, 4).plain == "██▒·"
     nine = CountIndex.from_codes(np.zeros((9, 1), dtype=int), range(9))
-    many = Odds(Model(nine), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    many = Odds(Model(nine, alpha=0), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(report.odds_table(many, 1))
     assert "… 3 more" in console.export_text()

@@ -220,9 +220,9 @@ def test_ties_of_large_tables() -> None:
     """With one feature, equal counts tie however many rows there are; that is found exactly."""
     rows: list[Any] = [("a",)] * 300 + [("b",)] * 100 + [(None,)] * 100
     index = CountIndex.from_rows(rows * 2, ["no"] * 500 + ["yes"] * 500)
-    odds = label_odds(index, ("a",), gap=1e-6)
+    odds = label_odds(index, ("a",), gap=1e-6, alpha=0)
     assert odds.lower[0] == pytest.approx([0.5, 0.5], abs=1e-6)
-    counts = count_worlds(index, ("a",))
+    counts = count_worlds(index, ("a",), alpha=0)
     tied = counts.ties["no", "yes"] / counts.total
     assert tied > 0.05
     assert_bounds(odds, 0, list(counts.odds.values()), 1e-6)
@@ -236,9 +236,9 @@ def test_samples_of_large_tables(cells: Cells) -> None:
     """The shares of 10,000 drawn worlds fall between the bounds, up to the error of sampling."""
     index, complete = large_index()
     points = complete[:25]
-    odds = label_odds(index, points, cells=cells)
+    odds = label_odds(index, points, cells=cells, alpha=0)
     assert odds.gap <= 0.01
-    estimates = sampled_odds(index, points, 10_000, seed=1, cells=cells)
+    estimates = sampled_odds(index, points, 10_000, seed=1, cells=cells, alpha=0)
     # Five standard deviations of a share of 10,000.
     assert (estimates >= odds.lower - 0.025).all()
     assert (estimates <= odds.upper + 0.025).all()
@@ -248,16 +248,16 @@ def test_samples_of_large_tables(cells: Cells) -> None:
 def test_certain_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     """Certain labels have odds of exactly 1, labels that no world predicts exactly 0."""
     index, complete = large_index(n_rows=2_000, d=4, missing=0.02)
-    certificates = certify(index, complete[:300])
+    certificates = certify(index, complete[:300], alpha=0)
     assert certificates.certain.any()
     assert not certificates.certain.all()
-    odds = label_odds(index, complete[:300], gap=0.05)
+    odds = label_odds(index, complete[:300], gap=0.05, alpha=0)
     assert (odds.lower[certificates.certain] == certificates.possible[certificates.certain]).all()
     assert (odds.upper[certificates.certain] == certificates.possible[certificates.certain]).all()
     assert not odds.upper[~certificates.possible].any()
     assert (odds.upper[certificates.possible] > 0).all()
     monkeypatch.setattr(bounds_module.OddsBounds, "_of_point", None)
-    only = label_odds(index, complete[:300][certificates.certain])
+    only = label_odds(index, complete[:300][certificates.certain], alpha=0)
     assert (only.lower == only.upper).all()
 
 
@@ -275,12 +275,12 @@ def test_very_many_missing_cells() -> None:
         template.sets,
     )
     points = np.array([[0, 0, 0, 0], [1, 1, 1, 1], [1, 1, 2, 0], [2, 1, 0, 1], [2, 2, 2, 1]])
-    odds = label_odds(index, points, gap=0.002)
+    odds = label_odds(index, points, gap=0.002, alpha=0)
     assert np.isfinite(odds.lower).all()
     assert odds.gap <= 0.002
     assert odds.lower.sum(axis=1) == pytest.approx(1.0, abs=0.006)
     assert odds.upper.sum(axis=1) == pytest.approx(1.0, abs=0.006)
-    estimates = sampled_odds(index, points, 4_000, seed=2)
+    estimates = sampled_odds(index, points, 4_000, seed=2, alpha=0)
     assert np.abs(estimates - (odds.lower + odds.upper) / 2).max() < 0.04
 
 

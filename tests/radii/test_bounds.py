@@ -82,9 +82,9 @@ def test_near_tie_is_settled_by_integers() -> None:
     """The same near tie leaves a float interval of two numbers, and the larger one is right."""
     x = 900_000
     index = two_labels((10**6, 10**6), (7, x + 1, x + 2, x + 6), (x, x + 4, x + 5, 3))
-    _, _, bounds = bounds_of(Model(index), first_point(index))
+    _, _, bounds = bounds_of(Model(index, alpha=0), first_point(index))
     assert (bounds.at_least.tolist(), bounds.at_most.tolist()) == ([4], [5])
-    assert radius(index, first_point(index)).tolist() == [5]
+    assert radius(index, first_point(index), alpha=0).tolist() == [5]
 
 
 def test_numbers_that_floats_cannot_hold() -> None:

@@ -109,7 +109,7 @@ def test_all_subsets_of_cells_and_all_worlds(chunk: int) -> None:
 
 def steps_alone(index: CountIndex) -> tuple[float, float]:
     """Return what only raising and only lowering cost, as the paper's Algorithm 3 walks them."""
-    model = Model(index)
+    model = Model(index, alpha=0)
     low = [int(index.low(j)[0, 0]) for j in range(model.d)]
     high = [int(index.high(j)[0, 1]) for j in range(model.d)]
     cap = int(index.label_counts[1])
@@ -135,7 +135,7 @@ def test_counterexample_to_the_key_lemma() -> None:
     """T6: A2 alone needs 3 cells, A1 alone never suffices, one of each are enough."""
     index = two_labels((5, 1), (3, 3, 3), (0, 1, 1))
     assert steps_alone(index) == (math.inf, 3)
-    found = radii(index, first_point(index))
+    found = radii(index, first_point(index), alpha=0)
     assert (found.radius[0], found.n_raise[0], found.n_lower[0]) == (2, 1, 1)
     assert (found.label[0], found.rival[0]) == ("L0", "L1")
 
@@ -144,7 +144,7 @@ def test_rare_label_beats_the_greedy_of_the_paper() -> None:
     """A rival with 2 % of the rows saturates, then a mix is far cheaper than either side alone."""
     index = two_labels((4900, 100), (4000, 4200, 4400), (60, 90, 100))
     raising, lowering = steps_alone(index)
-    found = radii(index, first_point(index))
+    found = radii(index, first_point(index), alpha=0)
     assert found.radius[0] == frontier_by_steps(index) < min(raising, lowering)
     assert found.n_raise[0] == 50
     assert found.n_lower[0] > 0
@@ -153,7 +153,7 @@ def test_rare_label_beats_the_greedy_of_the_paper() -> None:
 def test_rival_that_stays_at_zero() -> None:
     """Without smoothing a rival without rows ties once the winner's smallest count is gone."""
     index = index_from_counts([4, 0], [[(3, 0), (1, 0)], [(4, 0), (0, 0)]])
-    found = radii(index, first_point(index))
+    found = radii(index, first_point(index), alpha=0)
     assert (found.radius[0], found.n_raise[0], found.n_lower[0]) == (3, 0, 3)
     assert radius(index, first_point(index), alpha=1).tolist() == [frontier_by_steps(index, 1)]
 
@@ -161,9 +161,9 @@ def test_rival_that_stays_at_zero() -> None:
 def test_no_attack_exists() -> None:
     """Infinite: one label alone, nothing to move, or smoothing that keeps the winner ahead."""
     alone = index_from_counts([3], [[(1,), (2,)]])
-    assert radius(alone, [("0",), ("1",), ("9",)]).tolist() == [math.inf] * 3
+    assert radius(alone, [("0",), ("1",), ("9",)], alpha=0).tolist() == [math.inf] * 3
     rigid = index_from_counts([3, 2], [[(3, 2)]])
-    assert radius(rigid, ("0",)).tolist() == [math.inf]
+    assert radius(rigid, ("0",), alpha=0).tolist() == [math.inf]
     heavy = index_from_counts([9, 1], [[(9, 0), (0, 1)]])
     found = radii(heavy, ("0",), alpha=50)
     assert found.radius.tolist() == [math.inf]
@@ -192,7 +192,7 @@ def test_unseen_value_cannot_be_raised() -> None:
     )
     for point in [("0", "9"), ("9", "0"), ("9", "9")]:
         assert radius(index, point, alpha=1).tolist() == [brute_radius(case, point)]
-        assert radius(index, point).tolist() == [0]
+        assert radius(index, point, alpha=0).tolist() == [0]
 
 
 # Laws and edges -----------------------------------------------------------------------------------
@@ -228,9 +228,10 @@ def test_many_points_at_once() -> None:
     picks = np.array([rng.randrange(40) for _ in range(20_000)])
     many = Points(few.codes[:, picks], few.n_values, few.sets)
     alone = [
-        radius(index, Points(few.codes[:, p : p + 1], few.n_values, few.sets))[0] for p in range(40)
+        radius(index, Points(few.codes[:, p : p + 1], few.n_values, few.sets), alpha=0)[0]
+        for p in range(40)
     ]
-    assert (radius(index, many) == np.array(alone)[picks]).all()
+    assert (radius(index, many, alpha=0) == np.array(alone)[picks]).all()
 
 
 def test_domain_with_many_values() -> None:
@@ -241,7 +242,7 @@ def test_domain_with_many_values() -> None:
         (value, "x" if label == "A" else "y") for value, label in zip(values, labels, strict=True)
     ]
     index = CountIndex.from_rows(rows, labels)
-    found = radii(index, [("v7", "x"), ("v4999", "x"), ("v4998", "y"), ("elsewhere", "x")])
+    found = radii(index, [("v7", "x"), ("v4999", "x"), ("v4998", "y"), ("elsewhere", "x")], alpha=0)
     codes = index.encode([("v7", "x"), ("v4999", "x"), ("v4998", "y")]).codes.T.tolist()
     expected = [exact_or_zero(index, code) for code in codes]
     assert found.radius.tolist() == [*expected, 0]
@@ -249,7 +250,7 @@ def test_domain_with_many_values() -> None:
 
 def exact_or_zero(index: CountIndex, codes: Sequence[int]) -> float:
     """Solve one complete point with integers only."""
-    model = Model(index)
+    model = Model(index, alpha=0)
     points = Points(np.array([codes], dtype=np.int32).T, index.n_values, ((),) * model.d)
     possible = verdicts(model, points).possible[0]
     return exact_radius(model, points, 0, int(possible.argmax())) if possible.sum() == 1 else 0
@@ -259,16 +260,16 @@ def test_nothing_to_do() -> None:
     """No points, or none that is certain, give an empty answer and zeros."""
     index = two_labels((4, 4), (2, 2), (2, 2))
     nothing = Points(np.zeros((2, 0), dtype=np.int32), index.n_values, ((), ()))
-    assert radius(index, nothing).tolist() == []
-    assert "0 points" in repr(radii(index, nothing))
-    tied = radii(index, first_point(index))
+    assert radius(index, nothing, alpha=0).tolist() == []
+    assert "0 points" in repr(radii(index, nothing, alpha=0))
+    tied = radii(index, first_point(index), alpha=0)
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
 
 
 def test_repr_counts_the_points() -> None:
     """The summary tells apart weak points, those beyond attack, and the range of the others."""
     index = two_labels((5, 1), (3, 3, 3), (0, 1, 1))
-    found = radii(index, [("0", "0", "0"), ("1", "1", "1")])
+    found = radii(index, [("0", "0", "0"), ("1", "1", "1")], alpha=0)
     assert repr(found).startswith("Radii: 2 points")
     assert "cells to blank" in repr(found)
     columns = found.columns()

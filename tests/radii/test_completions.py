@@ -38,9 +38,9 @@ def test_weakest_of_all_completions() -> None:
 def test_hole_is_any_value_of_the_domain() -> None:
     """None stands for the whole domain, a set for its members; both may be the attacker's choice."""
     index = two_labels((10, 10), (9, 8), (4, 5))
-    full = radii(index, [("0", "0"), ("0", "1")])
+    full = radii(index, [("0", "0"), ("0", "1")], alpha=0)
     points = [("0", None), ("0", {"0"}), ("0", {"0", "1"}), (None, None)]
-    found = radius(index, points, own_holes="any")
+    found = radius(index, points, own_holes="any", alpha=0)
     weakest = min(full.radius) if full.label[1] == "L0" else 0
     assert found.tolist() == [weakest, full.radius[0], weakest, 0]
 
@@ -48,7 +48,7 @@ def test_hole_is_any_value_of_the_domain() -> None:
 def test_weakest_completion_is_reported() -> None:
     """Of the candidates, the attack is on the one that falls first."""
     index = index_from_counts([20, 20], [[(9, 2), (8, 6), (3, 12)], [(15, 5), (5, 15)]])
-    found = radii(index, [({"0", "1"}, "0"), ("0", "0"), ("1", "0")])
+    found = radii(index, [({"0", "1"}, "0"), ("0", "0"), ("1", "0")], alpha=0)
     assert found.radius[0] == found.radius[2] < found.radius[1]
     assert found.codes[:, 0].tolist() == [1, 0]
 
@@ -57,7 +57,7 @@ def test_many_incomplete_points() -> None:
     """Completions are solved in batches; each point keeps its own."""
     index = index_from_counts([180, 100], [[(50, 1), (60, 2), (70, 3), (0, 94)]] * 8)
     points = [({"0", "1", "2"},) * n + ("1",) * (8 - n) for n in (7, 0, 8, 8, 3)] * 8
-    found = radius(index, points)
+    found = radius(index, points, alpha=0)
     assert found.tolist() == found[:5].tolist() * 8
     assert found[1] >= found[4] >= found[0] >= found[2] == found[3] > 0
 
@@ -67,4 +67,4 @@ def test_too_many_completions() -> None:
     index = index_from_counts([180, 100], [[(50, 1), (60, 2), (70, 3), (0, 94)]] * 12)
     points = [("0",) * 12, ({"0", "1", "2"},) * 12]
     with pytest.raises(NullproofError, match=r"point 1 has 531,441 completions .* than 65,536"):
-        radius(index, points)
+        radius(index, points, alpha=0)

@@ -37,7 +37,7 @@ PAPER_LABELS = ["l*"] * 4 + ["l"] * 5
 def test_strategies_of_the_paper() -> None:
     """The paper's examples: A1 takes (1, 2) to (2, 2) to (3, 3), A2 (2, 3) to (1, 3) to (0, 3)."""
     index = CountIndex.from_rows(PAPER_ROWS, PAPER_LABELS)
-    model, winner, rival = Model(index), 1, 0
+    model, winner, rival = Model(index, alpha=0), 1, 0
     assert index.labels == ("l", "l*")
     frontier = Frontier(
         [2, 3],
@@ -49,7 +49,7 @@ def test_strategies_of_the_paper() -> None:
     assert [frontier.lowered(n) for n in range(3)] == [[2, 3], [1, 3], [0, 3]]
     assert [math.prod(frontier.raised(n)) for n in range(4)] == [2, 4, 6, 9]
     assert frontier.raised(1) == [2, 2]
-    found = radii(index, ("a", "b"))
+    found = radii(index, ("a", "b"), alpha=0)
     assert (found.radius[0], found.label[0], found.rival[0]) == (2, "l*", "l")
     assert frontier.fewest(1) in ((0, 2), (1, 1))
 

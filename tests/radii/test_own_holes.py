@@ -159,11 +159,11 @@ def test_nothing_known() -> None:
 def test_left_out_is_not_unseen() -> None:
     """Without smoothing an unseen value ties all labels at zero; a feature left out does not."""
     index = index_from_counts([6, 3], [[(5, 1), (1, 2)], [(3, 1), (3, 2)]])
-    assert radius(index, ("0", "9")).tolist() == [0]
-    assert radius(index, ("0", None)).tolist() == [
-        radius(columns_of(index, np.array([0])), ("0",))[0]
+    assert radius(index, ("0", "9"), alpha=0).tolist() == [0]
+    assert radius(index, ("0", None), alpha=0).tolist() == [
+        radius(columns_of(index, np.array([0])), ("0",), alpha=0)[0]
     ]
-    counts = PointCounts(Model(index), np.array([[0], [3]], dtype=np.int32))
+    counts = PointCounts(Model(index, alpha=0), np.array([[0], [3]], dtype=np.int32))
     assert counts.is_movable.ravel().tolist() == [True, False]
 
 
@@ -181,7 +181,7 @@ def test_the_two_readings() -> None:
         assert ((any_value > 0) <= (skip > 0)).all()
         assert radius(index, points, **options).tolist() == skip.tolist()
     with pytest.raises(NullproofError, match="own_holes is 'none'"):
-        radius(index, points, own_holes="none")  # type: ignore[arg-type]
+        radius(index, points, own_holes="none", alpha=0)  # type: ignore[arg-type]
 
 
 def test_feature_with_many_values() -> None:
@@ -193,7 +193,7 @@ def test_feature_with_many_values() -> None:
         CountIndex.from_rows(rows, labels),
         CountIndex.from_rows([r[1:] for r in rows], labels),
     )
-    found = radius(index, [(None, "x"), ("v7", "x"), (None, "y"), (None, None)])
-    assert found[[0, 2]].tolist() == radius(narrow, [("x",), ("y",)]).tolist()
-    assert found[1] == radius(index, ("v7", "x"))[0]
+    found = radius(index, [(None, "x"), ("v7", "x"), (None, "y"), (None, None)], alpha=0)
+    assert found[[0, 2]].tolist() == radius(narrow, [("x",), ("y",)], alpha=0).tolist()
+    assert found[1] == radius(index, ("v7", "x"), alpha=0)[0]
     assert found[3] == math.inf

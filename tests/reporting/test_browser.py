@@ -36,8 +36,8 @@ def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     folder = tmp_path_factory.mktemp("reports")
     train, new = load()
     reports = {
-        "demo": report(CountIndex.from_table(train, "churn", ignore=["customer"]), new),
-        "hostile": report(hostile_index(), hostile_points()),
+        "demo": report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0),
+        "hostile": report(hostile_index(), hostile_points(), alpha=0),
         "many": report(*many(), limit=30),
     }
     for name, made in reports.items():
@@ -234,7 +234,7 @@ def test_themes_differ_and_print_is_light(browser: Browser, pages: dict[str, str
 def test_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
     """In the frame of a notebook the report works, and neither changes the other."""
     train, new = load()
-    made = report(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
+    made = report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
     notebook = tmp_path / "notebook.html"
     notebook.write_text(f"<!doctype html><h1>mine</h1>{made._repr_html_()}", "utf-8")
     with watched_page(browser) as page:

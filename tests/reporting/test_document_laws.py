@@ -34,8 +34,8 @@ def many_points(n_points: int, seed: int = 0) -> tuple[CountIndex, np.ndarray[An
 def test_a_sample_of_many_points() -> None:
     """Verdict and radius count all points; few are told, the weakest among them, always the same."""
     index, points = many_points(5000)
-    document = tell(index, points, limit=40)
-    verdict, radii = certify(index, points), radius(index, points)
+    document = tell(index, points, limit=40, alpha=0)
+    verdict, radii = certify(index, points, alpha=0), radius(index, points, alpha=0)
     assert document["certain"]["n_points"] == 5000
     assert document["certain"]["n_certain"] == verdict.certain.sum()
     fragility = document["fragility"]
@@ -52,7 +52,7 @@ def test_a_sample_of_many_points() -> None:
     assert {row["point"] for row in fragility["weakest"]} <= set(shown)
     assert not document["sample"]["all"]
     assert "even distances" in document["sample"]["how"]
-    assert tell(index, points, limit=40) == document
+    assert tell(index, points, limit=40, alpha=0) == document
     between = Counter(
         tuple(map(str, one.possible))
         for one, is_open in zip(verdict, verdict.verdict == "open", strict=True)
@@ -65,10 +65,10 @@ def test_a_sample_of_many_points() -> None:
 def test_features_judge_an_even_sample(monkeypatch: pytest.MonkeyPatch) -> None:
     """With many open points the features are judged on some, and the document says on how many."""
     index, points = many_points(3000)
-    everything = tell(index, points, limit=10)["features"]
+    everything = tell(index, points, limit=10, alpha=0)["features"]
     assert everything["n_judged"] == min(everything["n_open"], completing.MOST_POINTS)
     monkeypatch.setattr(completing, "MOST_POINTS", 10)
-    some = tell(index, points, limit=10)["features"]
+    some = tell(index, points, limit=10, alpha=0)["features"]
     assert some["n_judged"] == 10 < some["n_open"]
     assert all(row["share"] == row["n_certain"] / 10 for row in some["features"])
 
@@ -87,7 +87,7 @@ def test_progress_is_told() -> None:
     """Every step is named and the share behind only grows, from 0 to 1."""
     index, points = many_points(50)
     said: list[tuple[str, float]] = []
-    tell(index, points, on_progress=lambda text, share: said.append((text, share)))
+    tell(index, points, on_progress=lambda text, share: said.append((text, share)), alpha=0)
     shares = [share for _, share in said]
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 1)
@@ -122,7 +122,9 @@ def test_no_points_and_no_holes() -> None:
     rows, labels = [("a", "x"), ("b", "y")], ["yes", "no"]
     index = CountIndex.from_rows(rows, labels)
     nothing = tell(
-        index, pl.DataFrame({"x0": [], "x1": []}, schema={"x0": pl.String, "x1": pl.String})
+        index,
+        pl.DataFrame({"x0": [], "x1": []}, schema={"x0": pl.String, "x1": pl.String}),
+        alpha=0,
     )
     assert nothing["certain"] == {
         "n_points": 0,
@@ -133,7 +135,7 @@ def test_no_points_and_no_holes() -> None:
             {"label": "yes", "n_certain": 0, "n_possible": 0},
         ],
     }
-    full = tell(index, rows)
+    full = tell(index, rows, alpha=0)
     assert full["holes"]["features"] == full["features"]["features"] == []
     assert full["title"].startswith("2 of 2 predictions are certain")
 
@@ -142,7 +144,7 @@ def test_long_texts_are_shortened() -> None:
     """A text of 10,000 characters is cut, says so, and keeps both its ends."""
     long = "begin" + "x" * 10_000 + "end"
     index = CountIndex.from_rows([(long,), ("b",)], [long, "no"], features=[long])
-    document = tell(index, [(long,)])
+    document = tell(index, [(long,)], alpha=0)
     assert len(json.dumps(document)) < 20_000
     value = document["points"][0]["values"][0]["value"]
     assert value.startswith("begin")
@@ -155,7 +157,7 @@ def test_a_hole_in_a_column_of_names() -> None:
     rows = [(f"name {i}", "ab"[i % 2]) for i in range(3000)] + [(None, "a"), (None, "b")]
     labels = ["xy"[i % 2] for i in range(3000)] + ["y", "x"]
     index, points = CountIndex.from_rows(rows, labels), [(None, "a"), ("name 0", "a")]
-    document = tell(index, points, own_holes="any")
+    document = tell(index, points, own_holes="any", alpha=0)
     # With a name of an odd row x has no support, and y only by the hole of its last row.
     assert [point["certain"] for point in document["points"]] == [False, True]
     could = {row["feature"]: row["n_could"] for row in document["features"]["features"]}
@@ -167,7 +169,7 @@ def test_few_points_are_told_of_many_features() -> None:
     rng = np.random.default_rng(3)
     codes = rng.integers(0, 3, (60, 1500)).astype(np.int32)
     holes = np.where(rng.random(codes.shape) < 0.002, -1, codes)
-    document = tell(CountIndex.from_codes(holes, rng.integers(0, 2, 60)), codes)
+    document = tell(CountIndex.from_codes(holes, rng.integers(0, 2, 60)), codes, alpha=0)
     assert document["sample"]["n_shown"] == 40_000 // 1500
     assert document["points"][0]["n_values_left_off"] == 1460
     judged = document["features"]
@@ -177,9 +179,9 @@ def test_few_points_are_told_of_many_features() -> None:
 def test_the_limit_is_a_number_of_points() -> None:
     """None are told with a limit of 0, and fewer than none cannot be."""
     index, points = many_points(300)
-    assert tell(index, points, limit=0)["points"] == []
+    assert tell(index, points, limit=0, alpha=0)["points"] == []
     with pytest.raises(NullproofError, match="limit is -1"):
-        tell(index, points, limit=-1)
+        tell(index, points, limit=-1, alpha=0)
 
 
 @pytest.mark.parametrize(
@@ -196,21 +198,26 @@ def test_what_to_clean_is_the_plan_of_the_open_points() -> None:
     """The steps are those of cleaning_plan for the open points, or a sample of them."""
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
-    cleaning = tell(index, new)["cleaning"]
-    open_ones = new.filter(~pl.Series(certify(index, new).certain))
-    plan = cleaning_plan(index, open_ones)
+    cleaning = tell(index, new, alpha=0)["cleaning"]
+    open_ones = new.filter(~pl.Series(certify(index, new, alpha=0).certain))
+    plan = cleaning_plan(index, open_ones, alpha=0)
     assert [step["n_cells"] for step in cleaning["steps"]] == plan.columns()["n_cells"]
     assert [step["best"] for step in cleaning["steps"]] == plan.columns()["best"]
-    assert cleaning["n_likely"] == cleaning_plan(index, open_ones, confidence=0.99).n_done
+    assert cleaning["n_likely"] == cleaning_plan(index, open_ones, confidence=0.99, alpha=0).n_done
     assert cleaning["n_judged"] == cleaning["n_open"] == len(open_ones)
-    assert tell(index, new.filter(pl.Series(certify(index, new).certain)))["cleaning"] is None
+    assert (
+        tell(index, new.filter(pl.Series(certify(index, new, alpha=0).certain)), alpha=0)[
+            "cleaning"
+        ]
+        is None
+    )
 
 
 def test_sets_of_labels_are_counted_each_once() -> None:
     """The sets of possible labels, however many labels there are, are those of the verdicts."""
     index, points = many_points(300, seed=3)
-    judged = certify(index, points)
-    between = tell(index, points)["open"]["between"]
+    judged = certify(index, points, alpha=0)
+    between = tell(index, points, alpha=0)["open"]["between"]
     sets = Counter(
         tuple(map(str, one.possible)) for one in judged if not one.tolerance >= 0.05
     ).most_common()

@@ -68,12 +68,12 @@ class Page(HTMLParser):
 @pytest.fixture(scope="module")
 def made() -> Report:
     train, new = load()
-    return report(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
+    return report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
 
 
 @pytest.fixture(scope="module")
 def hostile() -> Report:
-    return report(hostile_index(), hostile_points())
+    return report(hostile_index(), hostile_points(), alpha=0)
 
 
 def test_the_page_tells_the_story_in_order(made: Report) -> None:
@@ -223,7 +223,7 @@ def test_a_story_without_points() -> None:
     """No points, no holes, one label: the page is whole all the same."""
     index = CountIndex.from_rows([("a",), ("b",)], ["x", "x"])
     for points in ([("a",)], np.empty((0, 1), dtype=object)):
-        made = report(index, points)
+        made = report(index, points, alpha=0)
         Page(made.html())
         assert made.markdown().startswith("# ")
 
@@ -237,7 +237,7 @@ def test_the_report_of_100_000_points_stays_small() -> None:
     points = codes.copy()
     codes[rng.random(codes.shape) < 0.001] = -1
     index = CountIndex.from_codes(codes, np.array([LONG + str(i) for i in range(4)])[labels])
-    made = report(index, points)
+    made = report(index, points, alpha=0)
     assert made.document["certain"]["n_points"] == n_rows
     assert len(made.html().encode()) < 4_000_000
     assert len(made.json()) < 4_000_000

@@ -168,7 +168,7 @@ def test_the_picture() -> None:
 
 def test_no_points_have_no_curve() -> None:
     """Without points there is nothing to hold, and nothing is said of it."""
-    made = report(INDEX, np.empty((0, 4), dtype=object))
+    made = report(INDEX, np.empty((0, 4), dtype=object), alpha=0)
     assert made.document["verdicts"]["groups"][0]["share"] is None
     assert 'id="tolerance"' not in made.html()
     assert "How far the predictions hold" not in made.markdown()

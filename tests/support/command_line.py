@@ -16,7 +16,8 @@ TRAIN = "age,town,churn\n31,Ulm,no\n,Bonn,no\n50,,yes\n64,Bonn,yes\n33,Ulm,no\n6
 TEST = "town,age,churn,other\nUlm,30,?,1\nBonn,62,,2\n,33,yes,3\n"
 
 
-CERTIFY = ("certify", "train.csv", "test.csv", "--label", "churn")
+PAPER = ("--alpha", "0", "--binning", "uniform")
+CERTIFY = ("certify", "train.csv", "test.csv", "--label", "churn", *PAPER)
 
 
 class Done(NamedTuple):

@@ -13,7 +13,7 @@ from nullproof.tables.schema import Feature
 def feature_of(cells: Any, **options: Any) -> Feature:
     """What becomes of a column when it is learned."""
     table = {"a": cells, "y": [k % 2 for k in range(len(cells))]}
-    return CountIndex.from_table(table, "y", **options).schema.features[0]
+    return CountIndex.from_table(table, "y", **{"binning": "uniform"} | options).schema.features[0]
 
 
 def codes_of(index: CountIndex, cells: Any) -> list[int]:

@@ -78,7 +78,8 @@ def test_bins_do_not_depend_on_the_width_of_numbers(dtype: str) -> None:
 
 def test_points_outside_fall_into_the_end_bins() -> None:
     """Numbers beyond the training range, infinite ones too, belong to the first or the last bin."""
-    index = CountIndex.from_table({"a": list(range(11)), "y": [0, 1] * 5 + [0]}, "y")
+    table = {"a": list(range(11)), "y": [0, 1] * 5 + [0]}
+    index = CountIndex.from_table(table, "y", binning="uniform")
     assert codes_of(index, [-5.0, -math.inf, 0.0, 10.0, 11.0, math.inf, None]) == [
         0,
         0,
@@ -99,7 +100,7 @@ def test_infinite_training_numbers_fall_into_the_end_bins() -> None:
 
 def test_empty_bins_are_not_in_the_domain() -> None:
     """A domain is closed: a bin that no training cell falls into is outside, with a notice."""
-    index = CountIndex.from_table({"a": [0, 1, 10], "y": [0, 1, 1]}, "y")
+    index = CountIndex.from_table({"a": [0, 1, 10], "y": [0, 1, 1]}, "y", binning="uniform")
     assert index.schema.features[0].values == ("[0, 2)", "[8, 10]")
     with pytest.warns(NullproofWarning, match="never shows in 'a'"):
         assert codes_of(index, [5, 0, 10, None]) == [2, 0, 1, 4]
@@ -144,8 +145,8 @@ def test_quantile_bins_keep_few_numbers_apart(bins: int, n_rows: int) -> None:
 
 
 def test_without_bins_every_number_is_a_category() -> None:
-    """bins=None keeps every number, in the order of size; 1 and 1.0 are the same."""
-    index = CountIndex.from_table({"a": [10, 2, 2.0, 1.5, None], "y": [0] * 5}, "y", bins=None)
+    """binning="none" keeps every number, in the order of size; 1 and 1.0 are the same."""
+    index = CountIndex.from_table({"a": [10, 2, 2.0, 1.5, None], "y": [0] * 5}, "y", binning="none")
     assert index.schema.features[0].values == ("1.5", "2", "10")
     with pytest.warns(NullproofWarning, match="never shows"):
         assert codes_of(index, [2.0, 10.0, 1.5, 3.0, None]) == [1, 2, 0, 3, 5]
@@ -182,7 +183,7 @@ def test_places_of_dates() -> None:
 def test_dates_without_bins_are_categories_by_the_day() -> None:
     """Unbinned dates are written as dates and met again as dates or text."""
     days = [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, 12), None]
-    index = CountIndex.from_table({"a": days, "y": [0, 1, 1]}, "y", bins=None)
+    index = CountIndex.from_table({"a": days, "y": [0, 1, 1]}, "y", binning="none")
     assert index.schema.features[0].values == ("2020-01-01", "2020-01-02 12:00:00")
     assert codes_of(index, [days[1], days[0], None]) == [1, 0, 4]
     assert codes_of(index, ["2020-01-01", "2020-01-02 12:00:00"]) == [0, 1]

@@ -103,11 +103,11 @@ def test_whole_numbers_of_every_width(dtype: str) -> None:
     """The ends of a type's range are values like others, as cells and as labels."""
     ends = np.iinfo(dtype) if dtype != "float32" else np.iinfo("int16")
     cells = np.array([ends.min, ends.max, ends.max, ends.max - 1], dtype=dtype)
-    index = CountIndex.from_table({"a": cells, "y": cells}, "y", bins=None)
+    index = CountIndex.from_table({"a": cells, "y": cells}, "y", binning="none")
     assert index.label_counts.tolist() == [1, 1, 2]
     assert index.exact(0).tolist() == [[1, 0, 0], [0, 1, 0], [0, 0, 2], [0, 0, 0]]
     top = np.array([ends.max, ends.max - 1], dtype=dtype)
-    assert CountIndex.from_table({"a": top, "y": [0, 1]}, "y", bins=None).n_values[0] == 2
+    assert CountIndex.from_table({"a": top, "y": [0, 1]}, "y", binning="none").n_values[0] == 2
 
 
 def test_large_whole_numbers_stay_apart() -> None:
@@ -158,7 +158,9 @@ KINDS: dict[str, tuple[list[Any], list[tuple[list[Any], list[int]]]]] = {
 def test_columns_met_in_another_form(kind: str) -> None:
     """A column met again in another form is brought to the form learned, or refused."""
     cells, meetings = KINDS[kind]
-    index = CountIndex.from_table(pl.DataFrame({"a": cells, "y": [0, 1, 1]}), "y")
+    index = CountIndex.from_table(
+        pl.DataFrame({"a": cells, "y": [0, 1, 1]}), "y", binning="uniform"
+    )
     assert index.schema.features[0].kind == kind
     for met, codes in meetings:
         if codes:
@@ -181,7 +183,7 @@ def test_the_refusal_names_the_cell_that_does_not_fit() -> None:
 
 def test_candidates_met_in_another_form() -> None:
     """Candidate sets are brought to the form learned as single cells are."""
-    numbers = CountIndex.from_table({"a": [0, 10, 5], "y": [0, 1, 1]}, "y")
+    numbers = CountIndex.from_table({"a": [0, 10, 5], "y": [0, 1, 1]}, "y", binning="uniform")
     points = numbers.encode([({"0", "10"},), ({0, 0.5},), ({0, 5},)])
     assert points.codes[0].tolist() == [6, 0, 7]
     assert points.sets == (((0, 2), (0, 1)),)
@@ -196,7 +198,7 @@ def test_leading_zeros(tmp_path: Path) -> None:
     train, test = tmp_path / "train.csv", tmp_path / "test.csv"
     train.write_text("a,b,y\n01,01,p\n1,2,q\nA1,3,q\n")
     test.write_text("a,b\n1,01\n01,1\n")
-    index = CountIndex.from_table(train, "y", bins=None)
+    index = CountIndex.from_table(train, "y", binning="none")
     assert index.schema.features[0].values == ("01", "1", "A1")
     assert index.encode(test).codes.tolist() == [[1, 0], [0, 0]]
 

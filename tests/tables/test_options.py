@@ -75,9 +75,9 @@ def test_one_text_is_one_option() -> None:
 @pytest.mark.parametrize(
     ("options", "reason"),
     [
-        ({"bins": 0}, "bins is 0; give a whole number"),
+        ({"bins": 0, "binning": "uniform"}, "bins is 0; give a whole number"),
         ({"bins": True}, "bins is True"),
-        ({"binning": "equal"}, "give 'uniform', 'quantile', 'mdl' or 'none'"),
+        ({"binning": "equal"}, "give 'mdl', 'uniform', 'quantile' or 'none'"),
         ({"binning": {"a": "mdl", "*": "x"}}, "binning is 'x' for a column; give"),
         ({"binning": ["mdl"]}, r"binning is \['mdl'\]; give"),
         ({"domains": {"a": "xyz"}}, "give a list of values"),

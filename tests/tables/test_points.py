@@ -104,9 +104,9 @@ def test_unseen_values_are_told() -> None:
         points = INDEX.encode([("z", 1), ("y", 9), ("u", 1)])
     assert points.codes.tolist() == [[3, 3, 0], [0, 3, 0]]
     (notice,) = caught
-    assert "never shows in 'word' (2), 'whole' (1); no world gives" in str(notice.message)
+    assert "never shows in 'word' (2), 'whole' (1); for every label" in str(notice.message)
     wide = CountIndex.from_rows([("u",) * 7], ["p"])
-    with pytest.warns(NullproofWarning, match=r"'x4' \(1\), …; no world"):
+    with pytest.warns(NullproofWarning, match=r"'x4' \(1\), …; for every"):
         wide.encode(("z",) * 7)
 
 
@@ -167,7 +167,10 @@ def test_huge_codes_are_unseen() -> None:
 def test_spellings_of_missing_hold_for_points(tmp_path: Path) -> None:
     """What means missing in TRAIN means missing in TEST, in files, frames and rows."""
     index = CountIndex.from_table(
-        {"a": ["1", "?", "2", "x"], "b": [1, 2, -9, 3], "y": [0, 0, 1, 1]}, "y", missing=("?", "-9")
+        {"a": ["1", "?", "2", "x"], "b": [1, 2, -9, 3], "y": [0, 0, 1, 1]},
+        "y",
+        missing=("?", "-9"),
+        binning="none",
     )
     path = tmp_path / "t.csv"
     path.write_text("a,b\n ? ,1\n1,-9\n")

@@ -123,7 +123,9 @@ def test_every_library_gives_the_same_index(form: str) -> None:
     assert CountIndex.from_table(SAME[form](), "y") == CountIndex.from_table(POLARS, "y")
 
 
-@pytest.mark.parametrize("options", [{}, {"bins": None}, {"binning": "quantile"}, {"bins": 2}])
+@pytest.mark.parametrize(
+    "options", [{}, {"binning": "none"}, {"binning": "quantile"}, {"binning": "uniform"}]
+)
 def test_files_give_the_same_index_as_frames(options: dict[str, Any], tmp_path: Path) -> None:
     """Text and Parquet files of a frame give its index, however numbers and dates are binned."""
     expected = CountIndex.from_table(POLARS, "y", **options)

@@ -64,7 +64,7 @@ def whole_visit(url: str) -> tuple[int, int]:
     """Upload, analyse, ask about a point, change the table: what one person does."""
     with client_of(url) as client:
         table = upload(client, HOLES)
-        name = analysed(client, table=table["id"], label="y", bins=None)
+        name = analysed(client, table=table["id"], label="y", binning="none")
         point = client.get(f"/api/analyses/{name}/points/1").json()
         change = {"do": "fill", "feature": "b", "label": "no", "value": "x"}
         after = client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
@@ -75,7 +75,7 @@ def test_fifty_at_once(process: tuple[Process, Path]) -> None:
     """Fifty requests at the same time are all answered, and rightly; so are many whole visits."""
     url = process[0].url
     with client_of(url) as client:
-        name = analysed(client, table=upload(client, HOLES)["id"], label="y", bins=None)
+        name = analysed(client, table=upload(client, HOLES)["id"], label="y", binning="none")
         expected = [client.get(f"/api/analyses/{name}/points/{k}").json() for k in range(6)]
         with ThreadPoolExecutor(50) as pool:
             got = list(
@@ -272,7 +272,7 @@ def test_a_cancelled_job_leaves_its_work() -> None:
 def test_the_drawing_process_comes_back(request: pytest.FixtureRequest) -> None:
     """If the process that draws is killed, the next question starts another."""
     train, new = load()
-    document = tell(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
+    document = tell(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
     drawer = Drawer()
     request.addfinalizer(drawer.close)
     first = drawer.sections(document)

@@ -37,7 +37,7 @@ def poison(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     time_limit: float = 10.0,
@@ -78,7 +78,8 @@ def poison(
     >>> attack.apply(rows, labels)
     [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior)
+    encoded = model.points(points, own_holes)
     return attack_of(
         model,
         encoded,

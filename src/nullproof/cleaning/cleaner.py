@@ -72,16 +72,16 @@ class Cleaner:
         confidence: float = 1.0,
         cells: Cells | None = None,
         costs: Mapping[str, float] | None = None,
-        alpha: Alpha = 0.0,
+        alpha: Alpha = 1.0,
         prior: Prior = None,
         own_holes: OwnHoles = "skip",
         bias: Bias = 1.0,
     ) -> None:
         self.original = index
-        self.points = index.encode(points).read(own_holes)
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
         model = Model(index, alpha, prior, bias)
+        self.points = model.points(points, own_holes)
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
         self._judge(model)

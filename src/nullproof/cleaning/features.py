@@ -108,7 +108,7 @@ def feature_effects(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -134,7 +134,8 @@ def feature_effects(
       x0: 0 would be certain, 0 could be (1 hole)
       x1: 0 would be certain, 0 could be (1 hole)
     """
-    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_holes)
     return effects_of(model, encoded, verdicts(model, encoded))
 
 

@@ -58,7 +58,7 @@ def cases(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
 ) -> Cases:
@@ -73,7 +73,8 @@ def cases(
     >>> cases(index, [("a", "y"), ("b", "y")], alpha=1)
     Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior)
+    encoded = model.points(points, own_holes)
     return cases_of(model, encoded, verdicts(model, encoded))
 
 

@@ -190,7 +190,7 @@ def cleaning_plan(
     confidence: float = 1.0,
     cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -228,7 +228,8 @@ def cleaning_plan(
       x0 where label is no: 1 cell, then 1.4 expected, 2 at best
       x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
     """
-    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_holes)
     return plan_of(
         model,
         encoded,

@@ -69,7 +69,7 @@ class Request:
     ] = None
     alpha: Annotated[
         str, typer.Option("--alpha", metavar="A", help="Smoothing, e.g. 0, 1 or 1/2.")
-    ] = "0"
+    ] = "1"
     prior: Annotated[
         str | None,
         typer.Option(
@@ -85,12 +85,12 @@ class Request:
         ),
     ] = "skip"
     bins: Annotated[
-        str, typer.Option("--bins", metavar="N", help="Bins of numbers and dates, or 'none'.")
+        str, typer.Option("--bins", metavar="N", help="How many bins, uniform or quantile.")
     ] = "5"
     binning: Annotated[
         str,
-        typer.Option("--binning", metavar="HOW", help="'uniform', 'quantile', 'mdl' or 'none'."),
-    ] = "uniform"
+        typer.Option("--binning", metavar="HOW", help="'mdl', 'uniform', 'quantile' or 'none'."),
+    ] = "mdl"
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -249,12 +249,13 @@ class Request:
     def _options(self) -> TableOptions:
         from nullproof.tables.options import TableOptions
 
-        whole = self.bins.isascii() and self.bins.isdigit()
-        if self.bins.lower() != "none" and not whole:
-            raise NullproofError(f"--bins is {self.bins!r}; give a whole number or none")
+        if not (self.bins.isascii() and self.bins.isdigit()):
+            raise NullproofError(
+                f"--bins is {self.bins!r}; give a whole number, or --binning none for no bins"
+            )
         return TableOptions(
             self.missing or (),
-            int(self.bins) if whole else None,
+            int(self.bins),
             self.binning,  # type: ignore[arg-type]
             ignore=self.ignore or (),
         )

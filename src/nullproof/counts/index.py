@@ -84,8 +84,8 @@ class CountIndex:
         *,
         like: CountIndex | None = None,
         missing: Collection[str] = (),
-        bins: int | None = 5,
-        binning: Binning | Mapping[str, Binning] = "uniform",
+        bins: int = 5,
+        binning: Binning | Mapping[str, Binning] = "mdl",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
         memory_limit: str | None = None,
@@ -105,12 +105,11 @@ class CountIndex:
         missing
             Spellings of missing, e.g. ``("?", "NA")``, besides null, None, NaN, NA and NaT.
         bins
-            Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``; None makes
-            every distinct value a category.
+            Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``.
         binning
-            ``"uniform"``: bins of equal width; ``"quantile"``: bins with equally many rows;
-            ``"mdl"``: as many bins as the labels pay for, cut where the labels change; ``"none"``: every
-            distinct value is a category. Or a mapping from column to one of these, with ``"*"``
+            ``"mdl"``: cut where the labels change, as often as that pays; ``"uniform"``: bins of equal
+            width; ``"quantile"``: bins with equally many rows; ``"none"``: every distinct value is a
+            category. Or a mapping from column to one of these, with ``"*"``
             for the rest. Edges come from the known cells alone, and are the same in every world.
         domains
             Declared categories per column, added to those seen.
@@ -166,7 +165,7 @@ class CountIndex:
         label_column = open_table({"label": labels}, missing=missing).column("label")
         if like is not None:
             return count_like(cls, like.schema, table, label_column)
-        options = TableOptions(missing, bins=None, domains=domains or {})
+        options = TableOptions(missing, binning="none", domains=domains or {})
         refuse_unknown(options.domains, features, "domains")
         return count_table(cls, table, features, label_column, options)
 

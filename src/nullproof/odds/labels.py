@@ -134,7 +134,7 @@ def label_odds(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     cells: Cells = "uniform",
@@ -149,7 +149,7 @@ def label_odds(
         several candidates for a cell hold for each of its completions, so they may be further
         apart than ``gap``.
     alpha
-        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes
@@ -172,7 +172,8 @@ def label_odds(
       0: no 0 %, yes 100 %
       1: no 25.0 %, yes 75.0 %
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior)
+    encoded = model.points(points, own_holes)
     return odds_of(model, encoded, verdicts(model, encoded), cells=cells, gap=gap)
 
 

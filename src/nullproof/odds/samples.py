@@ -105,7 +105,7 @@ def sampled_odds(
     n: int,
     seed: int = 0,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     cells: Cells = "uniform",
     own_holes: OwnHoles = "skip",

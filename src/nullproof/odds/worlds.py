@@ -53,7 +53,7 @@ def count_worlds(
     index: CountIndex,
     point: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
 ) -> WorldCounts:

@@ -122,7 +122,7 @@ def radius(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
 ) -> Floats:
@@ -134,7 +134,7 @@ def radius(
         A data frame, a file, an array, a list of rows, or one row. A point with several candidates
         for a cell has the radius of its weakest completion.
     alpha
-        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes
@@ -161,7 +161,7 @@ def radii(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
 ) -> Radii:
@@ -180,7 +180,8 @@ def radii(
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
     (['no', 'yes'], [0, 0], [3, 1])
     """
-    model, encoded = Model(index, alpha, prior), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior)
+    encoded = model.points(points, own_holes)
     return radii_of(model, encoded, verdicts(model, encoded))
 
 

@@ -113,7 +113,7 @@ def tell(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -139,7 +139,8 @@ def tell(
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
     say = on_progress or (lambda _text, _share: None)
     say("reading the points", 0.0)
-    model, encoded = Model(index, alpha, prior, bias), index.encode(points).read(own_holes)
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_holes)
     say("certifying", 0.1)
     found = certificates_of(model, encoded)
     return document_of(found, truth=truth, limit=limit, say=say)

@@ -84,7 +84,7 @@ def report(
     index: CountIndex,
     points: Any,
     *,
-    alpha: Alpha = 0.0,
+    alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
@@ -99,7 +99,7 @@ def report(
     points
         As for `certify`.
     alpha
-        Smoothing; 0 as in the paper, 1 as scikit-learn users know it.
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes

@@ -14,6 +14,8 @@ from nullproof.tables.readers import Table, open_table, spellings
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import is_missing, text
 
+# How many bins "uniform" and "quantile" make unless they are told.
+BINS = 5
 # What stands for all columns that a mapping does not name.
 REST = "*"
 
@@ -23,8 +25,8 @@ class TableOptions:
     """The options of a table, checked; `CountIndex.from_table` explains each of them."""
 
     missing: Collection[str] = ()
-    bins: int | None = 5
-    binning: Binning | Mapping[str, Binning] = "uniform"
+    bins: int = BINS
+    binning: Binning | Mapping[str, Binning] = "mdl"
     domains: Mapping[str, Iterable[Any]] = field(default_factory=dict)
     ignore: Collection[str] = ()
 
@@ -32,17 +34,26 @@ class TableOptions:
         ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
         object.__setattr__(self, "ignore", ignore)
         object.__setattr__(self, "missing", spellings(self.missing))
-        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
-        if self.bins is not None and not (whole and self.bins >= 1):
-            raise NullproofError(
-                f"bins is {self.bins!r}; give a whole number from 1 on, or None for no bins"
-            )
         self._refuse_binning()
+        self._refuse_bins()
         for name, values in self.domains.items():
             if isinstance(values, str):
                 raise NullproofError(
                     f"domains gives {values!r} for {name!r}; give a list of values"
                 )
+
+    def _refuse_bins(self) -> None:
+        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if not (whole and self.bins >= 1):
+            raise NullproofError(
+                f"bins is {self.bins!r}; give a whole number from 1 on, or binning='none' for no bins"
+            )
+        ways = self.binning.values() if isinstance(self.binning, Mapping) else [self.binning]
+        if self.bins != BINS and not {*ways} & {"uniform", "quantile"}:
+            raise NullproofError(
+                f"bins is {self.bins} but binning is {self.binning!r}, which asks for no number; give "
+                "binning='uniform' or 'quantile' with it"
+            )
 
     def _refuse_binning(self) -> None:
         by_column = isinstance(self.binning, Mapping)
@@ -50,7 +61,7 @@ class TableOptions:
             if not isinstance(how, str) or how not in get_args(Binning):
                 whose = " for a column" if by_column else ""
                 raise NullproofError(
-                    f"binning is {how!r}{whose}; give 'uniform', 'quantile', 'mdl' or 'none'"
+                    f"binning is {how!r}{whose}; give 'mdl', 'uniform', 'quantile' or 'none'"
                 )
 
     @property
@@ -60,10 +71,10 @@ class TableOptions:
         return [name for name in named if name != REST]
 
     def binning_of(self, name: str) -> Binning:
-        """How a column is binned; what a mapping does not name is, without ``"*"``, uniform."""
+        """How a column is binned; what a mapping does not name is, without ``"*"``, cut as by default."""
         if not isinstance(self.binning, Mapping):
             return self.binning
-        return self.binning.get(name, self.binning.get(REST, "uniform"))
+        return self.binning.get(name, self.binning.get(REST, "mdl"))
 
     def cuts(self, name: str) -> bool:
         """Whether the numbers of a column are put into bins."""

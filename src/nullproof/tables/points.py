@@ -185,15 +185,16 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
     return picked
 
 
-def encode_points(schema: Schema, points: Any) -> Points:
+def encode_points(schema: Schema, points: Any, *, smoothed: bool = True) -> Points:
     """Encode a table, an array, rows, or one point, and warn of values outside their domain.
 
-    `Points` come back as they are, without a second warning.
+    `Points` come back as they are, without a second warning. Where it is known that nothing is
+    ``smoothed``, the warning says what follows.
     """
     if isinstance(points, Points):
         return points
     encoded = encode_quietly(schema, points)
-    _warn_of_unseen(schema, encoded)
+    _warn_of_unseen(schema, encoded, smoothed)
     return encoded
 
 
@@ -285,7 +286,7 @@ def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[i
     return codes, tuple(places)
 
 
-def _warn_of_unseen(schema: Schema, points: Points) -> None:
+def _warn_of_unseen(schema: Schema, points: Points, smoothed: bool) -> None:
     unseen = points.n_unseen
     if not unseen.any():
         return
@@ -294,9 +295,13 @@ def _warn_of_unseen(schema: Schema, points: Points) -> None:
         for feature, count in zip(schema.features, unseen.tolist(), strict=True)
         if count
     ]
+    follows = (
+        "for every label they count as values of no row"
+        if smoothed
+        else "without smoothing (alpha = 0) every label ties at zero there"
+    )
     warnings.warn(
-        f"points hold values that the training table never shows in {some(named, 5)}; no world gives such "
-        "a value a count, so without smoothing (alpha = 0) every label ties at zero there",
+        f"points hold values that the training table never shows in {some(named, 5)}; {follows}",
         NullproofWarning,
         stacklevel=2,
     )

@@ -109,15 +109,16 @@ class AnalysisOrder(Form):
     )
     label: str = Field(description="Name of the label column.")
     alpha: float | Annotated[str, Field(max_length=40)] = Field(
-        0.0, description="Smoothing: a number, or a text such as `1/2`."
+        1.0, description="Smoothing: a number, or a text such as `1/2`."
     )
     prior: Literal["uniform"] | None = Field(None, description="Null: frequencies of the labels.")
-    bins: Annotated[int, Field(ge=1, le=1000)] | None = Field(
-        5, description="Bins of numbers and dates; null: every value is a category."
+    bins: Annotated[int, Field(ge=1, le=1000)] = Field(
+        5,
+        description="How many bins of numbers and dates, of equal width or with equally many rows.",
     )
-    binning: Literal["uniform", "quantile", "mdl", "none"] = Field(
-        "uniform",
-        description="Bins of equal width, with equally many rows, or cut where the label changes; none: "
+    binning: Literal["mdl", "uniform", "quantile", "none"] = Field(
+        "mdl",
+        description="Bins cut where the label changes, of equal width, or with equally many rows; none: "
         "every value is a category.",
     )
     missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")

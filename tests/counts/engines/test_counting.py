@@ -61,11 +61,15 @@ def put(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 OPTIONS: dict[str, dict[str, Any]] = {
     "default": {},
     "spellings of missing": {"missing": ("-999", "?", "null")},
-    "every value a category": {"bins": None, "ignore": ["stamp", "zoned"]},
+    "every value a category": {"binning": "none", "ignore": ["stamp", "zoned"]},
     "quantiles": {"binning": "quantile", "bins": 4, "missing": ("?",)},
     "cut where the label changes": {"binning": "mdl", "missing": ("?",)},
     "each its own": {"binning": {"real": "mdl", "whole": "none", "*": "quantile"}},
-    "declared": {"domains": {"whole": [1, 2, 200], "odd": ["z"], "empty": ["5"]}, "bins": 3},
+    "declared": {
+        "domains": {"whole": [1, 2, 200], "odd": ["z"], "empty": ["5"]},
+        "bins": 3,
+        "binning": "uniform",
+    },
 }
 
 
@@ -125,8 +129,8 @@ def test_few_dates_stay_categories(put: Put) -> None:
         pl.col("stamp").dt.truncate("365d"), zoned=pl.col("zoned").dt.truncate("365d")
     )
     table = table.select("stamp", "day", "zoned", "label")
-    expected = CountIndex.from_table(table, "label", bins=None)
-    assert CountIndex.from_table(put(table), "label", bins=None) == expected
+    expected = CountIndex.from_table(table, "label", binning="none")
+    assert CountIndex.from_table(put(table), "label", binning="none") == expected
 
 
 def test_a_second_part_is_counted_like_the_first(put: Put) -> None:

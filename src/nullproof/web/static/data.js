@@ -105,6 +105,9 @@ export class Drop {
 }
 
 // The form of options; calls onOrder with the order of an analysis.
+// The ways to bin that need a number.
+const NUMBERED = ["uniform", "quantile"];
+
 export class Options {
   constructor(node, onOrder) {
     this.node = node;
@@ -130,15 +133,20 @@ export class Options {
       autocomplete: "off",
       spellcheck: "false",
     });
-    this.alpha = el("input", { type: "text", value: "0", inputmode: "decimal", autocomplete: "off" });
+    this.alpha = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
     this.bins = el("input", { type: "text", value: "5", inputmode: "numeric", autocomplete: "off" });
     this.own_holes = choice(OWN_HOLES, "skip");
     this.bias = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
     this.binning = choice([
+      ["mdl", "where the label changes"],
       ["uniform", "equal width"],
       ["quantile", "equally many rows"],
-      ["mdl", "where the label changes"],
-    ], "uniform");
+      ["none", "none: every number is a value"],
+    ], "mdl");
+    this.bins.disabled = true;
+    this.binning.addEventListener("change", () => {
+      this.bins.disabled = !NUMBERED.includes(this.binning.value);
+    });
     this.ignore = new Map(train.columns.map((column) => {
       const box = el("input", {
         type: "checkbox",
@@ -157,9 +165,9 @@ export class Options {
         { className: "fields" },
         field("Column to predict", this.label),
         field("Spellings of missing", this.missing, "besides empty cells and NA; with spaces between"),
-        field("Smoothing α", this.alpha, "0 as in the paper, 1 as in scikit-learn"),
-        field("Bins of numbers", this.bins, "a number, or none"),
-        field("Binning", this.binning),
+        field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
+        field("Bins of numbers", this.binning),
+        field("How many bins", this.bins, "of equal width, or with equally many rows"),
         field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
         field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
       ),
@@ -230,12 +238,12 @@ export class Options {
   }
 
   submit() {
-    const bins = this.bins.value.trim().toLowerCase();
+    const bins = this.bins.disabled ? "" : this.bins.value.trim();
     const order = {
       table: this.train.id,
       label: this.label.value,
-      alpha: this.alpha.value.trim() || "0",
-      bins: bins === "" || bins === "none" ? null : Number(bins),
+      alpha: this.alpha.value.trim() || "1",
+      bins: bins === "" ? 5 : Number(bins),
       binning: this.binning.value,
       own_holes: this.own_holes.value,
       bias: asNumber(this.bias.value),
@@ -244,8 +252,8 @@ export class Options {
         this.ignore.get(column).checked && column !== this.label.value
       ),
     };
-    if (order.bins !== null && !Number.isInteger(order.bins)) {
-      return this.problem(`Bins came as ${bins}; give a whole number or none.`);
+    if (!Number.isInteger(order.bins)) {
+      return this.problem(`The number of bins came as ${bins}; give a whole number.`);
     }
     if (wrongBias(order.bias)) return this.problem(wrongBias(order.bias));
     this.problem(null);

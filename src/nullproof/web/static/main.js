@@ -191,7 +191,7 @@ function settingsForm() {
   const submit = (event) => {
     event.preventDefault();
     const wanted = {
-      alpha: alpha.value.trim() || "0",
+      alpha: alpha.value.trim() || "1",
       own_holes: holes.value,
       bias: asNumber(bias.value),
     };
