@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, NullproofWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,6 +45,10 @@ def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Pa
     table = request.table
     frame = table.frame
     if request.train != "-":
-        frame = nw.from_native(read_file(request.train, as_text=table.names)[0])
+        with warnings.catch_warnings():
+            # Whatever there is to say about the file was said when it was read first.
+            warnings.simplefilter("ignore", NullproofWarning)
+            read, _ = read_file(request.train, as_text=table.names, options=request.file)
+        frame = nw.from_native(read)
     changed = set_cells(frame, changes)
     write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, distinct, present
 from nullproof.tables.columns import Column, number_array, without_cells
+from nullproof.tables.contents import AS_IT_IS, FileOptions
 from nullproof.tables.formats import TEXT_MISSING, read_file
 from nullproof.tables.schema import Kind
 from nullproof.tables.series import (
@@ -45,7 +46,8 @@ from nullproof.words import some
 class Table:
     """A table of any origin whose columns are read one at a time.
 
-    ``missing`` are the spellings of missing that it was opened with.
+    ``missing`` are the spellings of missing that it was opened with. A table with a ``frame`` reads a
+    column by ``read_series``, which may be some rows of it.
     """
 
     names: tuple[str, ...]
@@ -53,6 +55,7 @@ class Table:
     read: Callable[[str], Column]
     frame: nw.DataFrame[Any] | None = None
     missing: tuple[str, ...] = ()
+    read_series: Callable[[nw.Series[Any]], Column] | None = None
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -80,7 +83,11 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
 
 
 def open_table(
-    source: Any, *, missing: Collection[str] = (), as_text: Collection[str] = ()
+    source: Any,
+    *,
+    missing: Collection[str] = (),
+    as_text: Collection[str] = (),
+    file: FileOptions = AS_IT_IS,
 ) -> Table:
     """Open a path, a data frame, a two-dimensional array or a mapping of columns.
 
@@ -90,23 +97,28 @@ def open_table(
         Spellings of missing, compared after trimming, besides null, None, NaN, NA and NaT.
     as_text
         Columns that a text file must not turn into numbers.
+    file
+        How a file is to be read; nothing else has such options.
     """
     missing = spellings(missing)
+    if not isinstance(source, str | Path):
+        file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
         return _from_array(source, missing)
     if isinstance(source, Mapping):
         return _from_mapping(source, missing)
     from_text = False
     if isinstance(source, str | Path):
-        source, from_text = read_file(source, missing=missing, as_text=as_text)
+        source, from_text = read_file(source, missing=missing, as_text=as_text, options=file)
     frame = _narwhals(source)
     spelled = frozenset((*missing, *(TEXT_MISSING if from_text else ())))
 
-    def read(name: str) -> Column:
-        kept = name in as_text
-        return read_series(frame[name], spelled, retype=from_text and not kept, keep_text=kept)
+    def read(series: nw.Series[Any]) -> Column:
+        kept = series.name in as_text
+        return read_series(series, spelled, retype=from_text and not kept, keep_text=kept)
 
-    return Table(tuple(frame.columns), len(frame), read, frame, missing)
+    names = tuple(frame.columns)
+    return Table(names, len(frame), lambda name: read(frame[name]), frame, missing, read)
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[str] = ()) -> Table:

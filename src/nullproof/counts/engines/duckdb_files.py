@@ -12,7 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.tables.formats import TEXT_MISSING, separator_of
+from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.text_files import separator_of
 
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
