@@ -29,7 +29,7 @@ HEAD = """% made by hand
 def read(folder: Path, written: str | bytes, **options: Any) -> pl.DataFrame:
     path = folder / "t.arff"
     path.write_bytes(written.encode() if isinstance(written, str) else written)
-    return read_file(path, **options)[0]
+    return read_file(path, **options).frame
 
 
 def refused(folder: Path, written: str, reason: str) -> None:
@@ -93,6 +93,25 @@ def test_the_same_index_as_from_csv(tmp_path: Path) -> None:
         table.write_csv(tmp_path / "t.csv")
         expected = CountIndex.from_table(tmp_path / "t.csv", "y", missing=["?"])
         assert CountIndex.from_table(tmp_path / "t.arff", "y", missing=["?"]) == expected
+
+
+def test_rows_at_once_and_one_by_one_are_the_same(tmp_path: Path) -> None:
+    """Plain rows are read by polars as a whole, others line by line; a comment makes the difference."""
+    rng = random.Random(8)
+    head = "@relation r\n@attribute a numeric\n@attribute b {u,'v w'}\n@attribute c string\n@data\n"
+    for _ in range(60):
+        rows = [
+            ",".join(
+                (
+                    rng.choice(["1", " 2", "?", "-3e2", ""]),
+                    rng.choice(["u", "'v w'", "?", "u "]),
+                    rng.choice(["x", "", "?", "'p q'", "it's", "'a,b'"]),
+                )
+            )
+            for _ in range(rng.choice([1, 3, 6]))
+        ]
+        body = "\n".join(rows) + rng.choice(["", "\n", "\r\n", "\n\n"])
+        assert read(tmp_path, head + body).equals(read(tmp_path, head + "% rows\n" + body)), body
 
 
 def test_dates(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ EXPECTED = pl.read_csv(TABLE.encode())
 def read(folder: Path, written: bytes, encoding: str | None = None) -> pl.DataFrame:
     path = folder / "t.csv"
     path.write_bytes(written)
-    return read_file(path, options=FileOptions(encoding=encoding))[0]
+    return read_file(path, options=FileOptions(encoding=encoding)).frame
 
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
@@ -62,7 +62,7 @@ def test_arff_in_other_encodings(tmp_path: Path) -> None:
     written = "@relation r\n@attribute größe {groß,klein}\n@attribute y {p,q}\n@data\ngroß,p\n"
     (tmp_path / "t.arff").write_bytes(written.encode("latin-1"))
     with pytest.warns(NullproofWarning, match="cp1252"):
-        frame, _ = read_file(tmp_path / "t.arff")
+        frame = read_file(tmp_path / "t.arff").frame
     assert frame.rows() == [("groß", "p")]
     assert frame.columns == ["größe", "y"]
 

@@ -31,7 +31,7 @@ def read(folder: Path, written: bytes, *, as_text: Any = (), **options: Any) -> 
     # Told by its content: the name says nothing.
     path = folder / "book.data"
     path.write_bytes(written)
-    return read_file(path, as_text=as_text, options=FileOptions(**options))[0]
+    return read_file(path, as_text=as_text, options=FileOptions(**options)).frame
 
 
 def refused(folder: Path, written: bytes, reason: str, **options: Any) -> None:

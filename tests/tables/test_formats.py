@@ -70,16 +70,16 @@ def test_every_form_and_packing_gives_the_same_table(
     """Format, separator, byte order mark, line ends and compression do not change a table."""
     path = tmp_path / (name + packing)
     path.write_bytes(PACKINGS[packing](FORMS[name]))
-    frame, from_text = read_file(path)
-    assert frame.equals(FRAME)
-    assert from_text == (not name.endswith(("parquet", "arrow")))
+    table = read_file(path)
+    assert table.frame.equals(FRAME)
+    assert table.from_text == (not name.endswith(("parquet", "arrow")))
 
 
 @pytest.mark.parametrize("name", ["plain.csv", "table.parquet", "stream.arrow"])
 def test_standard_input_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path - means standard input, in any format."""
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(FORMS[name])))
-    assert read_file("-")[0].equals(FRAME)
+    assert read_file("-").frame.equals(FRAME)
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
@@ -88,14 +88,14 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(FORMS["plain.csv"],))
     writer.start()
-    assert read_file(pipe)[0].equals(FRAME)
+    assert read_file(pipe).frame.equals(FRAME)
     writer.join()
 
 
 def rows_of(tmp_path: Path, written: str | bytes, name: str = "t.csv", **options: Any) -> Any:
     path = tmp_path / name
     path.write_bytes(written.encode() if isinstance(written, str) else written)
-    return read_file(path, **options)[0].rows()
+    return read_file(path, **options).frame.rows()
 
 
 def test_blank_lines_are_no_rows(tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from nullproof.tables.headers import looks_like_data
 
 def read(folder: Path, written: str, name: str = "t.csv", header: bool = True) -> pl.DataFrame:
     (folder / name).write_text(written)
-    return read_file(folder / name, options=FileOptions(header=header))[0]
+    return read_file(folder / name, options=FileOptions(header=header)).frame
 
 
 @pytest.mark.parametrize("end", ["", "\n"])

@@ -48,7 +48,7 @@ def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Pa
         with warnings.catch_warnings():
             # Whatever there is to say about the file was said when it was read first.
             warnings.simplefilter("ignore", NullproofWarning)
-            read, _ = read_file(request.train, as_text=table.names, options=request.file)
-        frame = nw.from_native(read)
+            read = read_file(request.train, as_text=table.names, options=request.file)
+        frame = nw.from_native(read.frame)
     changed = set_cells(frame, changes)
     write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)

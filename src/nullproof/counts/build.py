@@ -95,7 +95,8 @@ def count_table(
             yield encoded
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
-    schema = Schema(tuple(features), found, labels.name, tuple(options.missing))
+    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
+    schema = Schema(tuple(features), found, labels.name, tuple(options.missing), writings)
     notify(schema, len(labels), empty, suspects)
     return _assembled(make, schema, pairs, row_labels)
 

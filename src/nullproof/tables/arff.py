@@ -6,6 +6,7 @@ A nominal attribute becomes an Enum, so its domain is closed as it is declared.
 
 from __future__ import annotations
 
+import io
 import re
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
@@ -62,20 +63,17 @@ def read_arff(content: Content, *, as_text: Collection[str] = ()) -> pl.DataFram
 
     with content.open() as stream:
         try:
-            lines = stream.read().decode("utf-8-sig").split("\n")
+            written = stream.read().decode("utf-8-sig")
         except UnicodeDecodeError:
             raise NotUtf8Error from None
-    attributes, first = _declared(content, lines)
+    attributes, n_above = _declared(content, written)
     refuse_repeated([attribute.name for attribute in attributes], content.name)
-    rows = pl.DataFrame(
-        {
-            "line": pl.int_range(first + 1, len(lines) + 1, eager=True),
-            "row": pl.Series(lines[first:], dtype=pl.String).str.strip_chars(),
-        }
-    ).filter((pl.col("row") != "") & ~pl.col("row").str.starts_with("%"))
-    if not rows.height:
-        raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
-    frame = _split(content, attributes, rows)
+    at = 0
+    for _ in range(n_above):
+        at = written.find("\n", at) + 1 or len(written)
+    frame = _all_at_once(attributes, written[at:], n_above)
+    if frame is None:
+        frame = _split(content, attributes, _rows(content, written[at:], n_above))
     places = frame["line"]
     return pl.DataFrame(
         {
@@ -91,10 +89,62 @@ def _problem(content: Content, line: int, what: str) -> NullproofError:
     return NullproofError(f"{content.name}, line {line}: {what}")
 
 
-def _declared(content: Content, lines: Sequence[str]) -> tuple[list[Attribute], int]:
+def _all_at_once(attributes: Sequence[Attribute], body: str, n_above: int) -> pl.DataFrame | None:
+    """The cells as polars reads a CSV file, if the rows are as plain as one; None if they may not be."""
+    import polars as pl
+
+    width = len(attributes)
+    odd = ('"', "\\", "{", "%", "'?'") + ((", ", " ,", "\t") if "'" in body else ())
+    if width == 1 or any(sign in body for sign in odd):
+        return None
+    body = body.rstrip("\r\n")
+    try:
+        cells = pl.read_csv(
+            body.encode(),
+            has_header=False,
+            new_columns=[f"c{j}" for j in range(width)],
+            quote_char="'",
+            infer_schema=False,
+        )
+    except (pl.exceptions.PolarsError, pl.exceptions.PanicException):
+        return None
+    n_rows = cells.height
+    # A row that is short, long or blank, or a comma in a value, makes one of these wrong.
+    if body.count("\n") + 1 != n_rows or body.count(",") != (width - 1) * n_rows:
+        return None
+    if cells.width != width:
+        return None
+    numbers = pl.int_range(n_above + 1, n_above + n_rows + 1, eager=True).alias("line")
+    return cells.select(_known(pl.all().str.strip_chars())).insert_column(0, numbers)
+
+
+def _known(cells: pl.Expr) -> pl.Expr:
+    """Cells without those that say or show nothing."""
+    import polars as pl
+
+    return pl.when(~cells.is_in(["?", ""])).then(cells)
+
+
+def _rows(content: Content, body: str, n_above: int) -> pl.DataFrame:
+    """The lines that are rows, with their numbers."""
+    import polars as pl
+
+    lines = body.split("\n")
+    rows = pl.DataFrame(
+        {
+            "line": pl.int_range(n_above + 1, n_above + len(lines) + 1, eager=True),
+            "row": pl.Series(lines, dtype=pl.String).str.strip_chars(),
+        }
+    ).filter((pl.col("row") != "") & ~pl.col("row").str.starts_with("%"))
+    if not rows.height:
+        raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
+    return rows
+
+
+def _declared(content: Content, whole: str) -> tuple[list[Attribute], int]:
     """The attributes, and how many lines there are up to @data."""
     attributes: list[Attribute] = []
-    numbered = iter(enumerate(lines, start=1))
+    numbered = enumerate(io.StringIO(whole), start=1)
     for line, written in numbered:
         written = written.strip()
         word = written.split(maxsplit=1)[0].lower() if written else "%"
@@ -205,9 +255,8 @@ def _split(content: Content, attributes: Sequence[Attribute], rows: pl.DataFrame
         line, row = wrong.row(0)
         raise _wrong_width(content, line, row.count(",") + 1, width, row)
     cells = plain["row"].str.split_exact(",", width - 1).struct.rename_fields(names).struct.unnest()
-    cells = cells.select(pl.all().str.strip_chars())
-    known = pl.when(~pl.all().is_in(["?", ""])).then(pl.all())
-    parts = [pl.concat([plain.select("line"), cells.select(known)], how="horizontal")]
+    cells = cells.select(_known(pl.all().str.strip_chars()))
+    parts = [pl.concat([plain.select("line"), cells], how="horizontal")]
     if odd.height:
         made = [_cells(content, attributes, line, row) for line, row in odd.rows()]
         schema = dict.fromkeys(names, pl.String)

@@ -28,6 +28,7 @@ _COLUMNS = re.compile(rb"""\sr=["']([A-Za-z]{1,3})[0-9]""")
 _ROWS = re.compile(rb"""\sr=["'][A-Za-z]{1,3}([0-9]{1,9})["']""")
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_CELLS = 50_000_000
+_SILENCE = logging.NullHandler()
 _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 
 
@@ -38,8 +39,9 @@ def read_excel(content: Content, *, as_text: Collection[str], options: FileOptio
         fastexcel = importlib.import_module("fastexcel")
     except ImportError:
         raise missing_extra("reading an Excel file", "excel") from None
-    # It logs every empty column.
-    logging.getLogger("fastexcel").setLevel(logging.ERROR)
+    for logger in ("fastexcel", "calamine"):
+        # They log every empty column; whoever logs himself still gets that.
+        logging.getLogger(logger).addHandler(_SILENCE)
     try:
         book = fastexcel.read_excel(
             str(content.path) if content.data is None else content.data  # a path is not copied

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,6 +13,7 @@ from nullproof.tables.contents import AS_IT_IS, KINDS, Content, FileOptions, For
 from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows
 from nullproof.tables.excel import read_excel
 from nullproof.tables.text_files import read_text, told, unread_text
+from nullproof.tables.writings import Writings
 
 if TYPE_CHECKING:
     import polars as pl
@@ -33,14 +35,32 @@ _TAKEN: dict[Form, tuple[str, ...]] = {
 }
 
 
+@dataclass(frozen=True)
+class FileTable:
+    """A table from a file.
+
+    Parameters
+    ----------
+    from_text
+        Whether texts in it may stand for numbers, dates or truth values.
+    writings
+        How some columns wrote their numbers and dates before these were made plain.
+    """
+
+    frame: pl.DataFrame
+    from_text: bool = False
+    writings: Writings = field(default_factory=dict)
+
+
 def read_file(
     path: str | Path,
     *,
     missing: Collection[str] = (),
     as_text: Collection[str] = (),
     options: FileOptions = AS_IT_IS,
-) -> tuple[pl.DataFrame, bool]:
-    """Read a table, and say whether its texts may stand for numbers, dates or truth values.
+    like: Writings | None = None,
+) -> FileTable:
+    """Read a table.
 
     Parameters
     ----------
@@ -52,48 +72,59 @@ def read_file(
         Columns to keep as they are written: ``01`` stays ``01``.
     options
         What the file does not say itself: its encoding, whether it has a header, its sheet.
+    like
+        How the training table writes numbers and dates, if this is to be read as that was.
     """
     content = Content(path)
     form = content.binary_form()
     if form is None:
         decode(content, options.encoding)
+    asked = _Asked(missing, as_text, options, like)
     try:
-        return _read(content, form, missing, as_text, options)
+        return _read(content, form, asked)
     except NotUtf8Error:
         if options.encoding is not None:
             # It was decoded, and is not at fault: a part of it cannot be read as a table.
             raise _unreadable(content, "its text cannot be read") from None
         decode_as_windows(content)
     try:
-        return _read(content, form, missing, as_text, options)
+        return _read(content, form, asked)
     except NotUtf8Error:
         raise _unreadable(content, "its text cannot be read") from None
 
 
-def _read(
-    content: Content,
-    form: Form | None,
-    missing: Collection[str],
-    as_text: Collection[str],
-    options: FileOptions,
-) -> tuple[pl.DataFrame, bool]:
+@dataclass(frozen=True)
+class _Asked:
+    """How a file is to be read."""
+
+    missing: Collection[str]
+    as_text: Collection[str]
+    options: FileOptions
+    like: Writings | None
+
+
+def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     import polars as pl
 
     form = form or content.text_form()
+    as_text, options = asked.as_text, asked.options
     _refuse_options(content, form, options)
-    nulls = [*TEXT_MISSING[1:], *missing]
     try:
         if form == "parquet":
-            return pl.read_parquet(content.source()), False
+            return FileTable(pl.read_parquet(content.source()))
         if form == "arrow":
-            return pl.read_ipc(content.source()), False
+            return FileTable(pl.read_ipc(content.source()))
         if form == "arrow stream":
-            return pl.read_ipc_stream(content.source()), False
+            return FileTable(pl.read_ipc_stream(content.source()))
         if form == "excel":
-            return read_excel(content, as_text=as_text, options=options), True
+            return FileTable(read_excel(content, as_text=as_text, options=options), True)
         if form == "arff":
-            return read_arff(content, as_text=as_text), False
-        return read_text(content, nulls=nulls, as_text=as_text, header=options.header), True
+            return FileTable(read_arff(content, as_text=as_text))
+        nulls = [*TEXT_MISSING[1:], *asked.missing]
+        frame, writings = read_text(
+            content, nulls=nulls, as_text=as_text, header=options.header, like=asked.like
+        )
+        return FileTable(frame, True, writings)
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,

@@ -93,8 +93,13 @@ class TableOptions:
                 )
             self.file.refuse("opened already")
             return source
-        missing = self.missing if like is None else like.missing
-        return open_table(source, missing=missing, as_text=stay_text(label, like), file=self.file)
+        return open_table(
+            source,
+            missing=self.missing if like is None else like.missing,
+            as_text=stay_text(label, like),
+            file=self.file,
+            like=None if like is None else dict(like.writings),
+        )
 
     def for_opened(self) -> dict[str, Any]:
         """The options of `CountIndex.from_table` that a table still needs after it was opened."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,7 @@ from nullproof.tables.values import (
     text,
     time_text,
 )
+from nullproof.tables.writings import Writings
 from nullproof.words import some
 
 
@@ -47,7 +48,8 @@ class Table:
     """A table of any origin whose columns are read one at a time.
 
     ``missing`` are the spellings of missing that it was opened with. A table with a ``frame`` reads a
-    column by ``read_series``, which may be some rows of it.
+    column by ``read_series``, which may be some rows of it. ``writings`` tells how a file wrote the
+    numbers and dates of some columns.
     """
 
     names: tuple[str, ...]
@@ -56,6 +58,7 @@ class Table:
     frame: nw.DataFrame[Any] | None = None
     missing: tuple[str, ...] = ()
     read_series: Callable[[nw.Series[Any]], Column] | None = None
+    writings: Writings = field(default_factory=dict)
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -88,6 +91,7 @@ def open_table(
     missing: Collection[str] = (),
     as_text: Collection[str] = (),
     file: FileOptions = AS_IT_IS,
+    like: Writings | None = None,
 ) -> Table:
     """Open a path, a data frame, a two-dimensional array or a mapping of columns.
 
@@ -97,8 +101,8 @@ def open_table(
         Spellings of missing, compared after trimming, besides null, None, NaN, NA and NaT.
     as_text
         Columns that a text file must not turn into numbers.
-    file
-        How a file is to be read; nothing else has such options.
+    file, like
+        How a file is to be read, as `read_file` has it; nothing else has such options.
     """
     missing = spellings(missing)
     if not isinstance(source, str | Path):
@@ -108,8 +112,10 @@ def open_table(
     if isinstance(source, Mapping):
         return _from_mapping(source, missing)
     from_text = False
+    writings: Writings = {}
     if isinstance(source, str | Path):
-        source, from_text = read_file(source, missing=missing, as_text=as_text, options=file)
+        found = read_file(source, missing=missing, as_text=as_text, options=file, like=like)
+        source, from_text, writings = found.frame, found.from_text, found.writings
     frame = _narwhals(source)
     spelled = frozenset((*missing, *(TEXT_MISSING if from_text else ())))
 
@@ -118,7 +124,7 @@ def open_table(
         return read_series(series, spelled, retype=from_text and not kept, keep_text=kept)
 
     names = tuple(frame.columns)
-    return Table(names, len(frame), lambda name: read(frame[name]), frame, missing, read)
+    return Table(names, len(frame), lambda name: read(frame[name]), frame, missing, read, writings)
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[str] = ()) -> Table:

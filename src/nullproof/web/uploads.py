@@ -231,7 +231,7 @@ def _described(name: str, path: Path, settings: Settings) -> Upload:
     from nullproof.tables.formats import read_file
 
     _refuse_many_stored_rows(name, path, settings)
-    frame, _ = read_file(path)
+    frame = read_file(path).frame
     if frame.height > settings.max_rows:
         raise _too_many(name, frame.height, settings)
     if frame.width > settings.max_columns:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -44,6 +44,7 @@ from nullproof.tables.options import TableOptions, stay_text
 from nullproof.tables.readers import Table, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
+from nullproof.tables.writings import Writings
 from nullproof.words import many, some
 
 _FEW = 1000
@@ -70,6 +71,7 @@ class LazyTable:
     missing: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()
     from_text: bool = False
+    writings: Writings = field(default_factory=dict)
 
     @cached_property
     def schema(self) -> nw.Schema:
@@ -131,7 +133,8 @@ def _count(
             continue
         features.append(feature)
         known.append(counted.tally(feature, codes))
-    schema = Schema(tuple(features), schema.labels, table.label, table.missing)
+    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
+    schema = Schema(tuple(features), schema.labels, table.label, table.missing, writings)
     notify(schema, int(label_counts.sum()), empty, suspects)
     return assembled(make, schema, label_counts, known)
 
@@ -331,12 +334,13 @@ def open_lazily(
             yield None
             return
         kept = stay_text(label, like)
-        with duckdb_files(table, missing=missing, as_text=kept, memory_limit=memory_limit) as (
-            relation,
-            from_text,
-        ):
+        written = None if like is None else dict(like.writings)
+        with duckdb_files(
+            table, missing=missing, as_text=kept, like=written, memory_limit=memory_limit
+        ) as (relation, from_text, writings):
             spelled = (*missing, *(TEXT_MISSING if from_text else ()))
-            yield LazyTable(nw.from_native(relation), label, missing, spelled, from_text)
+            frame = nw.from_native(relation)
+            yield LazyTable(frame, label, missing, spelled, from_text, writings)
         return
     frame = as_lazy(table)
     yield None if frame is None else LazyTable(frame, label, missing, missing)
