@@ -185,6 +185,19 @@ def test_random_tables_with_candidates() -> None:
             assert np.array_equal(np.array(rows)[there.open_rows(j)], here.open_rows(j))
 
 
+def test_a_row_in_a_message_is_one_of_the_file(counted: tuple[CountIndex, Path]) -> None:
+    """A value outside the domain is named by its place in the file, dropped rows or not."""
+    index, path = counted
+    rows = [(*row[:1], "Rome", *row[2:]) if i == 6 else row for i, row in enumerate(ROWS)]
+    with (
+        pytest.warns(NullproofWarning, match=TOLD),
+        pytest.raises(NullproofError, match="column 'town' holds a value in row 6 that is not"),
+    ):
+        CountIndex.from_table(
+            written(path.parent, rows, "n.csv"), "churn", like=index, unlabelled="drop"
+        )
+
+
 def test_pandas_keeps_its_type(tmp_path: Path) -> None:
     """The poisoned table is of the type that was given."""
     frame = pd.DataFrame(ROWS, columns=NAMES).replace({"old": "9"})

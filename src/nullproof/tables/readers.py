@@ -47,9 +47,9 @@ from nullproof.words import some
 class Table:
     """A table of any origin whose columns are read one at a time.
 
-    ``missing`` are the spellings of missing that it was opened with. A table with a ``frame`` reads a
-    column by ``read_series``, which may be some rows of it. ``writings`` tells how a file wrote the
-    numbers and dates of some columns.
+    ``missing`` are the spellings of missing that it was opened with, ``writings`` how a file wrote the
+    numbers and dates of some columns. A table with a ``frame`` reads a column, or a part of it, by
+    ``read_series``; ``places`` is where its rows stand in the table that they are taken from.
     """
 
     names: tuple[str, ...]
@@ -59,6 +59,7 @@ class Table:
     missing: tuple[str, ...] = ()
     read_series: Callable[[nw.Series[Any]], Column] | None = None
     writings: Writings = field(default_factory=dict)
+    places: NDArray[np.intp] | None = None
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -93,7 +94,7 @@ def open_table(
     file: FileOptions = AS_IT_IS,
     like: Writings | None = None,
 ) -> Table:
-    """Open a path, a data frame, a two-dimensional array or a mapping of columns.
+    """Open a path (``file`` and ``like`` as `read_file` has them), a data frame, an array or a mapping.
 
     Parameters
     ----------
@@ -101,8 +102,6 @@ def open_table(
         Spellings of missing, compared after trimming, besides null, None, NaN, NA and NaT.
     as_text
         Columns that a text file must not turn into numbers.
-    file, like
-        How a file is to be read, as `read_file` has it; nothing else has such options.
     """
     missing = spellings(missing)
     if not isinstance(source, str | Path):

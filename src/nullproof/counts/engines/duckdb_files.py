@@ -96,6 +96,10 @@ def _brief(problem: Exception) -> str:
             "some rows have other fields than the header, or a quote stands inside a value or is "
             "never closed; mend those rows: put such values in quotes and double the quotes in them"
         )
+    if "not utf-8" in str(problem):
+        return (
+            "some text is not UTF-8; save it as UTF-8, or let one file be read without memory_limit"
+        )
     told = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
     return "; ".join(told)[:300]
 
