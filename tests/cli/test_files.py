@@ -121,6 +121,21 @@ def test_rows_without_a_label(run: Runner, folder: Path) -> None:
     assert 6 not in rows
 
 
+def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
+    """A table that is written with changed cells is read again as it was, whatever separates it."""
+    rows = TRAIN.replace(",", ";").replace("31;", "3,1;").replace("50;", "5,05;").replace("6", "6,")
+    (folder / "train.csv").write_text(rows)
+    (folder / "test.csv").write_text(rows)
+    done = run("-q", "poison", "train.csv", "test.csv", *LABEL, "-o", "p.csv", "--json")
+    assert done.code == 0
+    poisoned = pl.read_csv(folder / "p.csv")
+    blank = [cell["row"] for cell in json.loads(done.out)["cells"] if cell["column"] == "age"]
+    expected = [3.1, None, 5.05, 6.4, 33.0, 6.1]
+    assert poisoned["age"].to_list() == [
+        None if row in blank else x for row, x in enumerate(expected)
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "reason"),
     [
