@@ -127,6 +127,18 @@ def test_text_where_it_is_asked_for(tmp_path: Path) -> None:
     assert frame.rows() == [("1", "true", "2024-02-28", "0.5"), ("2", "false", None, "3")]
 
 
+def test_texts_that_people_write_in_their_own_way(tmp_path: Path) -> None:
+    """Texts of money and of days are made plain as in a text file, and it is told."""
+    rows = [["paid", "when", "y"], ["$1,200", "31/01/2024", "p"], ["$5", "03/04/2024", "q"]]
+    with pytest.warns(NullproofWarning, match="read as") as told:
+        frame = read(tmp_path, workbook(rows))
+    assert frame.rows() == [("1200", "2024-01-31", "p"), ("5", "2024-04-03", "q")]
+    assert [str(notice.message) for notice in told] == [
+        "read as numbers (decimal point with $): 'paid' ('$1,200')",
+        "read as dates (day first): 'when' ('03/04/2024')",
+    ]
+
+
 def test_bad_workbooks(tmp_path: Path) -> None:
     """What cannot be read as a sheet is refused by what it is."""
     good = workbook(ROWS)

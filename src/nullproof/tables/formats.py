@@ -13,7 +13,7 @@ from nullproof.tables.contents import AS_IT_IS, KINDS, Content, FileOptions, For
 from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows
 from nullproof.tables.excel import read_excel
 from nullproof.tables.text_files import read_text, told, unread_text
-from nullproof.tables.writings import Writings
+from nullproof.tables.writings import Writings, written_plainly
 
 if TYPE_CHECKING:
     import polars as pl
@@ -41,15 +41,15 @@ class FileTable:
 
     Parameters
     ----------
-    from_text
-        Whether texts in it may stand for numbers, dates or truth values.
     writings
         How some columns wrote their numbers and dates before these were made plain.
+    from_text
+        Whether texts in it may stand for numbers, dates or truth values.
     """
 
     frame: pl.DataFrame
-    from_text: bool = False
     writings: Writings = field(default_factory=dict)
+    from_text: bool = False
 
 
 def read_file(
@@ -109,6 +109,7 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     form = form or content.text_form()
     as_text, options = asked.as_text, asked.options
     _refuse_options(content, form, options)
+    nulls = [*TEXT_MISSING[1:], *asked.missing]
     try:
         if form == "parquet":
             return FileTable(pl.read_parquet(content.source()))
@@ -117,14 +118,12 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
         if form == "arrow stream":
             return FileTable(pl.read_ipc_stream(content.source()))
         if form == "excel":
-            return FileTable(read_excel(content, as_text=as_text, options=options), True)
+            frame = read_excel(content, as_text=as_text, options=options)
+            return FileTable(*_plain(frame, nulls, asked), from_text=True)
         if form == "arff":
             return FileTable(read_arff(content, as_text=as_text))
-        nulls = [*TEXT_MISSING[1:], *asked.missing]
-        frame, writings = read_text(
-            content, nulls=nulls, as_text=as_text, header=options.header, like=asked.like
-        )
-        return FileTable(frame, True, writings)
+        frame, separator = read_text(content, nulls=nulls, as_text=as_text, header=options.header)
+        return FileTable(*_plain(frame, nulls, asked, separator), from_text=True)
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
@@ -133,6 +132,18 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     ) as problem:
         known = unread_text(content, problem) if form in ("text", "arff") else None
         raise known or _unreadable(content, told(problem)[:200]) from problem
+
+
+def _plain(
+    frame: pl.DataFrame, nulls: Collection[str], asked: _Asked, separator: str = ""
+) -> tuple[pl.DataFrame, Writings]:
+    return written_plainly(
+        frame,
+        nulls=nulls,
+        as_text=asked.as_text,
+        semicolons=separator == ";",
+        like=asked.like,
+    )
 
 
 def _refuse_options(content: Content, form: Form, options: FileOptions) -> None:

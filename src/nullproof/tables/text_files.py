@@ -21,7 +21,6 @@ from nullproof.tables.contents import Content
 from nullproof.tables.encodings import NotUtf8Error
 from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER
-from nullproof.tables.writings import Writings, written_plainly
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,9 +38,8 @@ def read_text(
     nulls: Sequence[str],
     as_text: Collection[str],
     header: bool = True,
-    like: Writings | None = None,
-) -> tuple[pl.DataFrame, Writings]:
-    """Read the table of a text file in UTF-8, and say how its numbers and dates are written.
+) -> tuple[pl.DataFrame, str]:
+    """Read the table of a text file in UTF-8, and say what separates its cells.
 
     Parameters
     ----------
@@ -51,8 +49,6 @@ def read_text(
         Columns to keep as they are written: ``01`` stays ``01``.
     header
         Whether the first row has the names; if not, one is put before it.
-    like
-        The writings of the training table, for points; None to find them out.
     """
     import polars as pl
 
@@ -79,10 +75,8 @@ def read_text(
         raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
     # Where a quote stands inside a name, polars and Python may not agree how many there are.
     same = len(top.names) == frame.width
-    frame = with_names(frame, top.names if same else frame.columns, content.name)
-    return written_plainly(
-        frame, nulls=nulls, as_text=as_text, semicolons=top.separator == ";", like=like
-    )
+    names = top.names if same else frame.columns
+    return with_names(frame, names, content.name), top.separator
 
 
 def separator_of(header: str) -> str:

@@ -23,7 +23,7 @@ Doubt = Literal["two readings", "several ways", "day or month"]
 # By column, what it is called in the index.
 Writings = Mapping[str, str]
 COMMA, POINT = "decimal comma", "decimal point"
-DAY_FIRST, MONTH_FIRST = "day first", "month first"
+DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 _CURRENCIES = ("$", "€", "£", "¥")
 _UNITS = (*_CURRENCIES, "%")
 _SPACE = "[ \t\u00a0\u202f]*"
@@ -34,6 +34,17 @@ _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
 _SLASHES = f"{_SPACE}([0-9]{{1,2}})[/-]([0-9]{{1,2}})[/-]([0-9]{{4}}){_TIME}{_SPACE}"
 _DOTS = rf"{_SPACE}([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_TIME}{_SPACE}"
 _DATES = rf"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
+_YEARS = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_ORDERS = {
+    DAY_FIRST: (_DATES, r"\3-\2-\1\4"),
+    MONTH_FIRST: (_DATES, r"\3-\1-\2\4"),
+    YEAR_FIRST: (_YEARS, r"\1-\2-\3\4"),
+}
+# Month and day with two digits.
+_PADS = (
+    ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
+    ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
+)
 _SAMPLE = 1_000
 
 
@@ -68,13 +79,9 @@ class Writing:
 
 def writing(name: str) -> Writing:
     """The writing of this name."""
-    if name in (DAY_FIRST, MONTH_FIRST):
-        order = r"\3-\2-\1\4" if name == DAY_FIRST else r"\3-\1-\2\4"
-        pads = (
-            ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
-            ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
-        )
-        return Writing(name, _DATES, ((f"^{_DATES}$", order), *pads))
+    if name in _ORDERS:
+        pattern, order = _ORDERS[name]
+        return Writing(name, pattern, ((f"^{pattern}$", order), *_PADS))
     mark, _, unit = name.partition(" with ")
     if mark == COMMA:
         return Writing(name, _number(mark, unit), (("[^0-9+,-]", ""), (",", ".")))
@@ -107,6 +114,8 @@ def judged(texts: pl.Series, *, semicolons: bool) -> Writing | Doubt | None:
     """
     if not len(texts):
         return None
+    if _all(texts, _YEARS):
+        return _if_days(texts, writing(YEAR_FIRST))
     if _all(texts, _DATES):
         return _judged_dates(texts)
     if not _all(texts, _LOOSE) or not texts.str.contains(_MARKED).any():
@@ -130,15 +139,20 @@ def _judged_dates(texts: pl.Series) -> Writing | Doubt | None:
     import polars as pl
 
     if _all(texts, _DOTS):
-        found = writing(DAY_FIRST)
-    elif not _all(texts, _SLASHES):
+        return _if_days(texts, writing(DAY_FIRST))
+    if not _all(texts, _SLASHES):
         return "day or month"
-    else:
-        parts = texts.str.extract_groups(f"^{_SLASHES}$").struct.unnest()
-        over = [parts[f"{place}"].cast(pl.Int64).max() > 12 for place in (1, 2)]  # type: ignore[operator]
-        if over[0] == over[1]:
-            return "day or month"
-        found = writing(DAY_FIRST if over[0] else MONTH_FIRST)
+    parts = texts.str.extract_groups(f"^{_SLASHES}$").struct.unnest()
+    day_first, month_first = ((parts[place].cast(pl.Int64) > 12).any() for place in ("1", "2"))
+    if day_first == month_first:
+        return "day or month"
+    return _if_days(texts, writing(DAY_FIRST if day_first else MONTH_FIRST))
+
+
+def _if_days(texts: pl.Series, found: Writing) -> Writing | None:
+    """The writing, unless it makes a day that does not exist."""
+    import polars as pl
+
     plain = texts.to_frame("x").select(found.plain(pl.col("x")))["x"]
     days = plain.str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     return None if days.null_count() else found
@@ -164,12 +178,12 @@ class Verdicts:
 
     def is_text(self, some_texts: pl.Series) -> bool:
         """Whether some of the texts of a column are enough to see that there is nothing to judge."""
-        return not _all(self._known(some_texts), f"{_LOOSE}|{_DATES}")
+        return not _all(self._known(some_texts), f"{_LOOSE}|{_DATES}|{_YEARS}")
 
     def told(self) -> dict[str, str]:
         """The writings that were found; a notice tells of them and of what is in doubt."""
         for name in dict.fromkeys(name for name, _ in self._found.values()):
-            kind = "dates" if name in (DAY_FIRST, MONTH_FIRST) else "numbers"
+            kind = "dates" if name in _ORDERS else "numbers"
             _warn(f"read as {kind} ({name}): {_columns(self._found, name)}")
         for doubt, what in _DOUBTS.items():
             columns = _columns(self._doubts, doubt)
