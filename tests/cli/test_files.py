@@ -98,6 +98,8 @@ def test_a_named_sheet(run: Runner, folder: Path) -> None:
     done = run("certify", "t.xlsx", *LABEL, "--sheet", "data")
     assert (done.code, done.err) == (0, "")
     one_line(run("-q", "certify", "t.xlsx", *LABEL), "there is no column 'churn'")
+    # TEST is a text file, for which the sheet means nothing.
+    assert certified(run, "t.xlsx", "--sheet", "data") == certified(run, "train.csv")
 
 
 def test_rows_without_a_label(run: Runner, folder: Path) -> None:

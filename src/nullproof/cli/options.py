@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
@@ -159,7 +159,8 @@ class Request:
 
         if self.test is None:
             return index, self._table
-        options = TableOptions(file=self.file)
+        # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+        options = TableOptions(file=replace(self.file, strict=self._is_index))
         return index, options.open(self.test, index.schema.label_name, index.schema)
 
     def count(self) -> CountIndex:

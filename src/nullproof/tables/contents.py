@@ -32,11 +32,14 @@ class FileOptions:
         Whether the first row has the names; if not, they are ``c1``, ``c2``, …
     sheet
         The sheet of an Excel file; None for the first with cells.
+    strict
+        Whether an option that does not fit the kind of file is refused, or passed over.
     """
 
     encoding: str | None = None
     header: bool = True
     sheet: str | None = None
+    strict: bool = True
 
     @property
     def named(self) -> list[str]:

@@ -148,7 +148,7 @@ def _plain(
 
 def _refuse_options(content: Content, form: Form, options: FileOptions) -> None:
     strange = [name for name in options.named if name not in _TAKEN.get(form, ())]
-    if strange:
+    if strange and options.strict:
         raise NullproofError(
             f"{strange[0]} was given but {content.name} is {_NAMES[form]}, which leaves no choice there; "
             "leave it out"
