@@ -1,4 +1,4 @@
-"""--bias as it is written on the line: one number, or numbers by column."""
+"""A bias as it is written on the command line: a number, or numbers by column."""
 
 from __future__ import annotations
 

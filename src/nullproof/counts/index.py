@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.alike import merged, reordered, same_counts, same_sets
 from nullproof.counts.build import (
     CandidateSets,
     checked_codes,
@@ -29,6 +28,7 @@ from nullproof.counts.engines.counting import count_lazy, open_lazily
 from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
 from nullproof.counts.sparse import Counts, Known
+from nullproof.counts.sums import added, are_same
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
@@ -333,30 +333,13 @@ class CountIndex:
     def __add__(self, other: CountIndex) -> CountIndex:
         if not isinstance(other, CountIndex):
             return NotImplemented
-        other = reordered(other, self)
-        sets = tuple(merged(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        return CountIndex(
-            self.schema,
-            self.label_counts + other.label_counts,
-            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),
-            self.n_null + other.n_null,
-            sets,
-        )
+        return added(self, other)
 
     def __eq__(self, other: object) -> bool:
         """Same domains, labels and counts; the order of the features does not matter."""
         if not isinstance(other, CountIndex):
             return NotImplemented
-        try:
-            other = reordered(other, self)
-        except NullproofError:
-            return False
-        return (
-            np.array_equal(self.label_counts, other.label_counts)
-            and np.array_equal(self.n_null, other.n_null)
-            and all(same_counts(a, b) for a, b in zip(self.known, other.known, strict=True))
-            and all(same_sets(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        )
+        return are_same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
