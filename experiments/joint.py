@@ -81,7 +81,7 @@ def _measure(
     folder: Path, name: str, n_points: int, seed: int, limit: float
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
-    table, _ = read_file(folder / f"{name}.csv.gz", missing=("?", "-"), as_text=[LABELS[name]])
+    table = read_file(folder / f"{name}.csv.gz", missing=("?", "-"), as_text=[LABELS[name]]).frame
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])

@@ -52,7 +52,7 @@ class World:
         ----------
         table
             The table that was counted: a data frame or a file (the result has the same type, for a
-            file polars), or plain rows.
+            file polars), or plain rows. Rows that were left out for lack of a label stay as they are.
         labels
             The labels of plain rows.
         """

@@ -16,8 +16,7 @@ import pytest
 from support.command_line import CERTIFY, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, certify, files
-from nullproof.cli import demo
-from nullproof.cli import options as arguments
+from nullproof.cli import demo, streams
 from nullproof.cli import run as cli
 from nullproof.cli.terminal import SHOWN
 
@@ -278,7 +277,7 @@ def test_a_reader_that_has_gone_ends_the_run(folder: Path, monkeypatch: pytest.M
             cli.main()
     assert left.value.code == 0
     with pytest.raises(BrokenPipeError):
-        arguments.console().on_broken_pipe()
+        streams.console().on_broken_pipe()
 
 
 # As a real process --------------------------------------------------------------------------------

@@ -85,7 +85,7 @@ def test_the_file_is_ordinary_parquet(tmp_path: Path) -> None:
     assert frame.columns == ["feature", "value", "labels", "counts"]
     assert frame.filter(pl.col("value") == "a")["counts"].to_list() == [[2]]
     header = json.loads(pl.read_parquet_metadata(path)["nullproof"])
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert is_saved(path)
     parquet = pytest.importorskip("pyarrow.parquet")
     assert parquet.read_table(path).to_pylist() == frame.to_dicts()
@@ -204,10 +204,10 @@ def test_altered_files_are_refused(tmp_path: Path, change: Any, said: str) -> No
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ({"version": 3, "labels": []}, "has format 3 and this nullproof reads format 2; install a"),
-        ({"version": 1, "labels": []}, "has format 1, which an older nullproof wrote"),
-        ({"version": 2, "labels": []}, "is damaged or was altered"),
-        ({"version": "2"}, "is damaged or was altered"),
+        ({"version": 4, "labels": []}, "has format 4 and this nullproof reads format 3; install a"),
+        ({"version": 2, "labels": []}, "has format 2, which an older nullproof wrote"),
+        ({"version": 3, "labels": []}, "is damaged or was altered"),
+        ({"version": "3"}, "is damaged or was altered"),
         ([], "is damaged or was altered"),
     ],
 )

@@ -25,8 +25,8 @@ TYPES: dict[str, Any] = {
     "list of structs": pa.array([[{"a": 1}], [{"a": 2}], None]),
 }
 FILES = {
-    "not UTF-8": b"a,label\nx,yes\n\xe9,no\n",
-    "not UTF-8 in the header": b"\xe9,label\nx,yes\ny,no\n",
+    "not UTF-8": b"a,label\nx,yes\n\x81,no\n",
+    "not UTF-8 in the header": b"\x81,label\nx,yes\ny,no\n",
     "a row too short": b"a,b,label\nx,1,yes\ny\n",
     "a row too short by one": b"a,b,label\nx,1,yes\ny,no\n",
     "a row too long": b"a,b,label\nx,1,yes\ny,2,no,3\n",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import io
 import os
 import random
 import sys
 import threading
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -18,6 +20,7 @@ import pytest
 from backports import zstd
 
 from nullproof import CountIndex, NullproofError
+from nullproof.errors import NullproofWarning
 from nullproof.tables.formats import read_file
 
 FRAME = pl.DataFrame(
@@ -67,16 +70,16 @@ def test_every_form_and_packing_gives_the_same_table(
     """Format, separator, byte order mark, line ends and compression do not change a table."""
     path = tmp_path / (name + packing)
     path.write_bytes(PACKINGS[packing](FORMS[name]))
-    frame, from_text = read_file(path)
-    assert frame.equals(FRAME)
-    assert from_text == (not name.endswith(("parquet", "arrow")))
+    table = read_file(path)
+    assert table.frame.equals(FRAME)
+    assert table.from_text == (not name.endswith(("parquet", "arrow")))
 
 
 @pytest.mark.parametrize("name", ["plain.csv", "table.parquet", "stream.arrow"])
 def test_standard_input_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The path - means standard input, in any format."""
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(FORMS[name])))
-    assert read_file("-")[0].equals(FRAME)
+    assert read_file("-").frame.equals(FRAME)
 
 
 def test_a_pipe_is_read_once(tmp_path: Path) -> None:
@@ -85,14 +88,14 @@ def test_a_pipe_is_read_once(tmp_path: Path) -> None:
     os.mkfifo(pipe)
     writer = threading.Thread(target=pipe.write_bytes, args=(FORMS["plain.csv"],))
     writer.start()
-    assert read_file(pipe)[0].equals(FRAME)
+    assert read_file(pipe).frame.equals(FRAME)
     writer.join()
 
 
 def rows_of(tmp_path: Path, written: str | bytes, name: str = "t.csv", **options: Any) -> Any:
     path = tmp_path / name
     path.write_bytes(written.encode() if isinstance(written, str) else written)
-    return read_file(path, **options)[0].rows()
+    return read_file(path, **options).frame.rows()
 
 
 def test_blank_lines_are_no_rows(tmp_path: Path) -> None:
@@ -153,12 +156,8 @@ BAD = {
     "too few, after quotes": (b'a,y,b\n"1,\n1",p,\n1,p\n', "ragged: line 4 has 2 fields"),
     "same names": (b"a,b,a\n1,2,3\n", "has two columns named 'a'"),
     "same names in lines": (b'"x\ny",b,b\n1,2,3\n', "has two columns named 'b'"),
-    "junk": (bytes(range(256)) * 9, "is not a table; give a CSV, TSV, Parquet or Arrow file"),
-    "UTF-16": ("a,y\n1,p\n".encode("utf-16"), "is UTF-16 text; save it as UTF-8"),
+    "junk": (bytes(range(256)) * 9, "is not a table; give a CSV, TSV, Parquet, Arrow, Excel"),
     "UTF-16 unmarked": ("a,y\n1,p\n".encode("utf-16-le"), "is not a table"),
-    "latin-1": ("a,y\nu,p\né,q\n".encode("latin-1"), r"not UTF-8 text \(line 3, byte 1\)"),
-    "latin-1 header": ("é,y\nu,p\n".encode("latin-1"), r"not UTF-8 text \(line 1, byte 1\)"),
-    "latin-1 far down": (b"a,y\n" + b"u,p\n" * 9999 + b"\xe9,q\n", r"\(line 10001, byte 1\)"),
     "unclosed quote": (
         b'a,y\n"u,p\nv,q\n',
         "a quote that stands inside a value or is never closed",
@@ -206,10 +205,10 @@ def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
                 for _ in range(rng.choice([0, 1, 5])):
                     raw[rng.randrange(len(raw))] = rng.randrange(256)
                 path.write_bytes(raw[: rng.choice([len(raw), rng.randrange(len(raw))])])
-                try:
+                with warnings.catch_warnings(), contextlib.suppress(NullproofError):
+                    # A wrong byte may make a text look like one of Windows.
+                    warnings.simplefilter("ignore", NullproofWarning)
                     read_file(path)
-                except NullproofError:
-                    continue
 
 
 def test_paths_that_are_no_files(tmp_path: Path) -> None:

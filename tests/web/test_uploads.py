@@ -12,13 +12,14 @@ import polars as pl
 import pytest
 from support.command_line import TEST, TRAIN
 from support.web_server import Example, Served, analysed, told, upload
+from support.workbooks import with_part, workbook
 
 # Threads share one list of filters; the command switches these notices off too.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 HOLES = "a,b,y\n1,x,no\n2,,no\n,x,yes\n4,z,yes\n5,z,no\n6,x,yes\n"
 
 
-@pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "arrow", "gz"])
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "arrow", "xlsx", "arff", "gz"])
 def test_uploads_are_described(server: Served, form: str) -> None:
     """Every kind of table is understood, and says what a person needs to choose."""
     text = "id,a,y\n" + "".join(
@@ -31,6 +32,13 @@ def test_uploads_are_described(server: Served, form: str) -> None:
         content = text.replace(",", "\t").encode()
     if form == "gz":
         content = gzip.compress(content)
+    if form == "xlsx":
+        content = workbook([frame.columns, *frame.rows()])
+    if form == "arff":
+        content = (
+            b"@relation r\n@attribute id numeric\n@attribute a string\n@attribute y string\n@data\n"
+        )
+        content += text.partition("\n")[2].replace("?", "'?'").encode()
     if form in ("parquet", "arrow"):
         stream = io.BytesIO()
         frame.write_parquet(stream) if form == "parquet" else frame.write_ipc(stream)
@@ -51,8 +59,8 @@ BAD: dict[str, Any] = {
     "empty": (b"", 400, "empty"),
     "one column": (b"a\n1\n2\n", 400, "one column"),
     "binary": (b"\x00\x01\x02" * 100, 400, "not a table"),
-    "UTF-16": ("a,b\n1,2\n".encode("utf-16"), 400, "UTF-8"),
-    "latin": ("a,b\n\xe4,2\n".encode("latin-1"), 400, "UTF-8"),
+    "no text": (b"a,b\n\x81,2\n", 400, "UTF-8"),
+    "broken Excel": (b"PK\x03\x04" + b"1" * 500, 400, "damaged Excel"),
     "ragged": (b"a,b\n1,2,3\n", 400, "ragged"),
     "twice": (b"a,a\n1,2\n", 400, "two columns"),
     "broken gzip": (gzip.compress(b"a,b\n1,2\n" * 999)[:-20], 400, "damaged gzip"),
@@ -67,6 +75,13 @@ BAD: dict[str, Any] = {
         "2,001 columns",
     ),
     "large": (b"a,b\n" + b"1" * (1 << 20), 413, "larger than 1 MB", "--max-upload"),
+    "Excel bomb": (
+        with_part(
+            workbook([["a", "b"], [1, 2]]), "xl/styles.xml", lambda xml: xml + b" " * (1 << 20)
+        ),
+        413,
+        "larger than 1 MB",
+    ),
     "gzip bomb": (gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 20)), 413, "larger than 1 MB"),
 }
 

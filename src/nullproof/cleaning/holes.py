@@ -177,7 +177,13 @@ class Answers:
                 f"row {row}, column {column!r} has an answer already "
                 f"({self.given[int(row), j]}); give each cell one"
             )
-        rows = self._open[int(self.cells.training.row_labels[row]), j]
+        label = int(self.cells.training.row_labels[row])
+        if label < 0:
+            raise NullproofError(
+                f"there is an answer for row {row}, which has no label and was left out; give answers for "
+                "rows with a label only"
+            )
+        rows = self._open[label, j]
         place = int(np.searchsorted(rows, row))
         if place == len(rows) or rows[place] != row:
             raise NullproofError(

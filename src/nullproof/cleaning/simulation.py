@@ -13,7 +13,6 @@ from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.holes import Fill
 from nullproof.errors import NullproofError
 from nullproof.show import shown_table
-from nullproof.tables.columns import encode
 from nullproof.tables.training import TrainingTable
 
 Strategy = Literal["ours", "random", "most missing"]
@@ -174,7 +173,7 @@ def _true_codes(
     opened = TrainingTable.open(cleaner.original.schema, truth, labels)
     cells, found = cleaner.open_cells, []
     for j, feature in enumerate(cleaner.original.schema.features):
-        encoded = encode(feature, opened.table.column(feature.name))
+        encoded = opened.writer(j).encoded
         codes = encoded.codes.astype(np.intp)
         rows = cells.open_rows(j)
         if (

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import sys
-from collections.abc import Callable, Collection, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 
 import numpy as np
 import typer
 
-from nullproof.bias import REST
+from nullproof.cli.streams import console, echo
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.tables.points import refuse_reading
@@ -27,17 +24,9 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from nullproof.counts.index import CountIndex
+    from nullproof.tables.contents import FileOptions
     from nullproof.tables.options import TableOptions
     from nullproof.tables.readers import Table
-
-BiasOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bias",
-        metavar="[COL=]B",
-        help="How far holes may differ from known cells, 0 to 1 (anything); repeatable.",
-    ),
-]
 
 
 class Answer(Protocol):
@@ -57,7 +46,8 @@ class Request:
     train: Annotated[
         str,
         typer.Argument(
-            metavar="TRAIN", help="Training table (CSV, TSV, Parquet, Arrow, or -) or saved index."
+            metavar="TRAIN",
+            help="Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -) or saved index.",
         ),
     ]
     test: Annotated[
@@ -101,6 +91,23 @@ class Request:
         list[str] | None,
         typer.Option("--ignore", metavar="COL", help="A column to leave out; repeatable."),
     ] = None
+    drop_unlabelled: Annotated[
+        bool, typer.Option("--drop-unlabelled", help="Leave out rows of TRAIN without a label.")
+    ] = False
+    encoding: Annotated[
+        str | None,
+        typer.Option(
+            "--encoding", metavar="NAME", help="Encoding of text files, e.g. cp1250; else UTF-8."
+        ),
+    ] = None
+    no_header: Annotated[
+        bool,
+        typer.Option("--no-header", help="The first row is data; the columns are c1, c2, …"),
+    ] = False
+    sheet: Annotated[
+        str | None,
+        typer.Option("--sheet", metavar="NAME", help="Sheet of Excel files; else the first."),
+    ] = None
     like: Annotated[
         str | None,
         typer.Option("--like", metavar="INDEX", help="Saved index whose bins and domains to use."),
@@ -132,6 +139,11 @@ class Request:
                 "TRAIN and TEST are both standard input; give one of them as a file"
             )
         if self._is_index:
+            if self.drop_unlabelled:
+                raise NullproofError(
+                    f"--drop-unlabelled was given but {self.train} is a saved index, whose rows all have "
+                    "labels; leave it out"
+                )
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
             return self._with_points(CountIndex.load(self.train))
@@ -147,7 +159,9 @@ class Request:
 
         if self.test is None:
             return index, self._table
-        return index, TableOptions().open(self.test, index.schema.label_name, index.schema)
+        # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+        options = TableOptions(file=replace(self.file, strict=self._is_index))
+        return index, options.open(self.test, index.schema.label_name, index.schema)
 
     def count(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
@@ -162,6 +176,9 @@ class Request:
                 like=self._like,
                 memory_limit=self.memory_limit,
                 missing=self._options.missing,
+                encoding=self.encoding,
+                header=not self.no_header,
+                sheet=self.sheet,
                 **self._options.for_opened(),
             )
         return CountIndex.from_table(
@@ -258,7 +275,16 @@ class Request:
             int(self.bins),
             self.binning,  # type: ignore[arg-type]
             ignore=self.ignore or (),
+            unlabelled="drop" if self.drop_unlabelled else "refuse",
+            file=self.file,
         )
+
+    @property
+    def file(self) -> FileOptions:
+        """How TRAIN and TEST are to be read where they are files of text or Excel."""
+        from nullproof.tables.contents import FileOptions
+
+        return FileOptions(self.encoding, not self.no_header, self.sheet)
 
     def _refuse_output(self, endings: Collection[str] | None) -> None:
         from nullproof.files import FORMATS
@@ -317,42 +343,6 @@ def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., N
     return register
 
 
-def echo(line: str) -> None:
-    """Print one line of the result."""
-    try:
-        typer.echo(line)
-    except BrokenPipeError:
-        # A new one without errno: with it typer would exit with 1, which means that a point is open.
-        raise BrokenPipeError from None
-
-
-def console() -> Console:
-    """Where results are shown."""
-    from rich.console import Console
-
-    class Pipe(Console):
-        def on_broken_pipe(self) -> None:
-            # rich would exit with 1 too.
-            raise BrokenPipeError
-
-    if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.closed:
-        # Where blocks cannot be written, a table of numbers is better than none.
-        sys.stdout.reconfigure(errors="replace")
-    return Pipe(highlight=False)
-
-
-@contextmanager
-def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on a terminal while something long goes on; call what it gives to say more."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
-
-    with Console(stderr=True).status(f"{what} …") as status:
-        yield lambda more: status.update(f"{what} … {more}")
-
-
 def _prior(written: str | None, index: CountIndex) -> Any:
     if written is None or written == "uniform":
         return written
@@ -367,32 +357,6 @@ def _prior(written: str | None, index: CountIndex) -> Any:
             "give one number for each"
         )
     return [written_number(named[label]) for label in labels]
-
-
-def written_bias(written: list[str] | None) -> Any:
-    """Read a number, or numbers by column; a number without a column is that of the rest."""
-    found: dict[str, Any] = {}
-    for entry in written or ():
-        column, sign, number = entry.rpartition("=")
-        column = column if sign else REST
-        try:
-            bias = written_number(number)
-        except NullproofError:
-            raise NullproofError(
-                f"--bias is {entry!r}; give a number from 0 to 1, or COLUMN=NUMBER"
-            ) from None
-        if column in found:
-            whose = "the rest" if column == REST else repr(column)
-            raise NullproofError(f"--bias gives {whose} two numbers; give one")
-        found[column] = bias
-    return found.get(REST, 1.0) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """A bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)
 
 
 def _same_file(a: Path, b: Path) -> bool:

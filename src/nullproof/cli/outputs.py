@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, NullproofWarning
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -34,7 +35,11 @@ def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
 
 
 def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Path) -> None:
-    """Write the table as it was read, text as it was written, with some cells changed."""
+    """Write the table as it was read, with some cells changed.
+
+    Text is as it was written, but numbers and dates that people wrote in their own way are plain, as the
+    changed cells among them are.
+    """
     import narwhals as nw
 
     from nullproof.files import write_whole
@@ -44,6 +49,11 @@ def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Pa
     table = request.table
     frame = table.frame
     if request.train != "-":
-        frame = nw.from_native(read_file(request.train, as_text=table.names)[0])
+        with warnings.catch_warnings():
+            # Whatever there is to say about the file was said when it was read first.
+            warnings.simplefilter("ignore", NullproofWarning)
+            kept = [name for name in table.names if name not in table.writings]
+            read = read_file(request.train, as_text=kept, options=request.file, like=table.writings)
+        frame = nw.from_native(read.frame)
     changed = set_cells(frame, changes)
     write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)

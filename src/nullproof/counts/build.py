@@ -95,7 +95,8 @@ def count_table(
             yield encoded
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
-    schema = Schema(tuple(features), found, labels.name, tuple(options.missing))
+    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
+    schema = Schema(tuple(features), found, labels.name, tuple(options.missing), writings)
     notify(schema, len(labels), empty, suspects)
     return _assembled(make, schema, pairs, row_labels)
 
@@ -249,8 +250,10 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
         for row, candidates in encoded.sets.items():
             outside[row] = feature.n_values in candidates
         if outside.any():
+            row = int(outside.argmax())
+            row = row if table.places is None else int(table.places[row])
             raise NullproofError(
-                f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not "
+                f"column {feature.name!r} holds a value in row {row} that is not "
                 f"in its domain in the given index ({some(feature.values, 5)}); count "
                 "anew without like, or declare the value with domains when the first index is made"
             )

@@ -28,16 +28,18 @@ from nullproof.counts.engines.counting import count_lazy, open_lazily
 from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
 from nullproof.counts.sparse import Counts, Known
+from nullproof.counts.sums import added, are_same
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
 from nullproof.tables.columns import Encoded
-from nullproof.tables.labels import label_codes
-from nullproof.tables.options import TableOptions
+from nullproof.tables.contents import FileOptions
+from nullproof.tables.labelled import labelled_rows, tell_of_unlabelled
+from nullproof.tables.labels import DROP, label_codes, refuse_holes
+from nullproof.tables.options import TableOptions, Unlabelled
 from nullproof.tables.points import Points, encode_points
 from nullproof.tables.readers import open_rows, open_table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import text
 from nullproof.words import PLAIN, many, per_cent, some
 
 # The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
@@ -77,7 +79,7 @@ class CountIndex:
     sets: tuple[CandidateSets, ...]
 
     @classmethod
-    def from_table(
+    def from_table(  # noqa: PLR0913 (every option of a table)
         cls,
         table: Any,
         label: str,
@@ -88,7 +90,11 @@ class CountIndex:
         binning: Binning | Mapping[str, Binning] = "mdl",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
+        unlabelled: Unlabelled = "refuse",
         memory_limit: str | None = None,
+        encoding: str | None = None,
+        header: bool = True,
+        sheet: str | None = None,
     ) -> CountIndex:
         """Count a data frame, a file, or a lazy table where it is.
 
@@ -98,7 +104,7 @@ class CountIndex:
         Parameters
         ----------
         label
-            Name of the label column, which must have no holes.
+            Name of the label column; see ``unlabelled`` for its holes.
         like
             An index made before, whose features, bins, domains, labels and spellings of missing
             are taken over.
@@ -115,18 +121,34 @@ class CountIndex:
             Declared categories per column, added to those seen.
         ignore
             Columns to leave out.
+        unlabelled
+            ``"refuse"`` a table in which a row has no label, or ``"drop"`` such rows.
         memory_limit
             Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
             a temporary folder.
+        encoding
+            The encoding of a text file, e.g. ``"cp1250"``, if it is neither UTF-8 nor what Windows
+            writes in Western Europe.
+        header
+            Whether the first row of a text or Excel file has the names; if not, they are ``c1``, ``c2``, …
+        sheet
+            The sheet of an Excel file; by default the first that has cells.
         """
-        options = TableOptions(missing, bins, binning, domains or {}, ignore)
+        file = FileOptions(encoding, header, sheet)
+        options = TableOptions(missing, bins, binning, domains or {}, ignore, unlabelled, file)
         schema = None if like is None else like.schema
         spelled = tuple(options.missing) if schema is None else schema.missing
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
+                file.refuse("counted where it is")
                 return count_lazy(cls, lazy, options, like=schema)
         opened = options.open(table, label, schema)
         labels = opened.column(label)
+        if options.unlabelled == "drop":
+            some = labelled_rows(opened, labels)
+            tell_of_unlabelled(label, opened.n_rows - len(some.rows), len(some.rows))
+            opened, labels = some.table, some.labels
+        refuse_holes(labels, DROP)
         if schema is not None:
             return count_like(cls, schema, opened, labels)
         options = replace(options, missing=opened.missing)
@@ -310,30 +332,13 @@ class CountIndex:
     def __add__(self, other: CountIndex) -> CountIndex:
         if not isinstance(other, CountIndex):
             return NotImplemented
-        other = _reordered(other, self)
-        sets = tuple(_merged(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        return CountIndex(
-            self.schema,
-            self.label_counts + other.label_counts,
-            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),
-            self.n_null + other.n_null,
-            sets,
-        )
+        return added(self, other)
 
     def __eq__(self, other: object) -> bool:
         """Same domains, labels and counts; the order of the features does not matter."""
         if not isinstance(other, CountIndex):
             return NotImplemented
-        try:
-            other = _reordered(other, self)
-        except NullproofError:
-            return False
-        return (
-            np.array_equal(self.label_counts, other.label_counts)
-            and np.array_equal(self.n_null, other.n_null)
-            and all(_same(a, b) for a, b in zip(self.known, other.known, strict=True))
-            and all(_same_sets(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        )
+        return are_same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -355,37 +360,6 @@ class CountIndex:
             f"{many(len(self.labels), 'label')} ({some(self.labels, 5)}), "
             f"{many(self.n_missing, 'missing cell')}{share}"
         )
-
-
-def _reordered(index: CountIndex, like: CountIndex) -> CountIndex:
-    """The same counts with the features in the order of another index of the same schema."""
-    mine, theirs = index.schema, like.schema
-    same_labels = [*map(text, mine.labels)] == [*map(text, theirs.labels)]
-    if not same_labels or {*mine.features} != {*theirs.features}:
-        raise NullproofError(
-            "the two indexes differ in labels, features or domains; "
-            "count the second with like= the first"
-        )
-    order = [mine.position[feature.name] for feature in theirs.features]
-    return CountIndex(
-        theirs,
-        index.label_counts,
-        tuple(index.known[j] for j in order),
-        index.n_null[order],
-        tuple(index.sets[j] for j in order),
-    )
-
-
-def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
-    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
-
-
-def _same(a: Known, b: Known) -> bool:
-    return all(np.array_equal(*pair) for pair in zip(a.cells(), b.cells(), strict=True))
-
-
-def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
 
 
 def _numbered(size: int) -> list[str]:

@@ -70,6 +70,12 @@ class Column:
         known: NDArray[np.bool_] = self.codes >= 0
         return known
 
+    def taken(self, rows: NDArray[np.intp]) -> Column:
+        """The cells of some rows, in ascending order."""
+        numbers, codes = (None if a is None else a[rows] for a in (self.numbers, self.codes))
+        sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
+        return replace(self, numbers=numbers, codes=codes, sets=sets)
+
 
 @dataclass(frozen=True)
 class Encoded:

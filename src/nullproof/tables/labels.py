@@ -16,10 +16,13 @@ from nullproof.tables.schema import Schema
 from nullproof.tables.values import date_text, in_order, text
 from nullproof.words import many, some
 
+# What to do about rows of a table without a label.
+DROP = 'unlabelled="drop", --drop-unlabelled'
+
 
 def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     """Number the labels, and refuse holes among them."""
-    _refuse_holes(labels)
+    refuse_holes(labels)
     if labels.numbers is not None:
         found, codes = distinct(labels.numbers)
         if labels.kind == "date":
@@ -60,7 +63,8 @@ def found_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
     return own
 
 
-def _refuse_holes(labels: Column) -> None:
+def refuse_holes(labels: Column, how: str = "") -> None:
+    """Refuse labels with holes; ``how`` says how rows can be left out, where they can."""
     if labels.sets:
         raise NullproofError("a label has several candidates; every row needs one label")
     holes = np.flatnonzero(~labels.known)
@@ -68,5 +72,6 @@ def _refuse_holes(labels: Column) -> None:
         rows = some(holes.tolist(), 5)
         raise NullproofError(
             f"the label column {labels.name!r} has {many(len(holes), 'hole')} (rows {rows}, "
-            "counted from 0); fill them in or leave those rows out: labels are never missing"
+            f"counted from 0); fill them in or leave those rows out{how and f' ({how})'}: labels are never "
+            "missing"
         )

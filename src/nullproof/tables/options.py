@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import Binning, are_cut
+from nullproof.tables.contents import AS_IT_IS, FileOptions
 from nullproof.tables.readers import Table, open_table, spellings
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import is_missing, text
 
 # How many bins "uniform" and "quantile" make unless they are told.
 BINS = 5
+Unlabelled = Literal["refuse", "drop"]
 # What stands for all columns that a mapping does not name.
 REST = "*"
 
@@ -29,6 +31,8 @@ class TableOptions:
     binning: Binning | Mapping[str, Binning] = "mdl"
     domains: Mapping[str, Iterable[Any]] = field(default_factory=dict)
     ignore: Collection[str] = ()
+    unlabelled: Unlabelled = "refuse"
+    file: FileOptions = AS_IT_IS
 
     def __post_init__(self) -> None:
         ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
@@ -36,6 +40,11 @@ class TableOptions:
         object.__setattr__(self, "missing", spellings(self.missing))
         self._refuse_binning()
         self._refuse_bins()
+        if self.unlabelled not in get_args(Unlabelled):
+            raise NullproofError(
+                f"unlabelled is {self.unlabelled!r}; give 'refuse', or 'drop' to leave out the rows that "
+                "have no label"
+            )
         for name, values in self.domains.items():
             if isinstance(values, str):
                 raise NullproofError(
@@ -93,9 +102,15 @@ class TableOptions:
                     f"missing is {self.missing!r} but the table is opened already; give missing "
                     "when it is opened"
                 )
+            self.file.refuse("opened already")
             return source
-        missing = self.missing if like is None else like.missing
-        return open_table(source, missing=missing, as_text=stay_text(label, like))
+        return open_table(
+            source,
+            missing=self.missing if like is None else like.missing,
+            as_text=stay_text(label, like),
+            file=self.file,
+            like=None if like is None else dict(like.writings),
+        )
 
     def for_opened(self) -> dict[str, Any]:
         """The options of `CountIndex.from_table` that a table still needs after it was opened."""
@@ -104,6 +119,7 @@ class TableOptions:
             "binning": self.binning,
             "domains": self.domains,
             "ignore": self.ignore,
+            "unlabelled": self.unlabelled,
         }
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import difflib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, distinct, present
 from nullproof.tables.columns import Column, number_array, without_cells
+from nullproof.tables.contents import AS_IT_IS, FileOptions
 from nullproof.tables.formats import TEXT_MISSING, read_file
 from nullproof.tables.schema import Kind
 from nullproof.tables.series import (
@@ -38,6 +39,7 @@ from nullproof.tables.values import (
     text,
     time_text,
 )
+from nullproof.tables.writings import Writings
 from nullproof.words import some
 
 
@@ -45,7 +47,9 @@ from nullproof.words import some
 class Table:
     """A table of any origin whose columns are read one at a time.
 
-    ``missing`` are the spellings of missing that it was opened with.
+    ``missing`` are the spellings of missing that it was opened with, ``writings`` how a file wrote the
+    numbers and dates of some columns. A table with a ``frame`` reads a column, or a part of it, by
+    ``read_series``; ``places`` is where its rows stand in the table that they are taken from.
     """
 
     names: tuple[str, ...]
@@ -53,6 +57,9 @@ class Table:
     read: Callable[[str], Column]
     frame: nw.DataFrame[Any] | None = None
     missing: tuple[str, ...] = ()
+    read_series: Callable[[nw.Series[Any]], Column] | None = None
+    writings: Writings = field(default_factory=dict)
+    places: NDArray[np.intp] | None = None
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -80,9 +87,14 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
 
 
 def open_table(
-    source: Any, *, missing: Collection[str] = (), as_text: Collection[str] = ()
+    source: Any,
+    *,
+    missing: Collection[str] = (),
+    as_text: Collection[str] = (),
+    file: FileOptions = AS_IT_IS,
+    like: Writings | None = None,
 ) -> Table:
-    """Open a path, a data frame, a two-dimensional array or a mapping of columns.
+    """Open a path (``file`` and ``like`` as `read_file` has them), a data frame, an array or a mapping.
 
     Parameters
     ----------
@@ -92,21 +104,26 @@ def open_table(
         Columns that a text file must not turn into numbers.
     """
     missing = spellings(missing)
+    if not isinstance(source, str | Path):
+        file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
         return _from_array(source, missing)
     if isinstance(source, Mapping):
         return _from_mapping(source, missing)
     from_text = False
+    writings: Writings = {}
     if isinstance(source, str | Path):
-        source, from_text = read_file(source, missing=missing, as_text=as_text)
+        found = read_file(source, missing=missing, as_text=as_text, options=file, like=like)
+        source, from_text, writings = found.frame, found.from_text, found.writings
     frame = _narwhals(source)
     spelled = frozenset((*missing, *(TEXT_MISSING if from_text else ())))
 
-    def read(name: str) -> Column:
-        kept = name in as_text
-        return read_series(frame[name], spelled, retype=from_text and not kept, keep_text=kept)
+    def read(series: nw.Series[Any]) -> Column:
+        kept = series.name in as_text
+        return read_series(series, spelled, retype=from_text and not kept, keep_text=kept)
 
-    return Table(tuple(frame.columns), len(frame), read, frame, missing)
+    names = tuple(frame.columns)
+    return Table(names, len(frame), lambda name: read(frame[name]), frame, missing, read, writings)
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Collection[str] = ()) -> Table:

@@ -71,12 +71,16 @@ class Feature:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features, in order, the labels, and the spellings of missing that an index counts by."""
+    """The features, in order, the labels, and the spellings of missing that an index counts by.
+
+    ``writings`` tells how the training file wrote the numbers and dates of some features.
+    """
 
     features: tuple[Feature, ...]
     labels: tuple[Any, ...]
     label_name: str = "label"
     missing: tuple[str, ...] = ()
+    writings: tuple[tuple[str, str], ...] = ()
 
     @cached_property
     def label_codes(self) -> dict[str, int]:

@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
 from nullproof.tables.cells import Changes, set_cells, set_rows
-from nullproof.tables.columns import encode
+from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
@@ -27,12 +28,17 @@ from nullproof.tables.values import as_number, at_microseconds, parsed_date, tex
 
 @dataclass(frozen=True)
 class TrainingTable:
-    """A table that was counted, and the position of each row's label among the schema's labels."""
+    """A table that was counted, and the position of each row's label among the schema's labels.
+
+    Rows without a label were left out when it was counted. They keep their places, with the label -1,
+    and their cells are neither known nor holes.
+    """
 
     schema: Schema
     source: Any
     table: Table
     row_labels: NDArray[np.int32]
+    counted: Labelled
 
     @classmethod
     def open(
@@ -45,7 +51,10 @@ class TrainingTable:
         else:
             table = TableOptions().open(source, schema.label_name, schema)
             column = table.column(schema.label_name)
-        codes, names = label_codes(column)
+        counted = Labelled(table, column, np.arange(len(column)))
+        if labels is None:
+            counted = labelled_rows(table, column)
+        codes, names = label_codes(counted.labels)
         strange = [name for name in names if text(name) not in schema.label_codes]
         if strange:
             raise NullproofError(
@@ -53,11 +62,13 @@ class TrainingTable:
                 "give the table that was counted"
             )
         places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
-        return cls(schema, source, table, places[codes])
+        row_labels = np.full(len(column), -1, dtype=np.int32)
+        row_labels[counted.rows] = places[codes]
+        return cls(schema, source, table, row_labels, counted)
 
     def writer(self, j: int) -> ColumnWriter:
         """One column with its codes, and how it writes its values."""
-        return ColumnWriter(self.schema.features[j], self.table)
+        return ColumnWriter(self.schema.features[j], self.table, self.counted)
 
     def changed(self, changes: Changes) -> Any:
         """The table with some cells changed, None for blank; of the same type."""
@@ -97,11 +108,21 @@ def decode(feature: Feature, code: int) -> Any:
 class ColumnWriter:
     """Values to fill a column with: as the column itself writes them, where it shows one."""
 
-    def __init__(self, feature: Feature, table: Table) -> None:
+    def __init__(self, feature: Feature, table: Table, counted: Labelled) -> None:
         self.feature, self.table = feature, table
-        self.column = table.column(feature.name)
+        self.column = counted.table.column(feature.name)
         self.encoded = encode(feature, self.column)
+        if len(counted.rows) < table.n_rows:
+            self._put_back(counted.rows)
         self.values: dict[int, Any] = {}
+
+    def _put_back(self, rows: NDArray[np.intp]) -> None:
+        """Give the rows the places that they have in the table; the others hold no value of the domain."""
+        places = rows.tolist()
+        codes = np.full(self.table.n_rows, self.feature.n_values, dtype=np.int64)
+        codes[rows] = self.encoded.codes
+        self.encoded = Encoded(codes, {places[i]: x for i, x in self.encoded.sets.items()})
+        self.column.sets = {places[i]: x for i, x in self.column.sets.items()}
 
     def value(self, code: int) -> Any:
         """A value with this code."""

@@ -61,7 +61,7 @@ _NOT_READY: dict[int | str, dict[str, Any]] = {
 _FILE = {
     "requestBody": {
         "required": True,
-        "description": "The bytes of the file: CSV, TSV, Parquet or Arrow; CSV also by gzip.",
+        "description": "The bytes of the file: CSV, TSV, Excel, ARFF, Parquet or Arrow; by gzip too.",
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }

@@ -9,6 +9,7 @@ import gzip
 import re
 import secrets
 import threading
+import zipfile
 import zlib
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
@@ -28,6 +29,7 @@ SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
 _LONGEST_NAME = 200
 _ZSTD = b"\x28\xb5\x2f\xfd"
+_ZIP = b"PK\x03\x04"
 
 
 @dataclass
@@ -143,7 +145,7 @@ class Receiver:
     def _refuse_many_lines(self) -> None:
         """Refuse a plain text with far too many rows before it is read into memory."""
         with self.path.open("rb") as stream:
-            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff")
+            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", _ZIP)
         if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
             raise _too_many(self.name, self._lines - 1, self._settings)
 
@@ -155,6 +157,8 @@ class Receiver:
             raise RequestError(
                 415, f"{shown_name(self.name)} is packed with zstd; unpack it, or use gzip"
             )
+        if start == _ZIP:
+            self._refuse_large_workbook()
         if not start.startswith(b"\x1f\x8b"):
             return
         packed, self.path = self.path, self.path.with_name(f"u{self.path.name}")
@@ -169,6 +173,17 @@ class Receiver:
             ) from problem
         finally:
             packed.unlink(missing_ok=True)
+
+    def _refuse_large_workbook(self) -> None:
+        """Refuse an Excel file that is too large unpacked; one that lies about it is damaged."""
+        try:
+            with zipfile.ZipFile(self.path) as archive:
+                size = sum(part.file_size for part in archive.infolist())
+        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+            # Reading it will say what is wrong.
+            return
+        if size > self._settings.max_upload:
+            raise self.too_large()
 
 
 async def receive(blocks: AsyncIterator[bytes], receiver: Receiver, idle: float) -> None:
@@ -216,7 +231,7 @@ def _described(name: str, path: Path, settings: Settings) -> Upload:
     from nullproof.tables.formats import read_file
 
     _refuse_many_stored_rows(name, path, settings)
-    frame, _ = read_file(path)
+    frame = read_file(path).frame
     if frame.height > settings.max_rows:
         raise _too_many(name, frame.height, settings)
     if frame.width > settings.max_columns:

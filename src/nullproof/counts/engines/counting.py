@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
@@ -22,12 +22,12 @@ from numpy.typing import NDArray
 from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
 from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
 from nullproof.counts.engines.edges import Labels, edges_of, extents_of, lone_extremes
+from nullproof.counts.engines.groups import Groups, grouped
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
 from nullproof.counts.engines.keys import (
     Key,
     LazyColumn,
     bin_key,
-    collected,
     column_of,
     in_python_years,
     lazy_column,
@@ -38,14 +38,15 @@ from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, Rows, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
-from nullproof.tables.labels import label_codes
+from nullproof.tables.labelled import tell_of_unlabelled
+from nullproof.tables.labels import DROP, label_codes
 from nullproof.tables.options import TableOptions, stay_text
 from nullproof.tables.readers import Table, read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
+from nullproof.tables.writings import Writings
 from nullproof.words import many, some
 
-_LABELS = -1
 _FEW = 1000
 
 
@@ -56,15 +57,6 @@ def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
     except nw.exceptions.DuplicateError:
         return None
     return frame if isinstance(frame, nw.LazyFrame) else None
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Label, value and number of rows of every group of one column."""
-
-    values: nw.Series[Any]
-    labels: nw.Series[Any]
-    counts: Counts
 
 
 @dataclass(frozen=True)
@@ -79,6 +71,7 @@ class LazyTable:
     missing: tuple[str, ...] = ()
     spellings: tuple[str, ...] = ()
     from_text: bool = False
+    writings: Writings = field(default_factory=dict)
 
     @cached_property
     def schema(self) -> nw.Schema:
@@ -102,6 +95,8 @@ def count_lazy(
     if any(dtype.is_float() for dtype in table.schema.values()):
         refuse_engine_that_miscounts(table.frame)
     with explained(table.frame.implementation.name):
+        if options.unlabelled == "drop":
+            table = _labelled(table)
         if like is not None:
             return _count_like(make, like, table)
         names = feature_names(table.header, table.label, options)
@@ -124,7 +119,7 @@ def _count(
         if table.column(name).kind != "date" or in_python_years(found)
     }
     keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
-    rows, groups = grouped(table, keys)
+    rows, groups = grouped(table.frame, _label_key(table), keys)
     schema, label_counts = _labels(table, rows)
     suspects = lone_extremes(table.frame, binned, extents)
     features, known, empty = [], [], []
@@ -138,7 +133,8 @@ def _count(
             continue
         features.append(feature)
         known.append(counted.tally(feature, codes))
-    schema = Schema(tuple(features), schema.labels, table.label, table.missing)
+    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
+    schema = Schema(tuple(features), schema.labels, table.label, table.missing, writings)
     notify(schema, int(label_counts.sum()), empty, suspects)
     return assembled(make, schema, label_counts, known)
 
@@ -150,12 +146,28 @@ def _binned_there(column: LazyColumn, options: TableOptions) -> bool:
     return binnable and options.cuts(column.name) and (column.has_places or not by_place)
 
 
+def _labelled(table: LazyTable) -> LazyTable:
+    """The rows that have a label, and a notice of how many have none."""
+    label = _label_key(table)
+    groups = grouped(table.frame, label, [])[0]
+    known = read_series(groups.labels, table.spellings, retype=False, keep_text=True).known
+    n_left = int(groups.counts[known].sum())
+    tell_of_unlabelled(table.label, int(groups.counts.sum()) - n_left, n_left)
+    if known.all():
+        return table
+    kept = label.column.known
+    spelled = groups.labels.filter((~known).tolist()).drop_nulls()
+    if label.column.kind == "category" and len(spelled):
+        kept = kept & ~label.value.is_in(spelled.to_list())
+    return replace(table, frame=table.frame.filter(kept))
+
+
 def _lazy_labels(table: LazyTable) -> Labels:
     """The label column, for edges that look at it; it is counted, and its holes refused, when they do."""
 
     @cache
     def schema() -> Schema:
-        return _labels(table, grouped(table, [])[0])[0]
+        return _labels(table, grouped(table.frame, _label_key(table), [])[0])[0]
 
     return Labels(_label_key(table).value, lambda labels: _coded_labels(schema(), labels))
 
@@ -166,7 +178,7 @@ def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
 
 def _count_like(make: Make[Index], schema: Schema, table: LazyTable) -> Index:
     keys = [like_key(feature, table.column(feature.name)) for feature in schema.features]
-    rows, groups = grouped(table, keys)
+    rows, groups = grouped(table.frame, _label_key(table), keys)
     found, counts = _labels(table, rows)
     unknown = [label for label in found.labels if text(label) not in schema.label_codes]
     if unknown:
@@ -265,73 +277,6 @@ def binned_feature(key: Key, bins: NDArray[Any]) -> Feature:
     return Feature(key.column.name, key.column.kind, tuple(texts[b] for b in used), key.edges, used)
 
 
-def grouped(table: LazyTable, keys: Sequence[Key]) -> tuple[Groups, list[Groups]]:
-    """The rows of each label, and each column counted by label and value."""
-    label = _label_key(table)
-    parts = list(enumerate(keys))
-    place = next((j for j, key in parts if key.with_holes), _LABELS)
-    if place == _LABELS:
-        rows = Key(label.column, nw.lit(0).cast(nw.Int64), nw.Int64, with_holes=True)
-        parts.append((_LABELS, rows))
-    by_type: dict[str, list[nw.LazyFrame[Any]]] = {}
-    for j, key in parts:
-        cells = table.frame if key.with_holes else table.frame.filter(key.column.known)
-        cells = cells.select(
-            label.value.alias("label"),
-            key.value.alias("value"),
-            nw.lit(j, nw.Int32).alias("column"),
-        )
-        by_type.setdefault(str(key.type), []).append(cells)
-    found: dict[int, Groups] = {}
-    for frames in by_type.values():
-        # One query at a time: their memory does not add up.
-        found.update(_split(collected(_counted(frames))))
-    if place not in found:
-        raise NullproofError("the table has no rows; give at least one")
-    return found[place], [
-        _without_holes(key, found[j]) if j in found else _no_groups(key, found[place])
-        for j, key in enumerate(keys)
-    ]
-
-
-def _counted(frames: Sequence[nw.LazyFrame[Any]]) -> nw.LazyFrame[Any]:
-    """Count the cells of some columns: by one group-by, unless the engine would copy them for that."""
-    if frames[0].implementation.is_polars() or frames[0].implementation.is_dask():
-        return nw.concat([_grouped_cells(cells) for cells in frames])
-    return _grouped_cells(nw.concat(frames))
-
-
-def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
-    groups = cells.group_by("column", "label", "value").agg(nw.len().alias("count"))
-    return groups.with_columns(nw.col("count").cast(nw.Int64))
-
-
-def _without_holes(key: Key, groups: Groups) -> Groups:
-    if not key.with_holes:
-        return groups
-    known = ~groups.values.is_null() if key.type == nw.String else groups.values != MISSING
-    return Groups(
-        groups.values.filter(known), groups.labels.filter(known), groups.counts[known.to_numpy()]
-    )
-
-
-def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
-    columns = frame["column"].to_numpy()
-    order = np.argsort(columns, kind="stable")
-    cuts = np.flatnonzero(np.diff(columns[order], prepend=-2))
-    for rows in np.split(order, cuts[1:]) if len(order) else []:
-        part = frame[rows.tolist()]
-        groups = Groups(part["value"], part["label"], part["count"].to_numpy())
-        yield int(columns[rows[0]]), groups
-
-
-def _no_groups(key: Key, like: Groups) -> Groups:
-    # polars has no time stamps of whole seconds.
-    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
-    values = nw.new_series("value", [], kind, backend="polars")
-    return Groups(values, like.labels[:0], np.zeros(0, dtype=np.int64))
-
-
 def _label_key(table: LazyTable) -> Key:
     column = table.column(table.label)
     if column.dtype in (nw.Categorical, nw.Enum):
@@ -346,7 +291,7 @@ def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     if n_holes:
         raise NullproofError(
             f"the label column {table.label!r} has {many(n_holes, 'hole')}; fill them in or leave "
-            "those rows out: labels are never missing"
+            f"those rows out ({DROP}): labels are never missing"
         )
     codes, names = label_codes(column)
     counts = np.zeros(len(names), dtype=np.int64)
@@ -389,12 +334,13 @@ def open_lazily(
             yield None
             return
         kept = stay_text(label, like)
-        with duckdb_files(table, missing=missing, as_text=kept, memory_limit=memory_limit) as (
-            relation,
-            from_text,
-        ):
+        written = None if like is None else dict(like.writings)
+        with duckdb_files(
+            table, missing=missing, as_text=kept, like=written, memory_limit=memory_limit
+        ) as (relation, from_text, writings):
             spelled = (*missing, *(TEXT_MISSING if from_text else ()))
-            yield LazyTable(nw.from_native(relation), label, missing, spelled, from_text)
+            frame = nw.from_native(relation)
+            yield LazyTable(frame, label, missing, spelled, from_text, writings)
         return
     frame = as_lazy(table)
     yield None if frame is None else LazyTable(frame, label, missing, missing)

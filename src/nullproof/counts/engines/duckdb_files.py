@@ -8,11 +8,17 @@ import re
 import tempfile
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.tables.formats import TEXT_MISSING, separator_of
+from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.text_files import separator_of
+from nullproof.tables.writings import Verdicts, Writings, writing
+
+if TYPE_CHECKING:
+    import polars as pl
 
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -39,9 +45,10 @@ def duckdb_files(
     *,
     missing: Collection[str] = (),
     as_text: Collection[str] = (),
+    like: Writings | None = None,
     memory_limit: str | None = None,
-) -> Iterator[tuple[Any, bool]]:
-    """Open files as a DuckDB relation, and say whether they are text.
+) -> Iterator[tuple[Any, bool, Writings]]:
+    """Open files as a DuckDB relation; say whether they are text, and how they write numbers and dates.
 
     Parameters
     ----------
@@ -49,6 +56,8 @@ def duckdb_files(
         A file, a folder or a pattern; folders like ``year=2024`` become columns.
     as_text
         Columns of text files to keep as they are written.
+    like
+        How the training table writes numbers and dates, if these are to be read as that was.
     memory_limit
         As DuckDB writes it, e.g. ``"1GB"``; what does not fit goes to a temporary folder.
     """
@@ -65,13 +74,15 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    yield _text_files(connection, pattern, missing, as_text, hive), True
+                    files = _TextFiles(connection, pattern, missing, as_text, like, hive)
+                    yield files.table(), True, files.writings
                 else:
                     yield (
                         connection.read_parquet(
                             pattern, union_by_name=True, hive_partitioning=hive
                         ),
                         False,
+                        {},
                     )
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
@@ -84,6 +95,10 @@ def _brief(problem: Exception) -> str:
         return (
             "some rows have other fields than the header, or a quote stands inside a value or is "
             "never closed; mend those rows: put such values in quotes and double the quotes in them"
+        )
+    if "not utf-8" in str(problem):
+        return (
+            "some text is not UTF-8; save it as UTF-8, or let one file be read without memory_limit"
         )
     told = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
     return "; ".join(told)[:300]
@@ -129,45 +144,86 @@ def _bare(suffix: str) -> str:
     return suffix
 
 
-def _text_files(
-    connection: Any,
-    pattern: str,
-    missing: Collection[str],
-    as_text: Collection[str],
-    hive: bool,
-) -> Any:
-    """Read every cell as text, and make numbers of those columns that are numbers by our own rule.
+@dataclass
+class _TextFiles:
+    """Text files whose cells go to a table on disk, by columns.
 
-    What DuckDB itself would take for numbers or dates is not what docs/values.md says. Other columns
-    stay text, and are read like any text file, from their distinct values. The cells go to a table on
-    disk, by columns: text would be parsed again for every column that is counted.
+    What DuckDB itself would take for numbers or dates is not what docs/values.md says: every cell is
+    read as text, and numbers are made of those columns that are numbers by our own rule. Other columns
+    stay text, and are read like any text file, from their distinct values. Without the table, text
+    would be parsed again for every column that is counted.
     """
-    first = _first_line(connection, pattern)
-    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
-    separator = "\t" if tabs else separator_of(first)
-    cells = connection.read_csv(
-        pattern,
-        header=True,
-        all_varchar=True,
-        na_values=sorted({*TEXT_MISSING, *missing}),
-        # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
-        # value, and lines that begin with # for comments.
-        delimiter=separator,
-        quotechar='"',
-        escapechar='"',
-        comment="",
-        union_by_name=True,
-        hive_partitioning=hive,
-        hive_types_autocast=False,
-    )
-    names = _as_written(cells.columns, first, separator)
-    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text)
-    wanted = [
-        f"{_cell(column, numbers.get(column))} AS {_quoted(name)}"
-        for column, name in zip(cells.columns, names, strict=True)
-    ]
-    cells.project(", ".join(wanted)).create("cells")
-    return connection.table("cells")
+
+    connection: Any
+    pattern: str
+    missing: Collection[str]
+    as_text: Collection[str]
+    like: Writings | None
+    hive: bool
+    writings: Writings = field(default_factory=dict)
+
+    def table(self) -> Any:
+        """The table; ``writings`` are known after it was made."""
+        first = _first_line(self.connection, self.pattern)
+        tabs = _bare(self.pattern.lower()).endswith((".tsv", ".tab"))
+        separator = "\t" if tabs else separator_of(first)
+        cells = self._read(separator)
+        columns = [*zip(cells.columns, _as_written(cells.columns, first, separator), strict=True)]
+        numbers = _number_types(cells, columns, self.as_text)
+        texts = [(c, n) for c, n in columns if c not in numbers and n not in self.as_text]
+        self.writings = self._written(cells, texts, separator == ";")
+        plain = [
+            f"{writing(self.writings[name]).sql(_quoted(column))} AS {_quoted(column)}"
+            if name in self.writings
+            else _quoted(column)
+            for column, name in columns
+        ]
+        if self.writings:
+            cells = cells.project(", ".join(plain))
+            others = [*self.as_text, *(n for _, n in columns if n not in self.writings)]
+            numbers |= _number_types(cells, columns, others)
+        wanted = [
+            f"{_cell(column, numbers.get(column))} AS {_quoted(name)}" for column, name in columns
+        ]
+        cells.project(", ".join(wanted)).create("cells")
+        return self.connection.table("cells")
+
+    def _read(self, separator: str) -> Any:
+        return self.connection.read_csv(
+            self.pattern,
+            header=True,
+            all_varchar=True,
+            na_values=sorted({*TEXT_MISSING, *self.missing}),
+            # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
+            # value, and lines that begin with # for comments.
+            delimiter=separator,
+            quotechar='"',
+            escapechar='"',
+            comment="",
+            union_by_name=True,
+            hive_partitioning=self.hive,
+            hive_types_autocast=False,
+        )
+
+    def _written(
+        self, cells: Any, texts: Sequence[tuple[str, str]], semicolons: bool
+    ) -> dict[str, str]:
+        """How each column of texts writes its numbers and dates, by all of its distinct texts."""
+        if self.like is not None:
+            return {name: self.like[name] for _, name in texts if name in self.like}
+        verdicts = Verdicts([*TEXT_MISSING, *self.missing], semicolons=semicolons)
+        for column, name in texts:
+            own = cells.project(_quoted(column)).filter(f"{_quoted(column)} IS NOT NULL")
+            # Most columns of texts are settled by a few of them.
+            if not verdicts.is_text(_texts(own.limit(_SAMPLE))):
+                verdicts.judge(name, _texts(own.distinct()))
+        return verdicts.told()
+
+
+def _texts(cells: Any) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([text for (text,) in cells.fetchall()], dtype=pl.String)
 
 
 def _first_line(connection: Any, pattern: str) -> str:

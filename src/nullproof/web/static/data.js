@@ -39,7 +39,7 @@ export class Drop {
       type: "file",
       id: unique("file"),
       className: "hidden-text",
-      accept: ".csv,.tsv,.txt,.parquet,.arrow,.gz",
+      accept: ".csv,.tsv,.txt,.xlsx,.arff,.parquet,.arrow,.gz",
       onchange: () => input.files.length && this.take(input.files[0]),
     });
     const about = this.table

@@ -13,7 +13,7 @@ const state = { train: null, points: null, order: null, analysis: null, running:
 
 const train = new Drop($("drop-train"), {
   title: "Training table",
-  hint: "Drop a CSV or Parquet file here: rows with a label, some cells missing.",
+  hint: "Drop a CSV, Excel or Parquet file here: rows with a label, some cells missing.",
   onTable: (table) => {
     state.train = table;
     state.points || points.show();

@@ -1,0 +1,200 @@
+"""Excel files (.xlsx): one sheet as a table, read by fastexcel once nothing in the file can hurt it."""
+
+from __future__ import annotations
+
+import importlib
+import logging
+import re
+import warnings
+import zipfile
+import zlib
+from collections.abc import Collection, Iterator
+from typing import TYPE_CHECKING, Any
+
+from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.tables.contents import KINDS, Content, FileOptions
+from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
+from nullproof.tables.text_files import mixes_up
+from nullproof.tables.values import text
+from nullproof.words import some
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_WORKBOOK = "xl/workbook.xml"
+_SHEETS = "xl/worksheets/"
+_BLOCK = 1 << 22
+_COLUMNS = re.compile(rb"""\sr=["']([A-Za-z]{1,3})[0-9]""")
+_ROWS = re.compile(rb"""\sr=["'][A-Za-z]{1,3}([0-9]{1,9})["']""")
+# The reader keeps every cell between the outermost ones; about 30 bytes each.
+_MOST_CELLS = 50_000_000
+_SILENCE = logging.NullHandler()
+_DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
+
+
+def read_excel(content: Content, *, as_text: Collection[str], options: FileOptions) -> pl.DataFrame:
+    """Read the sheet that is named, or the first that has cells."""
+    _refuse_damage(content)
+    try:
+        fastexcel = importlib.import_module("fastexcel")
+    except ImportError:
+        raise missing_extra("reading an Excel file", "excel") from None
+    for logger in ("fastexcel", "calamine"):
+        # They log every empty column; whoever logs himself still gets that.
+        logging.getLogger(logger).addHandler(_SILENCE)
+    try:
+        book = fastexcel.read_excel(
+            str(content.path) if content.data is None else content.data  # a path is not copied
+        )
+        name = _sheet(book, content, options.sheet)
+        return _table(book, name, content, as_text, options.header)
+    except BaseException as problem:
+        if type(problem).__module__.partition(".")[0] not in (
+            "fastexcel",
+            "_fastexcel",
+            "pyo3_runtime",
+        ):
+            raise
+        said = " ".join(str(problem).split("Context:")[0].split())[:200]
+        raise NullproofError(
+            f"{content.name} is not an Excel file that can be read: {said}; save it again as .xlsx, or "
+            "as CSV"
+        ) from problem
+
+
+def _sheet(book: Any, content: Content, wanted: str | None) -> str:
+    names: list[str] = list(book.sheet_names)
+    if wanted is not None:
+        if wanted not in names:
+            raise NullproofError(
+                f"{content.name} has no sheet {wanted!r}; it has {some(map(repr, names), 10)}"
+            )
+        return wanted
+    filled = [name for name in names if _head(book, name).height]
+    if not filled:
+        raise content.empty()
+    if len(filled) > 1:
+        warnings.warn(
+            f"{content.name} has {len(filled)} sheets with cells ({some(map(repr, filled), 10)}) and the "
+            "first was read; name another with sheet= or --sheet",
+            NullproofWarning,
+            stacklevel=2,
+        )
+    return filled[0]
+
+
+def _head(book: Any, name: str) -> pl.DataFrame:
+    """The first row of a sheet, as text."""
+    frame: pl.DataFrame = book.load_sheet(
+        name, header_row=None, n_rows=1, dtypes="string"
+    ).to_polars()
+    return frame
+
+
+def _table(
+    book: Any, name: str, content: Content, as_text: Collection[str], has_header: bool
+) -> pl.DataFrame:
+    head = _head(book, name)
+    if not head.height:
+        raise NullproofError(f"the sheet {name!r} of {content.name} is empty; name another sheet")
+    where = f"the sheet {name!r} of {content.name}"
+    if has_header:
+        header = [cell or "" for cell in head.row(0)]
+        refuse_repeated(header, where)
+        tell_of_data(header, where)
+    else:
+        header = numbered_names(head.width)
+    sheet = book.load_sheet(name, header_row=0 if has_header else None, schema_sample_rows=None)
+    frame = _without_last_blanks(sheet.to_polars())
+    if not frame.height:
+        raise NullproofError(f"{where} has a header but no rows; give at least one row")
+    return _typed(with_names(frame, header, where), as_text)
+
+
+def _without_last_blanks(frame: pl.DataFrame) -> pl.DataFrame:
+    """The rows up to the last that has a cell."""
+    import polars as pl
+
+    held = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("held"))["held"]
+    places = held.arg_true()
+    return frame.head(int(places[-1]) + 1 if len(places) else 0)
+
+
+def _typed(frame: pl.DataFrame, as_text: Collection[str]) -> pl.DataFrame:
+    """Whole numbers as such (Excel has doubles only), and texts where they are asked for."""
+    import polars as pl
+
+    columns = {}
+    for series in frame:
+        if series.dtype.is_float() and not mixes_up(series) and _are_whole(series):
+            series = series.cast(pl.Int64)
+        if series.name in as_text and series.dtype != pl.String:
+            series = pl.Series(
+                series.name, [None if x is None else text(x) for x in series.to_list()], pl.String
+            )
+        columns[series.name] = series
+    return pl.DataFrame(columns)
+
+
+def _are_whole(series: pl.Series) -> bool:
+    known = series.drop_nulls()
+    return bool((known == known.round()).all())
+
+
+def _refuse_damage(content: Content) -> None:
+    """Unpack the file once, with its checksums: no part is damaged, and no cell lies too far out."""
+    try:
+        with content.open() as stream, zipfile.ZipFile(stream) as archive:
+            _refuse_other_archives(content, archive)
+            for part in archive.infolist():
+                with archive.open(part) as unpacked:
+                    blocks = iter(lambda: unpacked.read(_BLOCK), b"")
+                    if part.filename.startswith(_SHEETS):
+                        _refuse_far_cells(content, blocks)
+                    for _ in blocks:
+                        pass
+    except NullproofError:
+        raise
+    except _DAMAGE as problem:
+        raise NullproofError(
+            f"{content.name} is a damaged Excel file: {problem}; save it again as .xlsx, or as CSV"
+        ) from problem
+
+
+def _refuse_other_archives(content: Content, archive: zipfile.ZipFile) -> None:
+    names = archive.namelist()
+    if _WORKBOOK in names:
+        return
+    if "mimetype" in names and b"opendocument" in archive.read("mimetype")[:100]:
+        what = "is an OpenDocument file (.ods); save it as .xlsx or CSV"
+    elif any(name.startswith("xl/") for name in names):
+        what = "is a binary Excel file (.xlsb); save it as .xlsx or CSV"
+    else:
+        what = f"is a zip archive; unpack it and give a {KINDS}"
+    raise NullproofError(f"{content.name} {what}")
+
+
+def _refuse_far_cells(content: Content, blocks: Iterator[bytes]) -> None:
+    """One cell at the far end of a sheet would make the reader fill the memory with empty ones."""
+    letters: set[bytes] = set()
+    n_rows, rest = 1, b""
+    for block in blocks:
+        block = rest + block
+        letters.update(_COLUMNS.findall(block))
+        n_rows = max(n_rows, max(map(int, _ROWS.findall(block)), default=0))
+        # A name of a cell may lie across two blocks.
+        rest = block[-20:]
+    n_columns = max(map(_place, letters), default=1)
+    if n_rows * n_columns > _MOST_CELLS:
+        raise NullproofError(
+            f"{content.name} has cells as far out as row {n_rows:,} and column {n_columns:,}; delete those "
+            "that lie outside the table, or save the sheet as CSV"
+        )
+
+
+def _place(letters: bytes) -> int:
+    """The number of a column, from A = 1."""
+    place = 0
+    for letter in letters.upper():
+        place = place * 26 + letter - ord("A") + 1
+    return place

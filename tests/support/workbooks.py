@@ -1,0 +1,49 @@
+"""Excel files made cell by cell."""
+
+from __future__ import annotations
+
+import datetime as dt
+import io
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import xlsxwriter
+
+Rows = Sequence[Sequence[Any]]
+
+
+def workbook(rows: Rows | Mapping[str, Rows]) -> bytes:
+    """An Excel file with these cells, on one sheet or on several by name; None writes no cell."""
+    sheets = rows if isinstance(rows, Mapping) else {"table": rows}
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        day = book.add_format({"num_format": "dd/mm/yyyy"})
+        for name, cells in sheets.items():
+            sheet = book.add_worksheet(name)
+            for i, row in enumerate(cells):
+                for j, cell in enumerate(row):
+                    _write(sheet, i, j, cell, day)
+    return buffer.getvalue()
+
+
+def _write(sheet: Any, i: int, j: int, cell: Any, day: Any) -> None:
+    if isinstance(cell, dt.date):
+        sheet.write_datetime(i, j, cell, day)
+    elif isinstance(cell, str):
+        sheet.write_string(i, j, cell)
+    elif cell is not None:
+        sheet.write(i, j, cell)
+
+
+def with_part(book: bytes, part: str, change: Callable[[bytes], bytes]) -> bytes:
+    """The same file with one of its parts changed, and whole all the same."""
+    buffer = io.BytesIO()
+    with (
+        zipfile.ZipFile(io.BytesIO(book)) as old,
+        zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as new,
+    ):
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, change(content) if name == part else content)
+    return buffer.getvalue()
