@@ -238,7 +238,7 @@ def test_bins_are_widened_without_moving() -> None:
     wider = widen_feature(feature, column_of_cells("a", [5, {2.5, 3.5}, None, 99]))
     assert wider.edges == feature.edges
     assert wider.bins == (0, 1, 2, 4)
-    assert wider.values == ("[0, 2)", "[2, 4)", "[4, 6)", "[8, 10]")
+    assert wider.values == ("0–1", "[2, 4)", "5", "10")
 
 
 def test_codes_are_widened_to_the_largest() -> None:

@@ -23,10 +23,10 @@ from nullproof.tables.bins import (
     code_type,
     distinct,
     doubles,
-    interval_texts,
     places,
     present,
 )
+from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, shown_in
 from nullproof.tables.schema import Feature, Kind
 from nullproof.tables.values import (
     LARGEST_DOUBLE_INTEGER,
@@ -139,11 +139,10 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.edges:
         assert column.numbers is not None
         found = number_array([*column.numbers[outside].tolist(), *candidates])
-        bins = tuple(
-            sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()})
-        )
-        texts = interval_texts(feature.edges, feature.kind)
-        return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
+        texts = dict(zip(feature.bins, feature.values, strict=True))
+        for b, shown in shown_numbers(found, feature.edges, feature.kind).items():
+            texts.setdefault(b, added_text(feature.edges, feature.kind, b, shown))
+        return replace(feature, **_written(texts))
     if column.numbers is not None:
         write = date_text if feature.kind == "date" else text
         new = {write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
@@ -229,13 +228,29 @@ def _fit_bins(
         known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
     edges = bin_edges(known, bins, binning, kind, rows)
     codes = bin_codes(column.numbers, edges, kind)
-    also = set(bin_codes(candidates, edges, kind).tolist())
-    used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())
-    texts = interval_texts(edges, column.kind)
-    feature = Feature(column.name, column.kind, tuple(texts[b] for b in used), edges, used)
-    if len(used) < len(edges) - 1:
+    shown = both_shown(
+        shown_in(places(column.numbers, kind), codes, len(edges) - 1),
+        shown_numbers(candidates, edges, kind),
+    )
+    feature = binned_feature(column.name, kind, edges, shown)
+    if feature.n_values < len(edges) - 1:
         return feature, encode(feature, column)
     return feature, _with_sets(feature, column, codes)
+
+
+def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
+    """The least and the greatest of some numbers in each bin."""
+    return shown_in(places(array, kind), bin_codes(array, edges, kind), len(edges) - 1)
+
+
+def binned_feature(name: str, kind: Kind, edges: tuple[float, ...], shown: Shown) -> Feature:
+    """The feature of a column that holds some of its bins."""
+    return Feature(name, kind, edges=edges, **_written(bin_texts(edges, kind, shown)))
+
+
+def _written(texts: Mapping[int, str]) -> dict[str, Any]:
+    bins = tuple(sorted(texts))
+    return {"bins": bins, "values": tuple(texts[b] for b in bins)}
 
 
 def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
