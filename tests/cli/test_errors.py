@@ -86,6 +86,12 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         ([*CERTIFY, "--bins", "²"], "--bins is '²'"),
         ([*CERTIFY, "--bins", "0"], "bins is 0; give a whole number from 1 on"),
         ([*CERTIFY, "--binning", "x"], "binning is 'x'; give 'uniform', 'quantile'"),
+        ([*CERTIFY, "--binning", "age=x"], "binning is 'x' for a column; give 'uniform'"),
+        ([*CERTIFY, "--binning", "x=mdl"], "binning names the column 'x', which is not among"),
+        (
+            [*CERTIFY, "--binning", "mdl", "--binning", "none"],
+            "--binning gives the rest two ways; give one",
+        ),
         ([*CERTIFY, "--ignore", "x"], "ignore names the column 'x'"),
         ([*CERTIFY, "-o", "out.txt"], "-o out.txt names no format by its ending"),
         ([*CERTIFY, "-o", "no/out.csv"], "-o no/out.csv: there is no folder no; make it first"),

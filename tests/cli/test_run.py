@@ -181,6 +181,25 @@ def test_options_reach_the_library(run: Runner, folder: Path) -> None:
         assert run(*CERTIFY, *options, "--json", "-q").code == 0
 
 
+def test_bins_by_column(run: Runner, folder: Path) -> None:
+    """Without a column a way is that of the rest; the saved index has those bins."""
+    (folder / "train.csv").write_text(
+        "a,b,y\n" + "".join(f"{k},{k},{k // 6}\n" for k in (*range(12),) * 2)
+    )
+    ways: list[tuple[list[str], Any]] = [
+        (["none"], "none"),
+        (["a=mdl"], {"a": "mdl"}),
+        (["a=mdl", "none"], {"a": "mdl", "*": "none"}),
+        (["quantile", "b=none", "a=mdl"], {"a": "mdl", "b": "none"}),
+    ]
+    for written, given in ways:
+        options = [part for how in written for part in ("--binning", how)]
+        done = run("index", "train.csv", "--label", "y", "-o", "i.index", "-q", *options)
+        assert done.code == 0, done.err
+        expected = CountIndex.from_table(folder / "train.csv", "y", binning=given)
+        assert CountIndex.load(folder / "i.index") == expected
+
+
 @pytest.mark.parametrize(
     ("written", "given"),
     [("uniform", "uniform"), ("1,3", [1, 3]), ("yes=3,no=1", [1, 3]), ("1/2,0.5", [0.5, 0.5])],

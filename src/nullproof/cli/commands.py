@@ -14,11 +14,10 @@ from nullproof.cli.options import (
     command,
     console,
     echo,
-    plain_bias,
     working,
-    written_bias,
 )
 from nullproof.cli.outputs import TABLES, refuse_overwriting, write_changed, write_poisoned
+from nullproof.cli.written import plain_bias, written_bias
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 

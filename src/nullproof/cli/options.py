@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 import numpy as np
 import typer
 
-from nullproof.bias import REST
+from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.tables.points import refuse_reading
@@ -88,9 +88,13 @@ class Request:
         str, typer.Option("--bins", metavar="N", help="Bins of numbers and dates, or 'none'.")
     ] = "5"
     binning: Annotated[
-        str,
-        typer.Option("--binning", metavar="HOW", help="'uniform', 'quantile', 'mdl' or 'none'."),
-    ] = "uniform"
+        list[str] | None,
+        typer.Option(
+            "--binning",
+            metavar="[COL=]HOW",
+            help="'uniform', 'quantile', 'mdl' or 'none'; repeatable.",
+        ),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -230,7 +234,7 @@ class Request:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
         return {
             "alpha": written_number(self.alpha),
-            "prior": _prior(self.prior, index),
+            "prior": written_prior(self.prior, index),
             "own_holes": self.own_holes,
         }
 
@@ -255,7 +259,7 @@ class Request:
         return TableOptions(
             self.missing or (),
             int(self.bins) if whole else None,
-            self.binning,  # type: ignore[arg-type]
+            written_binning(self.binning) if self.binning else TableOptions.binning,
             ignore=self.ignore or (),
         )
 
@@ -350,48 +354,6 @@ def working(what: str) -> Iterator[Callable[[str], None]]:
 
     with Console(stderr=True).status(f"{what} …") as status:
         yield lambda more: status.update(f"{what} … {more}")
-
-
-def _prior(written: str | None, index: CountIndex) -> Any:
-    if written is None or written == "uniform":
-        return written
-    parts = written.split(",")
-    if "=" not in written:
-        return [written_number(part) for part in parts]
-    named = dict(part.rpartition("=")[::2] for part in parts)
-    labels = [str(label) for label in index.labels]
-    if {*named} != {*labels}:
-        raise NullproofError(
-            f"--prior names {', '.join(named)} but the labels are {', '.join(labels)}; "
-            "give one number for each"
-        )
-    return [written_number(named[label]) for label in labels]
-
-
-def written_bias(written: list[str] | None) -> Any:
-    """Read a number, or numbers by column; a number without a column is that of the rest."""
-    found: dict[str, Any] = {}
-    for entry in written or ():
-        column, sign, number = entry.rpartition("=")
-        column = column if sign else REST
-        try:
-            bias = written_number(number)
-        except NullproofError:
-            raise NullproofError(
-                f"--bias is {entry!r}; give a number from 0 to 1, or COLUMN=NUMBER"
-            ) from None
-        if column in found:
-            whose = "the rest" if column == REST else repr(column)
-            raise NullproofError(f"--bias gives {whose} two numbers; give one")
-        found[column] = bias
-    return found.get(REST, 1.0) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """A bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)
 
 
 def _same_file(a: Path, b: Path) -> bool:

@@ -25,6 +25,7 @@ from nullproof.tables.bins import (
     doubles,
     places,
     present,
+    rounded_down,
 )
 from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, shown_in
 from nullproof.tables.schema import Feature, Kind
@@ -166,6 +167,19 @@ def encode(feature: Feature, column: Column) -> Encoded:
         [*(codes.get(value, outside) for value in column.values), MISSING], dtype=code_type(outside)
     )
     return _with_sets(feature, column, table[column.codes])
+
+
+def n_outside(feature: Feature, column: Column) -> int:
+    """How many known cells lie beyond the outer edges of a feature's bins; one bin has none."""
+    if not feature.edges or math.isinf(feature.edges[0]):
+        return 0
+    array = _as_kind(feature, column).numbers
+    assert array is not None
+    spots = places(array, feature.kind)
+    # The outer edges of moments may be rounded, up or down.
+    below = doubles(spots) < feature.edges[0]
+    above = (rounded_down(spots) if spots.dtype.kind == "O" else spots) > feature.edges[-1]
+    return int(np.count_nonzero(below)) + int(np.count_nonzero(above))
 
 
 def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:

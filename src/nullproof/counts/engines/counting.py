@@ -167,13 +167,14 @@ def _cut(
 
 def _binned_there(table: LazyTable, column: LazyColumn, options: TableOptions) -> bool:
     """Whether the engine finds the bins of a column; others are counted by value, and binned here."""
-    if not (column.kind in ("number", "date") and column.can_be_binned):
+    binnable = column.kind in ("number", "date") and column.can_be_binned
+    if not (binnable and options.cuts(column.name)):
         return False
     binning = options.binning_of(column.name)
     if binning == "mdl":
         # Engines reckon with numbers alike, but not with moments.
         return column.kind == "number" and int(table.labels[1].sum()) > FEW_ROWS
-    return options.cuts(column.name) and (column.has_places or binning != "quantile")
+    return column.has_places or binning != "quantile"
 
 
 def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
