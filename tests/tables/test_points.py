@@ -125,7 +125,7 @@ def test_numbers_outside_are_told() -> None:
     index = CountIndex.from_table(pl.DataFrame(table), "y")
     new = pl.DataFrame(
         {
-            "age": [19.9, 61.0, 61.5, None, math.inf],
+            "age": [19.9, 61.0, 61.5, 99.0, math.inf],
             "day": [day, dt.date(1999, 1, 1), day, day, None],
             "same": [1, 2, 3, 4, 5],
             "word": ["u"] * 5,

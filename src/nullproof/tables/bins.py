@@ -165,7 +165,7 @@ def bin_edges(
 ) -> tuple[float, ...]:
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
     if binning == "mdl":
-        return _mdl_edges(array, kind, rows)
+        return cut_line(array, kind, rows)[0]
     assert bins is not None
     if binning == "quantile":
         return _quantile_edges(array, bins, kind, rows)
@@ -176,15 +176,24 @@ def bin_edges(
     return uniform_edges(low, high, bins) if low < high else ONE_BIN
 
 
-def _mdl_edges(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[float, ...]:
-    """Edges where the label changes (theory 11)."""
+def cut_line(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[tuple[float, ...], NDArray[Any]]:
+    """Edges where the label changes (theory 11), and the bin of each cell."""
     assert rows.labels is not None
     spots, held = spots_of(array, kind)
     if not len(spots):
-        return ONE_BIN
+        return ONE_BIN, bin_codes(array, ONE_BIN, kind)
+    everywhere = len(spots) == len(array)
+    labels = rows.labels if everywhere else rows.labels[held]
     weights = None if rows.weights is None else rows.weights[held]
     cells, which = dealt(spots, weights)
-    return mdl_edges(cells, which, Rows(rows.labels[held], weights))
+    edges = mdl_edges(cells, which, Rows(labels, weights))
+    # No edge parts the numbers of a cell.
+    own: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
+    if everywhere:
+        return edges, own
+    codes = np.empty(len(array), dtype=own.dtype)
+    codes[held], codes[~held] = own, bin_codes(array[~held], edges, kind)
+    return edges, codes
 
 
 def spots_of(array: NDArray[Any], kind: Kind) -> tuple[NDArray[Any], NDArray[np.bool_]]:
@@ -198,7 +207,7 @@ def spots_of(array: NDArray[Any], kind: Kind) -> tuple[NDArray[Any], NDArray[np.
         return rounded_down(whole[held]), held
     spots = doubles(places(array, kind)).astype(np.float64, copy=False)
     held = np.isfinite(spots)
-    return spots[held] + 0.0, held
+    return spots if held.all() else spots[held], held
 
 
 def mdl_edges(cells: Cells, which: NDArray[np.integer], rows: Rows) -> tuple[float, ...]:
@@ -208,8 +217,10 @@ def mdl_edges(cells: Cells, which: NDArray[np.integer], rows: Rows) -> tuple[flo
     first = np.flatnonzero(np.diff(shares, prepend=-1))
     last = np.append(first[1:], len(shares)) - 1
     n_labels = int(rows.labels.max()) + 1
-    keys = shares[which] * n_labels + rows.labels
-    counts = tally(keys, rows.weights, len(first) * n_labels).reshape(-1, n_labels)
+    keys = which * n_labels
+    keys += rows.labels
+    counts = tally(keys, rows.weights, len(shares) * n_labels).reshape(-1, n_labels)
+    counts = np.add.reduceat(counts, first, axis=0)
     lows, highs = (
         rounded_down(ends if ends.dtype.kind == "f" else ends.astype(object))
         for ends in (cells.lows[first], cells.highs[last])

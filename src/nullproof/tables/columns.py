@@ -21,13 +21,14 @@ from nullproof.tables.bins import (
     bin_codes,
     bin_edges,
     code_type,
+    cut_line,
     distinct,
     doubles,
     places,
     present,
     rounded_down,
 )
-from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, shown_in
+from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, is_one, shown_in
 from nullproof.tables.schema import Feature, Kind
 from nullproof.tables.values import (
     LARGEST_DOUBLE_INTEGER,
@@ -132,18 +133,15 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     encoded = encode(feature, column)
     outside = encoded.codes == feature.n_values
     column = _as_kind(feature, column)
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if feature.edges:
+        assert column.numbers is not None
+        found = number_array([*column.numbers[column.known].tolist(), *candidates])
+        return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
     if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
         return feature
     # Candidates that are all outside have one code too, but no value of their own.
     outside &= column.known
-    candidates = [x for cells in column.sets.values() for x in cells]
-    if feature.edges:
-        assert column.numbers is not None
-        found = number_array([*column.numbers[outside].tolist(), *candidates])
-        texts = dict(zip(feature.bins, feature.values, strict=True))
-        for b, shown in shown_numbers(found, feature.edges, feature.kind).items():
-            texts.setdefault(b, added_text(feature.edges, feature.kind, b, shown))
-        return replace(feature, **_written(texts))
     if column.numbers is not None:
         write = date_text if feature.kind == "date" else text
         new = {write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
@@ -154,6 +152,20 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.kind == "code":
         return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
     return replace(feature, values=in_order({*feature.values, *new}))
+
+
+def _with_bins(feature: Feature, shown: Shown) -> Feature:
+    """The feature with bins that came into use; one written as its one number may show more of them now."""
+    texts = dict(zip(feature.bins, feature.values, strict=True))
+    for b, pair in shown.items():
+        text_now = added_text(feature.edges, feature.kind, b, pair)
+        if b not in texts:
+            texts[b] = text_now
+        elif is_one(texts[b]) and texts[b] != text_now:
+            before = parsed_date(texts[b]) if feature.kind == "date" else as_number(texts[b])
+            ends = both_shown({b: pair}, {b: (before, before)})[b]
+            texts[b] = added_text(feature.edges, feature.kind, b, ends)
+    return replace(feature, **_written(texts))
 
 
 def encode(feature: Feature, column: Column) -> Encoded:
@@ -170,15 +182,16 @@ def encode(feature: Feature, column: Column) -> Encoded:
 
 
 def n_outside(feature: Feature, column: Column) -> int:
-    """How many known cells lie beyond the outer edges of a feature's bins; one bin has none."""
+    """How many finite cells lie beyond the outer edges of a feature's bins; one bin has none."""
     if not feature.edges or math.isinf(feature.edges[0]):
         return 0
     array = _as_kind(feature, column).numbers
     assert array is not None
     spots = places(array, feature.kind)
     # The outer edges of moments may be rounded, up or down.
-    below = doubles(spots) < feature.edges[0]
-    above = (rounded_down(spots) if spots.dtype.kind == "O" else spots) > feature.edges[-1]
+    least, greatest = doubles(spots), rounded_down(spots) if spots.dtype.kind == "O" else spots
+    below = (least < feature.edges[0]) & (least > -math.inf)
+    above = (greatest > feature.edges[-1]) & (greatest < math.inf)
     return int(np.count_nonzero(below)) + int(np.count_nonzero(above))
 
 
@@ -240,8 +253,11 @@ def _fit_bins(
     # Candidates have a place among equal widths or shares, but say nothing of the label (theory 11).
     if len(candidates) and binning != "mdl":
         known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
-    edges = bin_edges(known, bins, binning, kind, rows)
-    codes = bin_codes(column.numbers, edges, kind)
+    if binning == "mdl":
+        edges, codes = cut_line(known, kind, rows)
+    else:
+        edges = bin_edges(known, bins, binning, kind, rows)
+        codes = bin_codes(column.numbers, edges, kind)
     shown = both_shown(
         shown_in(places(column.numbers, kind), codes, len(edges) - 1),
         shown_numbers(candidates, edges, kind),

@@ -67,10 +67,10 @@ class Stretches:
         else:
             offsets = (spots - lows).astype(np.float64, copy=False)
         for factor in self.factors:
-            if np.any(factor[which] != 1.0):
-                offsets = offsets * factor[which]
-        keys: _Whole = offsets.astype(np.int64) + np.multiply(which, GRID + 1)
-        return keys
+            if np.any(factor != 1.0):
+                offsets *= factor[which]
+        keys: _Whole = offsets.astype(np.int64)
+        return keys + which * (GRID + 1) if len(self) > 1 else keys
 
 
 @dataclass(frozen=True)
@@ -151,11 +151,23 @@ def gathered(
     size: int,
 ) -> Cells:
     """Put numbers, or groups of which the least and the greatest are known, together to cells."""
-    lows, highs = np.empty(size, dtype=ends[0].dtype), np.empty(size, dtype=ends[1].dtype)
-    lows[places], highs[places] = ends
-    np.minimum.at(lows, places, ends[0])
-    np.maximum.at(highs, places, ends[1])
+    lows, highs = extremes(ends, places, size)
     return Cells(lows, highs, tally(places, weights, size))
+
+
+def extremes(
+    ends: tuple[NDArray[Any], NDArray[Any]], places: NDArray[np.integer], size: int
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The least and the greatest number at each place; where there is none, the least is the greater."""
+    kind = ends[0].dtype
+    least, greatest = (-math.inf, math.inf)
+    if kind.kind != "f":
+        least, greatest = np.iinfo(kind).min, np.iinfo(kind).max
+    lows, highs = np.full(size, greatest, dtype=kind), np.full(size, least, dtype=kind)
+    with np.errstate(invalid="ignore"):
+        np.minimum.at(lows, places, ends[0])
+        np.maximum.at(highs, places, ends[1])
+    return lows, highs
 
 
 def tally(codes: NDArray[np.integer], weights: _Whole | None, size: int) -> _Whole:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.tables.grids import extremes
 from nullproof.tables.schema import Kind
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, date_text, text
 
@@ -21,15 +22,13 @@ _ALL_DIGITS = 17
 
 def shown_in(spots: NDArray[Any], codes: NDArray[np.integer], n_bins: int) -> dict[int, Any]:
     """The least and the greatest place that each bin holds; cells with a negative code are in none."""
-    used = np.flatnonzero(np.bincount(codes.astype(np.intp) + 1, minlength=n_bins + 1)[1:])
+    if spots.dtype.kind == "O":
+        pairs = zip(codes.tolist(), spots.tolist(), strict=True)
+        return both_shown(*({b: (x, x)} for b, x in pairs if b >= 0))
     # Cells in no bin end up in the last place, which is not looked at.
-    lows = np.zeros(n_bins + 1, dtype=spots.dtype)
-    lows[codes] = spots
-    highs = lows.copy()
-    with np.errstate(invalid="ignore"):
-        np.minimum.at(lows, codes, spots)
-        np.maximum.at(highs, codes, spots)
-    return {b: (lows[b : b + 1].tolist()[0], highs[b : b + 1].tolist()[0]) for b in used.tolist()}
+    lows, highs = extremes((spots, spots), codes, n_bins + 1)
+    used = np.flatnonzero(lows[:-1] <= highs[:-1]).tolist()
+    return {b: (lows[b].item(), highs[b].item()) for b in used}
 
 
 def both_shown(*parts: Shown) -> dict[int, Any]:
@@ -74,7 +73,13 @@ def added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any
     if shown[0] == shown[1]:
         return date_text(shown[0]) if kind == "date" else number_text(float(shown[0]) + 0.0)
     write = _moment if kind == "date" else number_text
-    return _bracketed(write(edges[b]), write(edges[b + 1]), is_last=b == len(edges) - 2)
+    low, high = shown if math.isinf(edges[0]) else edges[b : b + 2]
+    return _bracketed(write(low), write(high), is_last=b == len(edges) - 2)
+
+
+def is_one(written: str) -> bool:
+    """Whether the text of a bin is that of one number or moment."""
+    return not written.startswith("[") and "–" not in written and " to " not in written
 
 
 def _is_whole(number: float) -> bool:
