@@ -173,7 +173,8 @@ def test_many_points_are_cut_on_a_terminal(run: Runner, folder: Path) -> None:
 def test_options_reach_the_library(run: Runner, folder: Path) -> None:
     """Every table option of the command line means what it means in the library."""
     (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,").replace("\n,", "\n-9,"))
-    done = run(*CERTIFY, "--json", "--missing", "?", "--missing", "-9", "--binning", "none")
+    asked, paper = CERTIFY[:5], ("--alpha", "0")
+    done = run(*asked, *paper, "--json", "--missing", "?", "--missing", "-9", "--binning", "none")
     assert json.loads(done.out)["n_missing"] == 2
     assert done.err.startswith("note: points hold values that the training table never shows")
     for options in (
@@ -181,7 +182,26 @@ def test_options_reach_the_library(run: Runner, folder: Path) -> None:
         ["--binning", "quantile"],
         ["--ignore", "age"],
     ):
-        assert run(*CERTIFY, *options, "--json", "-q").code == 0
+        assert run(*asked, *options, "--json", "-q").code == 0
+
+
+def test_bins_by_column(run: Runner, folder: Path) -> None:
+    """Without a column a way is that of the rest; the saved index has those bins."""
+    (folder / "train.csv").write_text(
+        "a,b,y\n" + "".join(f"{k},{k},{k // 6}\n" for k in (*range(12),) * 2)
+    )
+    ways: list[tuple[list[str], Any]] = [
+        (["none"], "none"),
+        (["a=mdl"], {"a": "mdl"}),
+        (["a=mdl", "none"], {"a": "mdl", "*": "none"}),
+        (["quantile", "b=none", "a=mdl"], {"a": "mdl", "b": "none"}),
+    ]
+    for written, given in ways:
+        options = [part for how in written for part in ("--binning", how)]
+        done = run("index", "train.csv", "--label", "y", "-o", "i.index", "-q", *options)
+        assert done.code == 0, done.err
+        expected = CountIndex.from_table(folder / "train.csv", "y", binning=given)
+        assert CountIndex.load(folder / "i.index") == expected
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from fractions import Fraction
 from typing import Any
@@ -14,6 +15,7 @@ import pytest
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan, radius
 from nullproof.cleaning import features as completing
 from nullproof.cli.demo import load
+from nullproof.reporting import html
 from nullproof.reporting.document import tell
 from nullproof.tables.points import evenly
 
@@ -115,6 +117,40 @@ def test_the_document_is_strict_json() -> None:
     assert document["fragility"]["n_unbreakable"] == document["certain"]["n_certain"] == 3
     assert document["attack"] is None
     assert len(document["notes"]) == 2
+
+
+BINNED = {"age": [16, 20, 32, 40, 41, 66], "fare": [7.25, 8.5, 30.125, 71.5, 40.0, None]}
+
+
+@pytest.mark.parametrize("form", ["frame", "rows", "mappings", "array"])
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_points_are_told_with_their_own_numbers(form: str) -> None:
+    """A number is told with its bin where that is written otherwise, whatever the points came as."""
+    table = pl.DataFrame({**BINNED, "sex": list("mfmfmf"), "y": list("aababb")})
+    index = CountIndex.from_table(table, "y", bins=3, ignore=["sex"])
+    assert index.schema.features[0].values == ("16–32", "33–49", "66")
+    rows: Any = [(22, 30.125), (70.0, 7.5), (40, None)]
+    if form == "frame":
+        rows = pl.DataFrame(rows, schema=["age", "fare"], orient="row", strict=False)
+    elif form == "mappings":
+        rows = [dict(zip(("age", "fare"), row, strict=True)) for row in rows]
+    elif form == "array":
+        rows = np.array(rows, dtype=float)
+    document = tell(index, rows, alpha=1)
+    told = [[(v["own"], v["value"]) for v in point["values"]] for point in document["points"]]
+    assert told == [
+        [("22", "16–32"), ("30.125", "[28.7, 50.1)")],
+        [("70", "66"), ("7.5", "[7.25, 28.7)")],
+        [("40", "33–49"), (None, None)],
+    ]
+    assert document["outside"] == [{"feature": "age", "n_points": 1}]
+    assert (
+        "1 cell of the points lies outside what the training table shows (age: 1). They count to "
+        "the bins at its ends." in document["notes"]
+    )
+    page = html.render(document)
+    for shown in ("22 <span", "(16–32)", "30.125 <span", "[28.7, 50.1)"):
+        assert shown in re.sub(r"</?bdi[^>]*>", "", page)
 
 
 def test_no_points_and_no_holes() -> None:

@@ -21,7 +21,7 @@ from nullproof.tables.points import Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.values import text
 from support import plain_counter as truth
-from support.plain_bins import TooCloseError, TrueEdges, true_edges
+from support.plain_bins import TooCloseError, TrueEdges, bin_texts, true_edges
 from support.plain_counter import Column, Counted, Table
 from support.ways import RowsWay, Way
 
@@ -224,6 +224,10 @@ def _wrong_column(
         if exact is not None and not exact.fit(feature.edges):
             return f"edges {feature.edges} instead of {[*map(_rounded, exact.exact)]}"
         expected = truth.count_bins(column, labels, feature.edges, options.missing)
+        texts = bin_texts(column, feature.edges, options.missing)
+        written = dict(zip(feature.bins, map(without_sign, feature.values), strict=True))
+        if written != texts:
+            return f"bins {written} instead of {texts}"
     found = counted(index, j)
     return None if found == expected else f"{_brief(found)} instead of {_brief(expected)}"
 

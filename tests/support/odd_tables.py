@@ -8,6 +8,7 @@ import random
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 
@@ -63,4 +64,25 @@ def many_numbers(n_rows: int = 6000, seed: int = 1) -> pl.DataFrame:
             ],
         },
         schema_overrides={"cents": pl.Decimal(18, 2)},
+    )
+
+
+def crowded_numbers(n_rows: int = 140_000, seed: int = 2) -> pl.DataFrame:
+    """So many rows that an engine deals the numbers into cells; columns crowd in their own ways."""
+    rng = np.random.default_rng(seed)
+    signal = rng.normal(size=n_rows)
+    label = np.digitize(signal + rng.normal(size=n_rows), [-1, 0.5])
+    real = np.where(rng.random(n_rows) < 0.01, np.nan, signal)
+    real[:6] = [np.inf, -np.inf, np.inf, -0.0, 5e-324, -5e-324]
+    return pl.DataFrame(
+        {
+            "real": real,
+            "skew": np.exp(signal * 4),
+            "zeros": np.where(rng.random(n_rows) < 0.5, 0.0, np.sinh(signal * 9)),
+            "towns": np.round(signal) * 1e6 + rng.random(n_rows) * 1e-3,
+            "whole": (signal * 10_000).astype(np.int64),
+            "wide": np.tanh(signal) * 1.7e308,
+            "single": signal.astype(np.float32),
+            "label": pl.Series(label).replace_strict({0: "low", 1: "middle", 2: "high"}),
+        }
     )

@@ -9,11 +9,12 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from support.plain_counter import Column, places
+from support.plain_counter import Column, are_moments, moment_text, places
 
 Pair = tuple[Fraction, Fraction]
 # Between them a comparison is too close for a sum of logarithms to decide.
@@ -145,3 +146,69 @@ def _pays(rows: Rows, left: Rows, right: Rows) -> bool:
     if kinds[0] > 1 and abs(gain - price) < _CLEAR:
         raise TooCloseError
     return kinds[0] > 1 and gain > price
+
+
+# How bins are written ------------------------------------------------------------------------------
+
+
+def bin_texts(
+    column: Column, edges: Sequence[float], missing: Collection[str] = ()
+) -> dict[int, str]:
+    """The text of every bin that the column shows, as the page says."""
+    known = [x for x in places(column, missing) or () if x is not None]
+    held: dict[int, list[float]] = {}
+    for x in known:
+        held.setdefault(sum(edge <= x for edge in edges[1:-1]), []).append(x)
+    ends = list(edges) if math.isfinite(edges[0]) else [min(known), max(known)]
+    moments = are_moments(column, missing)
+    extremes = [f(numbers) for numbers in held.values() for f in (min, max)]
+    whole = not moments and all(float(x).is_integer() and abs(x) <= 2**53 for x in extremes)
+    texts = _moment_ends(ends) if moments else [] if whole else _number_ends(ends, known)
+    found = {}
+    for b, numbers in held.items():
+        low, high = min(numbers), max(numbers)
+        if low == high:
+            found[b] = moment_text(int(low)) if moments else _plain(low)
+        elif whole:
+            first = low if b == min(held) else math.ceil(edges[b])
+            last = high if b == max(held) else math.ceil(edges[b + 1]) - 1
+            found[b] = f"{int(first)}{' to ' if first < 0 else '–'}{int(last)}"
+        else:
+            found[b] = f"[{texts[b]}, {texts[b + 1]}" + ("]" if b == len(ends) - 2 else ")")
+    return found
+
+
+def _moment_ends(ends: Sequence[float]) -> list[str]:
+    whole = [round(end) for end in ends]
+    seconds = [moment_text(end - end % 10**6) for end in whole]
+    return seconds if len({*seconds}) == len(ends) else [moment_text(end) for end in whole]
+
+
+def _number_ends(ends: Sequence[float], known: Sequence[float]) -> list[str]:
+    """Three to five digits, as few as part the numbers; more where two ends look the same."""
+    for most in (5, 17):
+        found = []
+        for i, end in enumerate(ends):
+            tried = [_to_digits(end, digits) for digits in range(3, most + 1)]
+            good = [x for x in tried if _parts(x, i, ends, known)]
+            found.append([*good, tried[-1]][0])
+        if sorted({*found}) == found:
+            break
+    return [_plain(x) for x in found]
+
+
+def _parts(x: float, i: int, ends: Sequence[float], known: Sequence[float]) -> bool:
+    if i == 0:
+        return x <= ends[0]
+    if i == len(ends) - 1:
+        return x >= ends[-1]
+    return all((number < x) == (number < ends[i]) for number in known)
+
+
+def _to_digits(x: float, digits: int) -> float:
+    return x if math.isinf(x) else float(Context(prec=digits).plus(Decimal(x)))
+
+
+def _plain(x: float) -> str:
+    number = float(x) + 0.0
+    return str(int(number)) if number.is_integer() and abs(number) <= 2**53 else repr(number)

@@ -124,6 +124,16 @@ def places(column: Column, missing: Collection[str] = ()) -> list[float | None] 
     return [None if cell is None else _place(kind, cell) for kind, cell in cells]
 
 
+def are_moments(column: Column, missing: Collection[str] = ()) -> bool:
+    """Whether the known cells are dates or time stamps."""
+    return {kind for kind, _ in _cells(column, missing)} <= {"date", "stamp"}
+
+
+def moment_text(microseconds: int) -> str:
+    """A moment on the line of microseconds, as the page writes it."""
+    return _text("stamp", microseconds * 1000)
+
+
 def domain(column: Column, missing: Collection[str] = ()) -> set[str]:
     """What the known cells show and what the type declares."""
     spelled = {spelling.strip() for spelling in missing}

@@ -155,7 +155,7 @@ def test_integers_are_exact(tmp_path: Path) -> None:
     frame = read(tmp_path, head + rows, as_text=["y"])
     assert frame["a"].to_list() == [2**53 + 1, 2**53, None]
     assert frame["y"].to_list() == ["01", "1", "1.0"]
-    assert CountIndex.from_table(tmp_path / "t.arff", "y", bins=None).n_values.tolist() == [2]
+    assert CountIndex.from_table(tmp_path / "t.arff", "y", binning="none").n_values.tolist() == [2]
 
 
 def test_values_over_several_lines(tmp_path: Path) -> None:

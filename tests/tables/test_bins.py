@@ -12,7 +12,7 @@ from sklearn.preprocessing import KBinsDiscretizer
 from support.one_column import codes_of, feature_of
 
 from nullproof import CountIndex, NullproofWarning
-from nullproof.tables.bins import bin_codes, bin_edges, interval_texts
+from nullproof.tables.bins import bin_codes, bin_edges
 from nullproof.tables.values import at_microseconds
 from nullproof.tables.values import moment as moment_of
 
@@ -76,6 +76,7 @@ def test_bins_do_not_depend_on_the_width_of_numbers(dtype: str) -> None:
         assert (bin_codes(cells, edges) == bin_codes(cells.astype(np.float64), edges)).all()
 
 
+@pytest.mark.filterwarnings("ignore:2 cells of the points lie outside")
 def test_points_outside_fall_into_the_end_bins() -> None:
     """Numbers beyond the training range, infinite ones too, belong to the first or the last bin."""
     table = {"a": list(range(11)), "y": [0, 1] * 5 + [0]}
@@ -94,14 +95,16 @@ def test_points_outside_fall_into_the_end_bins() -> None:
 def test_infinite_training_numbers_fall_into_the_end_bins() -> None:
     """The edges come from finite numbers; infinite ones are counted at the ends."""
     plain = feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0])
-    assert feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, math.inf, -math.inf]) == plain
+    beyond = feature_of([0.0, 1.0, 2.0, 3.0, 4.0, 5.0, math.inf, -math.inf])
+    assert (beyond.edges, beyond.bins) == (plain.edges, plain.bins)
+    assert beyond.values == ("[0, 1)", "1", "2", "3", "[4, 5]")
     assert feature_of([math.inf, -math.inf, math.inf]).edges == (-math.inf, math.inf)
 
 
 def test_empty_bins_are_not_in_the_domain() -> None:
     """A domain is closed: a bin that no training cell falls into is outside, with a notice."""
     index = CountIndex.from_table({"a": [0, 1, 10], "y": [0, 1, 1]}, "y", binning="uniform")
-    assert index.schema.features[0].values == ("[0, 2)", "[8, 10]")
+    assert index.schema.features[0].values == ("0–1", "10")
     with pytest.warns(NullproofWarning, match="never shows in 'a'"):
         assert codes_of(index, [5, 0, 10, None]) == [2, 0, 1, 4]
 
@@ -159,16 +162,6 @@ def test_many_bins_are_counted_right() -> None:
     with_gap = np.append(cells, np.nan)
     expected = [sum(x >= edge for edge in edges[1:-1]) for x in cells.tolist()]
     assert bin_codes(with_gap, edges).tolist() == [*expected, -1]
-
-
-def test_bins_are_written_apart() -> None:
-    """Edges that agree in six digits, or in the second, are written with more."""
-    close = interval_texts((1.0, 1.0 + 1e-9, 1.0 + 2e-9), "number")
-    assert len({*close}) == 2
-    start = float(moment_of(dt.datetime(2020, 1, 1)))
-    moments = interval_texts((start, start + 10.0, start + 20.0), "date")
-    assert moments[1] == "[2020-01-01 00:00:00.000010, 2020-01-01 00:00:00.000020]"
-    assert len(interval_texts((start, start + 0.2, start + 0.4), "date")) == 2
 
 
 def test_places_of_dates() -> None:

@@ -240,7 +240,16 @@ def test_bins_are_widened_without_moving() -> None:
     wider = widen_feature(feature, column_of_cells("a", [5, {2.5, 3.5}, None, 99]))
     assert wider.edges == feature.edges
     assert wider.bins == (0, 1, 2, 4)
-    assert wider.values == ("[0, 2)", "[2, 4)", "[4, 6)", "[8, 10]")
+    assert wider.values == ("0–1", "[2, 4)", "5", "[8, 10]")
+    again = widen_feature(wider, column_of_cells("a", [5, 0, None]))
+    assert again == wider
+    assert widen_feature(wider, column_of_cells("a", [4])).values[2] == "[4, 6)"
+    for cells, more, written in (
+        ([3, 3], [7], "[3, 7]"),
+        ([dt.date(2020, 1, 1)], [dt.date(2019, 1, 1)], "[2019-01-01, 2020-01-01]"),
+    ):
+        one, _ = fit_feature(column_of_cells("a", cells), bins=5, binning="uniform")
+        assert widen_feature(one, column_of_cells("a", more)).values == (written,)
 
 
 def test_codes_are_widened_to_the_largest() -> None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from support.plain_bins import TooCloseError, true_cuts
 
 from nullproof.tables.bins import ONE_BIN, Rows, bin_edges, mdl_edges
-from nullproof.tables.cuts import CELLS, between, cell_cuts, cells_of, mdl_cuts
+from nullproof.tables.cuts import CELLS, between, cell_cuts, cells_of
+from nullproof.tables.grids import Cells
 
 Row = tuple[float, int]
 
@@ -24,6 +25,15 @@ def counted(rows: list[Row]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     numbers, labels = sorted({x for x, _ in rows}), sorted({label for _, label in rows})
     counts = Counter(rows)
     return np.array(numbers), np.array([[counts[x, y] for y in labels] for x in numbers])
+
+
+def mdl_cuts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> tuple[float, ...]:
+    """The cuts of a line on which every number is a cell of its own, counted by label."""
+    which, labels = np.nonzero(counts)
+    if not len(which):
+        return ()
+    cells = Cells(values, values, counts.sum(axis=1))
+    return mdl_edges(cells, which, Rows(labels, counts[which, labels]))[1:-1]
 
 
 def drawn_rows(rng: random.Random) -> list[Row]:
@@ -209,7 +219,7 @@ def test_equal_neighbours_are_not_parted() -> None:
     """Moments that no double parts stay together, whatever their labels."""
     values, counts = np.array([1.0, 1.0, 2.0, 2.0]), np.array([[9, 0], [0, 9], [9, 0], [0, 9]])
     assert cell_cuts(values, values, counts) == ()
-    assert mdl_edges(values, values, np.array([[9, 0], [9, 0], [0, 9], [0, 9]])) == (1.0, 1.5, 2.0)
+    assert mdl_cuts(values, np.array([[9, 0], [9, 0], [0, 9], [0, 9]])) == (1.5,)
 
 
 def test_many_labels() -> None:

@@ -70,7 +70,9 @@ def test_large_numbers_stay_apart(tmp_path: Path) -> None:
     """Excel holds doubles; whole ones beyond those that doubles tell apart are not made integers."""
     frame = read(tmp_path, workbook([["a", "y"], [2.0**53, "p"], [1e300, "q"], [1, "p"]]))
     assert frame["a"].to_list() == [2.0**53, 1e300, 1.0]
-    assert CountIndex.from_table(tmp_path / "book.data", "y", bins=None).n_values.tolist() == [3]
+    assert CountIndex.from_table(tmp_path / "book.data", "y", binning="none").n_values.tolist() == [
+        3
+    ]
 
 
 def test_blank_rows_and_columns(tmp_path: Path) -> None:

@@ -15,6 +15,7 @@ import pytest
 from nullproof import CountIndex, NullproofError, NullproofWarning, poison, witness
 from nullproof.cleaning import Cleaner
 from nullproof.odds import draw
+from nullproof.tables.bins import Binning
 
 ROWS: list[tuple[Any, ...]] = [
     ("31", "Ulm", "no"),
@@ -53,12 +54,13 @@ def test_they_are_refused_with_their_number_and_the_way_out(tmp_path: Path) -> N
 def test_what_they_hold_has_no_say(tmp_path: Path) -> None:
     """The index is that of the table without them: kinds, domains and counts, whatever counts it."""
     path, kept = written(tmp_path, ROWS), written(tmp_path, KEPT, "kept.csv")
-    for bins in (2, None):
-        expected = CountIndex.from_table(kept, "churn", bins=bins)
+    ways: tuple[Binning, ...] = ("mdl", "uniform", "none")
+    for binning in ways:
+        expected = CountIndex.from_table(kept, "churn", binning=binning)
         for limit in (None, "1GB"):
             with pytest.warns(NullproofWarning, match=TOLD):
                 found = CountIndex.from_table(
-                    path, "churn", unlabelled="drop", bins=bins, memory_limit=limit
+                    path, "churn", unlabelled="drop", binning=binning, memory_limit=limit
                 )
             assert found == expected
         with pytest.warns(NullproofWarning, match=TOLD):
@@ -116,7 +118,9 @@ def test_nothing_is_said_where_every_row_has_a_label(tmp_path: Path) -> None:
 def counted(tmp_path: Path) -> tuple[CountIndex, Path]:
     path = written(tmp_path, [("77", *row[1:]) if row[0] == "old" else row for row in ROWS])
     with pytest.warns(NullproofWarning, match=TOLD):
-        return CountIndex.from_table(path, "churn", bins=2, unlabelled="drop"), path
+        return CountIndex.from_table(
+            path, "churn", binning="uniform", bins=2, unlabelled="drop"
+        ), path
 
 
 def test_attacks_name_rows_as_the_file_has_them(counted: tuple[CountIndex, Path]) -> None:

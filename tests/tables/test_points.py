@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime as dt
+import math
 from pathlib import Path
 from typing import Any
 
@@ -108,6 +110,61 @@ def test_unseen_values_are_told() -> None:
     wide = CountIndex.from_rows([("u",) * 7], ["p"])
     with pytest.warns(NullproofWarning, match=r"'x4' \(1\), …; for every"):
         wide.encode(("z",) * 7)
+
+
+def test_numbers_outside_are_told() -> None:
+    """Numbers and dates beyond what training shows give one notice, by column; one bin has no outside."""
+    day = dt.date(2020, 1, 1)
+    table = {
+        "age": [20, 30, 60, 61],
+        "day": [day, day, day, dt.date(2021, 1, 1)],
+        "same": [5, 5, 5, None],
+        "word": ["u", "v", "u", "v"],
+        "y": [0, 1, 0, 1],
+    }
+    index = CountIndex.from_table(pl.DataFrame(table), "y", binning="uniform")
+    new = pl.DataFrame(
+        {
+            "age": [19.9, 61.0, 61.5, 99.0, math.inf],
+            "day": [day, dt.date(1999, 1, 1), day, day, None],
+            "same": [1, 2, 3, 4, 5],
+            "word": ["u"] * 5,
+        }
+    )
+    with pytest.warns(NullproofWarning) as caught:
+        points = index.encode(new)
+    assert points.n_outside == (3, 1, 0, 0)
+    (notice,) = caught
+    assert str(notice.message) == (
+        "4 cells of the points lie outside what the training table shows, in 'age' (3), 'day' (1); they "
+        "count to the bins at its ends"
+    )
+    assert index.encode(pl.DataFrame(table)).n_outside == (0, 0, 0, 0)
+    with pytest.warns(
+        NullproofWarning, match=r"^1 cell of the points lies outside .*, in 'age' \(1\); they"
+    ):
+        text = index.encode(("99", day, None, "u"))
+    assert text.n_outside == (1, 0, 0, 0)
+    assert points.take(np.array([0])).n_outside == ()
+
+
+@pytest.mark.parametrize("binning", ["uniform", "quantile", "mdl"])
+def test_training_rows_never_lie_outside(binning: Any) -> None:
+    """Whatever the kind of numbers, in whatever way the outer edges were rounded."""
+    far = [dt.datetime(1, 1, 1) + dt.timedelta(microseconds=k * 3 + 1) for k in range(40)]
+    table = pl.DataFrame(
+        {
+            "far": far,
+            "late": [
+                dt.datetime(9999, 12, 31) + dt.timedelta(microseconds=k * 3) for k in range(40)
+            ],
+            "huge": [2**62 + k * 1001 for k in range(40)],
+            "real": [0.1 * k for k in range(40)],
+            "y": ["a"] * 20 + ["b"] * 20,
+        }
+    )
+    index = CountIndex.from_table(table, "y", binning=binning)
+    assert index.encode(table).n_outside == (0, 0, 0, 0)
 
 
 @pytest.mark.parametrize(

@@ -152,14 +152,14 @@ def files(tmp_path: Path) -> tuple[Path, Path]:
     return tmp_path / "train.csv", tmp_path / "plain.csv"
 
 
-@pytest.mark.parametrize("bins", [3, None])
+@pytest.mark.parametrize("binning", ["mdl", "uniform", "none"])
 @pytest.mark.parametrize("limit", [None, "1GB"])
 def test_the_same_index_as_from_plain_texts(
-    files: tuple[Path, Path], bins: int | None, limit: str | None
+    files: tuple[Path, Path], binning: str, limit: str | None
 ) -> None:
     """In memory and in DuckDB, a table counts as the same table written plainly, and it is told."""
-    index, told = counted(files[0], bins=bins, memory_limit=limit)
-    expected, silent = counted(files[1], bins=bins)
+    index, told = counted(files[0], binning=binning, memory_limit=limit)
+    expected, silent = counted(files[1], binning=binning)
     assert index == expected
     assert dict(index.schema.writings) == {
         "size": "decimal comma",
@@ -199,10 +199,12 @@ def test_random_files_by_both_readers(tmp_path: Path) -> None:
         quoted = [[f'"{cell}"' if "," in cell else cell for cell in line] for line in lines]
         (tmp_path / "t.csv").write_text("\n".join(map(separator.join, quoted)) + "\n")
         try:
-            here, told = counted(tmp_path / "t.csv", bins=2)
+            here, told = counted(tmp_path / "t.csv", binning="uniform", bins=2)
         except NullproofError:
             continue  # Nothing is known in any column.
-        there, also_told = counted(tmp_path / "t.csv", bins=2, memory_limit="1GB")
+        there, also_told = counted(
+            tmp_path / "t.csv", binning="uniform", bins=2, memory_limit="1GB"
+        )
         assert there == here, lines
         assert there.schema.writings == here.schema.writings
         assert also_told == told
@@ -261,7 +263,7 @@ def test_doubts_are_told_by_column(tmp_path: Path, limit: str | None) -> None:
 def test_frames_and_labels_stay_as_they_are(files: tuple[Path, Path]) -> None:
     """Only columns of files are read so; a label is a text, and so are the texts of a data frame."""
     frame = pl.read_csv(files[0], separator=";", infer_schema=False)
-    index = CountIndex.from_table(frame, "y", bins=None, missing=["NA"])
+    index = CountIndex.from_table(frame, "y", binning="none", missing=["NA"])
     assert index.schema.features[0].values == ("-1,0", "2,7", "3,14")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)

@@ -8,10 +8,10 @@ from typing import Annotated
 
 import typer
 
-from nullproof.cli.biases import BiasOption, plain_bias, written_bias
 from nullproof.cli.options import Request, command
 from nullproof.cli.outputs import TABLES, refuse_overwriting, write_changed, write_poisoned
 from nullproof.cli.streams import console, echo, working
+from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 

@@ -14,6 +14,7 @@ import numpy as np
 import typer
 
 from nullproof.cli.streams import console, echo
+from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.tables.points import refuse_reading
@@ -78,9 +79,13 @@ class Request:
         str, typer.Option("--bins", metavar="N", help="How many bins, uniform or quantile.")
     ] = "5"
     binning: Annotated[
-        str,
-        typer.Option("--binning", metavar="HOW", help="'mdl', 'uniform', 'quantile' or 'none'."),
-    ] = "mdl"
+        list[str] | None,
+        typer.Option(
+            "--binning",
+            metavar="[COL=]HOW",
+            help="'mdl', 'uniform', 'quantile' or 'none'; repeatable.",
+        ),
+    ] = None
     missing: Annotated[
         list[str] | None,
         typer.Option(
@@ -247,7 +252,7 @@ class Request:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
         return {
             "alpha": written_number(self.alpha),
-            "prior": _prior(self.prior, index),
+            "prior": written_prior(self.prior, index),
             "own_holes": self.own_holes,
         }
 
@@ -273,7 +278,7 @@ class Request:
         return TableOptions(
             self.missing or (),
             int(self.bins),
-            self.binning,  # type: ignore[arg-type]
+            written_binning(self.binning) if self.binning else TableOptions.binning,
             ignore=self.ignore or (),
             unlabelled="drop" if self.drop_unlabelled else "refuse",
             file=self.file,
@@ -341,22 +346,6 @@ def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., N
         return app.command()(run)
 
     return register
-
-
-def _prior(written: str | None, index: CountIndex) -> Any:
-    if written is None or written == "uniform":
-        return written
-    parts = written.split(",")
-    if "=" not in written:
-        return [written_number(part) for part in parts]
-    named = dict(part.rpartition("=")[::2] for part in parts)
-    labels = [str(label) for label in index.labels]
-    if {*named} != {*labels}:
-        raise NullproofError(
-            f"--prior names {', '.join(named)} but the labels are {', '.join(labels)}; "
-            "give one number for each"
-        )
-    return [written_number(named[label]) for label in labels]
 
 
 def _same_file(a: Path, b: Path) -> bool:

@@ -263,7 +263,7 @@ def widen(index: Index, schema: Schema) -> Index:
             known.append(from_cells(nothing, nothing, nothing, shape))
             sets.append({})
             continue
-        codes = np.array([feature.codes[value] for value in index.schema.features[j].values])
+        codes = _codes_in(feature, index.schema.features[j])
         values, whose, counts = index.known[j].cells()
         known.append(from_cells(codes[values], labels[whose], counts, shape))
         n_null[place, labels] = index.n_null[j]
@@ -281,6 +281,13 @@ def widen(index: Index, schema: Schema) -> Index:
         n_null=n_null,
         sets=tuple(sets),
     )
+
+
+def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
+    """The code of each value in a wider domain; bins are the same whatever their texts."""
+    if feature.edges:
+        return np.searchsorted(np.array(wider.bins), np.array(feature.bins))
+    return np.array([wider.codes[value] for value in feature.values])
 
 
 def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:

@@ -217,3 +217,16 @@ def from_cells(
     dense = np.zeros(shape, dtype=np.int64)
     dense[values, labels] = counts
     return DenseCounts(dense)
+
+
+def tallied(
+    codes: NDArray[np.integer], labels: NDArray[np.integer], counts: Counts, shape: tuple[int, int]
+) -> Known:
+    """Add up groups of cells by code and label; those with a negative code are missing."""
+    held = codes >= 0
+    keys, places = np.unique(
+        codes[held].astype(np.int64) * shape[1] + labels[held], return_inverse=True
+    )
+    summed = np.zeros(len(keys), dtype=np.int64)
+    np.add.at(summed, places, counts[held])
+    return from_cells(keys // shape[1], keys % shape[1], summed, shape)

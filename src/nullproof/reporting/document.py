@@ -14,6 +14,10 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 ``table``
     The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
     ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
+``outside``
+    Per feature, the points whose number lies outside what the training table shows, which is counted
+    to the bins at its ends: ``feature`` and ``n_points``, most first; features without any are left
+    out.
 ``verdicts``
     The three groups: ``goal`` (``"certain"``, or ``"holds"`` if a bias was given), ``threshold`` (the
     bias up to which a prediction holds), and ``groups``, certain, holds and open: ``verdict``,
@@ -72,7 +76,9 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     (0 if not certain, null if no attack exists) and its ``rival``, and
 
     - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"skipped"`` (not known,
-      left out), ``"missing"`` (may hold anything) or ``"candidates"``); ``n_values_left_off``;
+      left out), ``"missing"`` (may hold anything) or ``"candidates"``), and ``own``: the point's own
+      number or date where ``value`` is a bin that is written otherwise, else null;
+      ``n_values_left_off``;
     - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
       ``possible``, the strongest labels first; ``n_labels_left_off``;
     - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or
@@ -184,6 +190,7 @@ def _document(
         "assumptions": tolerance.assumptions(judged),
         "notes": overview.notes(model.index, points, told),
         "table": overview.table(model),
+        "outside": overview.outside(model.index, points),
         "verdicts": groups,
         "own_holes": tolerance.own_holes(model, points, certain["n_certain"]),
         "curve": tolerance.curve_columns(curve),

@@ -17,7 +17,7 @@ from nullproof.reporting.cleaning import LIKELY
 from nullproof.show import histogram
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
-from nullproof.words import many, number, text
+from nullproof.words import many, number, some, text
 
 GAP = 0.01
 WEAKEST = 10
@@ -158,6 +158,14 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"never shows ({named}). No world gives such a value a count, so without smoothing "
             "every label ties at zero there."
         )
+    beyond = outside(index, points)
+    if beyond:
+        n_cells = sum(column["n_points"] for column in beyond)
+        listed = some([f"{column['feature']}: {column['n_points']:,}" for column in beyond], 10)
+        said.append(
+            f"{many(n_cells, 'cell')} of the points lie{'s' * (n_cells == 1)} outside what the training "
+            f"table shows ({listed}). They count to the bins at its ends."
+        )
     n_incomplete = int((~points.complete).sum())
     if n_incomplete:
         said.append(
@@ -171,6 +179,13 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"{GAP:g}: they have holes of their own, or labels tie too often there."
         )
     return said
+
+
+def outside(index: CountIndex, points: Points) -> list[dict[str, Any]]:
+    """How many points lie beyond the bins of each feature, most first."""
+    pairs = zip(index.features, points.n_outside, strict=False)
+    found = [{"feature": text(name), "n_points": count} for name, count in pairs if count]
+    return sorted(found, key=lambda column: -column["n_points"])
 
 
 class Sample(NamedTuple):

@@ -16,6 +16,7 @@ from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
 from nullproof.reporting.overview import GAP, weakest
 from nullproof.tables.points import Points
+from nullproof.tables.values import text as value_text
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import text
 from nullproof.worlds import World, disagreeing
@@ -169,22 +170,30 @@ def _values(model: Model, encoded: Points, place: int) -> list[dict[str, Any]]:
     told = []
     for j in range(min(model.d, MOST_VALUES)):
         code = int(encoded.codes[j, place])
-        value, kind = None, encoded.kind(j, code)
+        value, kind, own = None, encoded.kind(j, code), None
         if kind == "known":
             value = text(model.index.schema.features[j].values[code])
+            own = _own(model, encoded, place, j) if model.index.schema.features[j].edges else None
         elif kind == "unseen":
-            value = _unseen(model, encoded, place, j)
+            value = _own(model, encoded, place, j)
         elif kind == "candidates":
             value = " or ".join(_value_texts(model, j, encoded.candidates(j, code)))
-        told.append({"feature": text(model.index.features[j]), "value": value, "kind": kind})
+        told.append(
+            {
+                "feature": text(model.index.features[j]),
+                "value": value,
+                "kind": kind,
+                "own": None if own == value else own,
+            }
+        )
     return told
 
 
-def _unseen(model: Model, encoded: Points, place: int, j: int) -> str | None:
-    """A value outside the domain as it was written, where that is still known."""
-    if encoded.frame is None:
-        return None
-    return text(encoded.frame[model.index.features[j]][place])
+def _own(model: Model, encoded: Points, place: int, j: int) -> str | None:
+    """A value of the point itself, where that is still known."""
+    cell = encoded.own(j, model.index.features[j], place)
+    is_one = isinstance(cell, str) or not hasattr(cell, "__iter__")
+    return text(value_text(cell)) if cell is not None and is_one else None
 
 
 def _witness(model: Model, one: Points, found: Verdicts) -> dict[str, Any]:

@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.tables.cuts import between, cell_cuts, cells_of
+from nullproof.tables.grids import Cells, dealt, tally
 from nullproof.tables.schema import Kind
-from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, date_text, double
+from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, double
 
 Binning = Literal["uniform", "quantile", "mdl", "none"]
 MISSING = -1
 Whole = NDArray[np.int64]
 ONE_BIN = (-math.inf, math.inf)
+# Differences of moments below it are whole numbers of 64 bits.
+_MOST_MICROSECONDS = 2**61
 
 
 @dataclass(frozen=True)
@@ -162,7 +165,7 @@ def bin_edges(
 ) -> tuple[float, ...]:
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
     if binning == "mdl":
-        return _mdl_edges(array, kind, rows)
+        return cut_line(array, kind, rows)[0]
     assert bins is not None
     if binning == "quantile":
         return _quantile_edges(array, bins, kind, rows)
@@ -173,33 +176,57 @@ def bin_edges(
     return uniform_edges(low, high, bins) if low < high else ONE_BIN
 
 
-def _mdl_edges(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[float, ...]:
-    """Edges where the label changes (theory 11)."""
+def cut_line(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[tuple[float, ...], NDArray[Any]]:
+    """Edges where the label changes (theory 11), and the bin of each cell."""
     assert rows.labels is not None
-    values, which, held = line(array, kind)
-    if len(values) < 2:
-        return ONE_BIN
+    spots, held = spots_of(array, kind)
+    if not len(spots):
+        return ONE_BIN, bin_codes(array, ONE_BIN, kind)
+    everywhere = len(spots) == len(array)
+    labels = rows.labels if everywhere else rows.labels[held]
     weights = None if rows.weights is None else rows.weights[held]
-    cells = cells_of(_tally(which, weights, len(values)))
-    first = np.flatnonzero(np.diff(cells, prepend=-1))
-    last = np.append(first[1:], len(values)) - 1
+    cells, which = dealt(spots, weights)
+    edges = mdl_edges(cells, which, Rows(labels, weights))
+    # No edge parts the numbers of a cell.
+    own: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
+    if everywhere:
+        return edges, own
+    codes = np.empty(len(array), dtype=own.dtype)
+    codes[held], codes[~held] = own, bin_codes(array[~held], edges, kind)
+    return edges, codes
+
+
+def spots_of(array: NDArray[Any], kind: Kind) -> tuple[NDArray[Any], NDArray[np.bool_]]:
+    """The finite places of a column, as doubles or whole microseconds, and which cells have one."""
+    if kind == "date" and array.dtype.kind != "f":
+        whole = places(array, kind)
+        held = present(whole)
+        known = whole[held].tolist()
+        if max(map(abs, known), default=0) < _MOST_MICROSECONDS:
+            return np.array(known, dtype=np.int64), held
+        return rounded_down(whole[held]), held
+    spots = doubles(places(array, kind)).astype(np.float64, copy=False)
+    held = np.isfinite(spots)
+    return spots if held.all() else spots[held], held
+
+
+def mdl_edges(cells: Cells, which: NDArray[np.integer], rows: Rows) -> tuple[float, ...]:
+    """The same for rows, or groups of rows, whose cells are known; without a cut there is one bin."""
+    assert rows.labels is not None
+    shares = cells_of(cells.totals)
+    first = np.flatnonzero(np.diff(shares, prepend=-1))
+    last = np.append(first[1:], len(shares)) - 1
     n_labels = int(rows.labels.max()) + 1
-    keys = cells[which] * n_labels + rows.labels[held]
-    counts = _tally(keys, weights, len(first) * n_labels).reshape(-1, n_labels)
-    return mdl_edges(values[first], values[last], counts)
-
-
-def mdl_edges(
-    lows: NDArray[np.float64], highs: NDArray[np.float64], counts: Whole
-) -> tuple[float, ...]:
-    """The same from cells that were counted already; without a cut there is one bin."""
+    keys = which * n_labels
+    keys += rows.labels
+    counts = tally(keys, rows.weights, len(shares) * n_labels).reshape(-1, n_labels)
+    counts = np.add.reduceat(counts, first, axis=0)
+    lows, highs = (
+        rounded_down(ends if ends.dtype.kind == "f" else ends.astype(object))
+        for ends in (cells.lows[first], cells.highs[last])
+    )
     cuts = cell_cuts(lows, highs, counts)
     return (float(lows[0]), *cuts, float(highs[-1])) if cuts else ONE_BIN
-
-
-def _tally(codes: NDArray[np.integer], weights: Whole | None, size: int) -> Whole:
-    # As doubles weights are exact: no table has 2**53 rows.
-    return np.bincount(codes, weights, minlength=size).astype(np.int64)
 
 
 def _quantile_edges(array: NDArray[Any], bins: int, kind: Kind, rows: Rows) -> tuple[float, ...]:
@@ -214,7 +241,7 @@ def _quantile_edges(array: NDArray[Any], bins: int, kind: Kind, rows: Rows) -> t
     if len(values) <= bins:
         return apart_edges(values)
     weights = None if rows.weights is None else rows.weights[held]
-    ends = np.cumsum(_tally(which, weights, len(values)))
+    ends = np.cumsum(tally(which, weights, len(values)))
     return quantile_edges(values, ends, int(ends[-1]), bins)
 
 
@@ -265,21 +292,3 @@ def extent(array: NDArray[Any]) -> tuple[float, float]:
         return (math.nan, math.nan)
     array = doubles(array)
     return float(np.fmin.reduce(array)), float(np.fmax.reduce(array))
-
-
-def interval_texts(edges: Sequence[float], kind: Kind) -> list[str]:
-    """Write each bin as the interval that it is."""
-
-    def write(number: float, digits: int) -> str:
-        if kind == "date" and math.isfinite(number):
-            whole = round(number)
-            return date_text(whole if digits > 6 else whole - whole % 1_000_000)
-        return format(number, f".{digits}g")
-
-    for digits in (6, 17):
-        shown = [write(edge, digits) for edge in edges]
-        if len(set(shown)) == len(shown):
-            break
-    texts = [f"[{a}, {b})" for a, b in pairwise(shown)]
-    texts[-1] = texts[-1][:-1] + "]"
-    return texts

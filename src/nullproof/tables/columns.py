@@ -21,12 +21,14 @@ from nullproof.tables.bins import (
     bin_codes,
     bin_edges,
     code_type,
+    cut_line,
     distinct,
     doubles,
-    interval_texts,
     places,
     present,
+    rounded_down,
 )
+from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, is_one, shown_in
 from nullproof.tables.schema import Feature, Kind
 from nullproof.tables.values import (
     LARGEST_DOUBLE_INTEGER,
@@ -137,19 +139,15 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     encoded = encode(feature, column)
     outside = encoded.codes == feature.n_values
     column = _as_kind(feature, column)
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if feature.edges:
+        assert column.numbers is not None
+        found = number_array([*column.numbers[column.known].tolist(), *candidates])
+        return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
     if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
         return feature
     # Candidates that are all outside have one code too, but no value of their own.
     outside &= column.known
-    candidates = [x for cells in column.sets.values() for x in cells]
-    if feature.edges:
-        assert column.numbers is not None
-        found = number_array([*column.numbers[outside].tolist(), *candidates])
-        bins = tuple(
-            sorted({*feature.bins, *bin_codes(found, feature.edges, feature.kind).tolist()})
-        )
-        texts = interval_texts(feature.edges, feature.kind)
-        return replace(feature, bins=bins, values=tuple(texts[bin_] for bin_ in bins))
     if column.numbers is not None:
         write = date_text if feature.kind == "date" else text
         new = {write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
@@ -160,6 +158,20 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.kind == "code":
         return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
     return replace(feature, values=in_order({*feature.values, *new}))
+
+
+def _with_bins(feature: Feature, shown: Shown) -> Feature:
+    """The feature with bins that came into use; one written as its one number may show more of them now."""
+    texts = dict(zip(feature.bins, feature.values, strict=True))
+    for b, pair in shown.items():
+        text_now = added_text(feature.edges, feature.kind, b, pair)
+        if b not in texts:
+            texts[b] = text_now
+        elif is_one(texts[b]) and texts[b] != text_now:
+            before = parsed_date(texts[b]) if feature.kind == "date" else as_number(texts[b])
+            ends = both_shown({b: pair}, {b: (before, before)})[b]
+            texts[b] = added_text(feature.edges, feature.kind, b, ends)
+    return replace(feature, **_written(texts))
 
 
 def encode(feature: Feature, column: Column) -> Encoded:
@@ -173,6 +185,20 @@ def encode(feature: Feature, column: Column) -> Encoded:
         [*(codes.get(value, outside) for value in column.values), MISSING], dtype=code_type(outside)
     )
     return _with_sets(feature, column, table[column.codes])
+
+
+def n_outside(feature: Feature, column: Column) -> int:
+    """How many finite cells lie beyond the outer edges of a feature's bins; one bin has none."""
+    if not feature.edges or math.isinf(feature.edges[0]):
+        return 0
+    array = _as_kind(feature, column).numbers
+    assert array is not None
+    spots = places(array, feature.kind)
+    # The outer edges of moments may be rounded, up or down.
+    least, greatest = doubles(spots), rounded_down(spots) if spots.dtype.kind == "O" else spots
+    below = (least < feature.edges[0]) & (least > -math.inf)
+    above = (greatest > feature.edges[-1]) & (greatest < math.inf)
+    return int(np.count_nonzero(below)) + int(np.count_nonzero(above))
 
 
 def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
@@ -233,15 +259,34 @@ def _fit_bins(
     # Candidates have a place among equal widths or shares, but say nothing of the label (theory 11).
     if len(candidates) and binning != "mdl":
         known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
-    edges = bin_edges(known, bins, binning, kind, rows)
-    codes = bin_codes(column.numbers, edges, kind)
-    also = set(bin_codes(candidates, edges, kind).tolist())
-    used = tuple(b for b in range(len(edges) - 1) if b in also or (codes == b).any())
-    texts = interval_texts(edges, column.kind)
-    feature = Feature(column.name, column.kind, tuple(texts[b] for b in used), edges, used)
-    if len(used) < len(edges) - 1:
+    if binning == "mdl":
+        edges, codes = cut_line(known, kind, rows)
+    else:
+        edges = bin_edges(known, bins, binning, kind, rows)
+        codes = bin_codes(column.numbers, edges, kind)
+    shown = both_shown(
+        shown_in(places(column.numbers, kind), codes, len(edges) - 1),
+        shown_numbers(candidates, edges, kind),
+    )
+    feature = binned_feature(column.name, kind, edges, shown)
+    if feature.n_values < len(edges) - 1:
         return feature, encode(feature, column)
     return feature, _with_sets(feature, column, codes)
+
+
+def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
+    """The least and the greatest of some numbers in each bin."""
+    return shown_in(places(array, kind), bin_codes(array, edges, kind), len(edges) - 1)
+
+
+def binned_feature(name: str, kind: Kind, edges: tuple[float, ...], shown: Shown) -> Feature:
+    """The feature of a column that holds some of its bins."""
+    return Feature(name, kind, edges=edges, **_written(bin_texts(edges, kind, shown)))
+
+
+def _written(texts: Mapping[int, str]) -> dict[str, Any]:
+    bins = tuple(sorted(texts))
+    return {"bins": bins, "values": tuple(texts[b] for b in bins)}
 
 
 def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:

@@ -11,7 +11,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-# A line with more numbers than this is cut between cells of about equally many rows only.
+# A line with more cells than this is cut between cells of about equally many rows only.
 CELLS = 1024
 # Cuts that differ by less than so many bits a row are as good as each other, and a gain that exceeds
 # its price by less does not pay: sums of logarithms are not more exact than that.
@@ -20,35 +20,11 @@ _Counts = NDArray[np.int64]
 _Doubles = NDArray[np.float64]
 
 
-def mdl_cuts(values: _Doubles, counts: _Counts) -> tuple[float, ...]:
-    """The cuts of a line, in order: each lies above one number and not above the next.
-
-    Parameters
-    ----------
-    values
-        The numbers, in order; neighbours that are equal are never parted.
-    counts
-        The rows of each number and label, values × labels.
-
-    Examples
-    --------
-    >>> mdl_cuts(np.array([1.0, 2.0, 5.0, 6.0]), np.array([[9, 0], [8, 0], [0, 9], [0, 7]]))
-    (3.5,)
-    """
-    if not len(values):
-        return ()
-    cells = cells_of(counts.sum(axis=1))
-    first = np.flatnonzero(np.diff(cells, prepend=-1))
-    last = np.append(first[1:], len(values)) - 1
-    return cell_cuts(values[first], values[last], np.add.reduceat(counts, first, axis=0))
-
-
 def cells_of(totals: _Counts) -> NDArray[np.int64]:
-    """Number the cells that the numbers of a line belong to, from the rows of each, in order.
+    """Number the cells between which cuts are tried, from the rows of smaller cells, in order.
 
-    Of up to 1,024 numbers each is a cell. Of more, a number is a cell of its own if it has at least one
-    in 1,024 rows. The rows of the others are dealt into 1,024 equal shares, and neighbours that begin
-    in the same share are one cell.
+    Up to 1,024 cells stay as they are. Of more, one stays if it has at least one in 1,024 rows. The rows
+    of the others are dealt into 1,024 equal shares, and neighbours that begin in the same share are one.
     """
     if len(totals) <= CELLS:
         return np.arange(len(totals))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
-from nullproof.words import some
+from nullproof.words import many, some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnHoles = Literal["skip", "any"]
@@ -34,7 +34,9 @@ class Points:
 
     A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
     value outside the domain, a hole that is left out (`read`), a hole that may hold any value, and
-    then the candidate sets ``sets[feature]``, one by one.
+    then the candidate sets ``sets[feature]``, one by one. ``frame`` or ``rows`` are what they were read
+    from, and ``n_outside`` tells per feature how many of them had a number beyond the outer edges of
+    its bins.
     """
 
     codes: NDArray[np.int32]
@@ -43,6 +45,8 @@ class Points:
     single: bool = False
     frame: nw.DataFrame[Any] | None = None
     own_holes: OwnHoles = "any"
+    rows: Any = None
+    n_outside: tuple[int, ...] = ()
 
     @classmethod
     def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
@@ -127,7 +131,16 @@ class Points:
 
     def with_codes(self, codes: NDArray[np.int32]) -> Points:
         """Other points of the same features and candidates."""
-        return replace(self, codes=codes, frame=None, single=False)
+        return replace(self, codes=codes, frame=None, rows=None, n_outside=(), single=False)
+
+    def own(self, j: int, name: str, position: int) -> Any:
+        """A cell as the point itself has it, None where that is not known any more."""
+        if self.frame is not None:
+            return self.frame[name][position]
+        if self.rows is None:
+            return None
+        row = self.rows[position]
+        return row[name] if isinstance(row, Mapping) else row[j]
 
     def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """The codes that occur in feature ``j``, each once, and where each point's code is among them."""
@@ -186,7 +199,7 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
 
 
 def encode_points(schema: Schema, points: Any, *, smoothed: bool = True) -> Points:
-    """Encode a table, an array, rows, or one point, and warn of values outside their domain.
+    """Encode a table, an array, rows, or one point, and warn of what the training table never shows.
 
     `Points` come back as they are, without a second warning. Where it is known that nothing is
     ``smoothed``, the warning says what follows.
@@ -195,6 +208,7 @@ def encode_points(schema: Schema, points: Any, *, smoothed: bool = True) -> Poin
         return points
     encoded = encode_quietly(schema, points)
     _warn_of_unseen(schema, encoded, smoothed)
+    _warn_of_outside(schema, encoded)
     return encoded
 
 
@@ -207,15 +221,27 @@ def encode_quietly(schema: Schema, points: Any) -> Points:
     if isinstance(points, np.ndarray) and _are_codes(schema, points):
         return _from_codes(schema, points)
     single = _is_one(points)
-    table = _table(schema, [points] if single else points)
+    points = [points] if single else points
+    table = _table(schema, points)
     codes = np.empty((len(schema.features), table.n_rows), dtype=np.int32)
     all_sets: list[tuple[tuple[int, ...], ...]] = []
+    outside = []
     for j, feature in enumerate(schema.features):
-        encoded = encode(feature, table.column(feature.name))
-        codes[j], sets = _coded(encoded, feature.n_values)
+        column = table.column(feature.name)
+        codes[j], sets = _coded(encode(feature, column), feature.n_values)
         all_sets.append(sets)
+        outside.append(n_outside(feature, column))
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
-    return Points(codes, n_values, tuple(all_sets), single, table.frame)
+    rows = points if isinstance(points, list | tuple | np.ndarray) else None
+    return Points(
+        codes,
+        n_values,
+        tuple(all_sets),
+        single,
+        table.frame,
+        rows=rows,
+        n_outside=tuple(outside),
+    )
 
 
 def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
@@ -287,21 +313,34 @@ def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[i
 
 
 def _warn_of_unseen(schema: Schema, points: Points, smoothed: bool) -> None:
-    unseen = points.n_unseen
-    if not unseen.any():
+    if not points.n_unseen.any():
         return
-    named = [
-        f"{feature.name!r} ({count})"
-        for feature, count in zip(schema.features, unseen.tolist(), strict=True)
-        if count
-    ]
     follows = (
         "for every label they count as values of no row"
         if smoothed
         else "without smoothing (alpha = 0) every label ties at zero there"
     )
     warnings.warn(
-        f"points hold values that the training table never shows in {some(named, 5)}; {follows}",
+        f"points hold values that the training table never shows in {_named(schema, points.n_unseen)}; "
+        f"{follows}",
         NullproofWarning,
         stacklevel=2,
     )
+
+
+def _warn_of_outside(schema: Schema, points: Points) -> None:
+    n_cells = sum(points.n_outside)
+    if not n_cells:
+        return
+    warnings.warn(
+        f"{many(n_cells, 'cell')} of the points lie{'s' * (n_cells == 1)} outside what the training table "
+        f"shows, in {_named(schema, points.n_outside)}; they count to the bins at its ends",
+        NullproofWarning,
+        stacklevel=2,
+    )
+
+
+def _named(schema: Schema, counts: Iterable[int]) -> str:
+    """The features that have some cells, with how many."""
+    pairs = zip(schema.features, counts, strict=True)
+    return some([f"{feature.name!r} ({count})" for feature, count in pairs if count], 5)

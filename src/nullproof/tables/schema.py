@@ -29,7 +29,7 @@ class Feature:
         ``"category"``, ``"boolean"``, ``"number"``, ``"date"``, or ``"code"`` (integers 0, 1, …, negative =
         missing).
     values
-        The domain as text, in a fixed order; a bin is written as its interval.
+        The domain as text, in a fixed order; a bin is written by what the training table shows in it.
     edges
         Bin edges of a binned number or date (microseconds since 1970); empty where every value is
         its own category.

@@ -172,7 +172,13 @@ def explain(model: Model, point: Points) -> dict[str, Any]:
     fragile = radii_of(strict, point, verdicts(strict, point))
     (told,) = details.points(found.among, fragile, np.array([0]))
     kept = {name: told[name] for name in told if name not in ("point", "values")}
-    return {**kept, **_shown(model, found)}
+    return {**kept, **_shown(model, found), "bins": _bins(model, point)}
+
+
+def _bins(model: Model, point: Points) -> dict[str, str]:
+    """The bins of one point's numbers and dates."""
+    pairs = zip(model.index.schema.features, point.codes[:, 0].tolist(), strict=True)
+    return {f.name: f.values[code] for f, code in pairs if f.edges and code < f.n_values}
 
 
 def support_at(model: Model, point: Points, bias: float) -> dict[str, Any]:

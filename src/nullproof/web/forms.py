@@ -223,6 +223,7 @@ class PointAnswer(BaseModel):
                 {
                     "point": 2,
                     "values": {"age": "over 55", "in_us": "yes", "income": "low", "claim": "no"},
+                    "bins": {},
                     "predicted": "no",
                     "certain": False,
                     "label": None,
@@ -250,6 +251,7 @@ class PointAnswer(BaseModel):
     )
     point: int | None = Field(description="Position, or null for a point that was typed in.")
     values: dict[str, Cells] = Field(description="Its cells, null where missing.")
+    bins: dict[str, str] = Field(description="The bins that its numbers and dates lie in.")
     predicted: str | None = Field(description="What Naive Bayes predicts; null for a tie.")
     certain: bool
     label: str | None = Field(description="The certain label, null if there is none.")

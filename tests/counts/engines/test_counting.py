@@ -22,9 +22,10 @@ from support.engines import (
     spark_session,
     spark_table,
 )
-from support.odd_tables import many_numbers, odd_table
+from support.odd_tables import crowded_numbers, many_numbers, odd_table
 
 from nullproof.attacks.locate import locate_cells
+from nullproof.counts.engines.dealing import FEW_ROWS
 from nullproof.counts.engines.guards import PROBES
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
@@ -134,6 +135,18 @@ def test_more_numbers_than_are_fetched(put: Put, binning: Any) -> None:
     expected = CountIndex.from_table(table, "label", binning=binning)
     assert min(len(feature.edges) for feature in expected.schema.features) > 2
     found = CountIndex.from_table(put(table), "label", binning=binning)
+    assert found.schema == expected.schema
+    assert found == expected
+
+
+@pytest.mark.filterwarnings("ignore:Sending large graph")
+def test_cells_are_counted_in_the_engine(put: Put) -> None:
+    """So many rows that cells are dealt there, crowded ones again: the same bins and counts."""
+    table = crowded_numbers()
+    assert len(table) > FEW_ROWS
+    expected = CountIndex.from_table(table, "label", binning="mdl")
+    assert min(len(feature.edges) for feature in expected.schema.features) > 3
+    found = CountIndex.from_table(put(table), "label", binning="mdl")
     assert found.schema == expected.schema
     assert found == expected
 

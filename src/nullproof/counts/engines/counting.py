@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
+from nullproof.counts.engines.dealing import FEW_ROWS, Labels, cut_columns
 from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
-from nullproof.counts.engines.edges import Labels, edges_of, extents_of, lone_extremes
+from nullproof.counts.engines.edges import Extents, edges_of, extents_of, lone_extremes
 from nullproof.counts.engines.groups import Groups, grouped
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
 from nullproof.counts.engines.keys import (
@@ -31,13 +32,16 @@ from nullproof.counts.engines.keys import (
     column_of,
     in_python_years,
     lazy_column,
+    new_bin_key,
+    shown_places,
     value_key,
 )
-from nullproof.counts.sparse import Counts, Known, from_cells
+from nullproof.counts.sparse import Counts, Known, tallied
 from nullproof.errors import NullproofError, explained
-from nullproof.tables.bins import MISSING, Rows, interval_texts
-from nullproof.tables.columns import Column, encode, fit_feature
+from nullproof.tables.bins import Rows
+from nullproof.tables.columns import Column, binned_feature, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.intervals import Shown, both_shown
 from nullproof.tables.labelled import tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes
 from nullproof.tables.options import TableOptions, stay_text
@@ -82,6 +86,11 @@ class LazyTable:
         """A table with the same columns and no rows, which refuses wrong names as any table does."""
         return Table(tuple(self.schema), 0, lambda name: Column(name, "category"))
 
+    @cached_property
+    def labels(self) -> tuple[Schema, Counts]:
+        """The labels and the rows of each, where they are needed before anything else is counted."""
+        return _labels(self, grouped(self.frame, _label_key(self), [])[0])
+
     def column(self, name: str) -> LazyColumn:
         self.header.column(name)
         return lazy_column(self.frame, name, self.schema[name], self.spellings)
@@ -107,43 +116,70 @@ def _count(
     make: Make[Index], table: LazyTable, names: Sequence[str], options: TableOptions
 ) -> Index:
     columns = [table.column(name) for name in names]
-    binned = [column for column in columns if _binned_there(column, options)]
+    binned = [column for column in columns if _binned_there(table, column, options)]
     extents = extents_of(table.frame, binned)
     # With so few values it is faster to count each and bin it here than to compare every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
+    learned = _cut(table, binned, extents, options)
     edges = {
         name: found
         for name, found in edges_of(
-            table.frame, binned, extents, options, _lazy_labels(table)
+            table.frame, [c for c in binned if c.name not in learned], extents, options
         ).items()
         if table.column(name).kind != "date" or in_python_years(found)
     }
-    keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
+    others = [column for column in columns if column.name not in learned]
+    keys = [new_bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in others]
     rows, groups = grouped(table.frame, _label_key(table), keys)
     schema, label_counts = _labels(table, rows)
     suspects = lone_extremes(table.frame, binned, extents)
-    features, known, empty = [], [], []
+    empty = []
     for j, key in enumerate(keys):
         counted = Counted(key, groups[j], schema, label_counts, table.from_text)
         feature, codes = counted.fit(options)
         for suspect in counted.suspicions():
             suspects.setdefault(suspect, []).append(feature.name)
-        if not feature.values:
+        if feature.values:
+            learned[feature.name] = (feature, counted.tally(feature, codes))
+        else:
             empty.append(feature.name)
-            continue
-        features.append(feature)
-        known.append(counted.tally(feature, codes))
+    found = [learned[name] for name in names if name in learned]
+    features = tuple(feature for feature, _ in found)
     writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
-    schema = Schema(tuple(features), schema.labels, table.label, table.missing, writings)
+    schema = Schema(features, schema.labels, table.label, table.missing, writings)
     notify(schema, int(label_counts.sum()), empty, suspects)
-    return assembled(make, schema, label_counts, known)
+    return assembled(make, schema, label_counts, [known for _, known in found])
 
 
-def _binned_there(column: LazyColumn, options: TableOptions) -> bool:
+def _cut(
+    table: LazyTable, binned: Sequence[LazyColumn], extents: Extents, options: TableOptions
+) -> dict[str, tuple[Feature, Known]]:
+    """Learn and count the columns that the engine cuts where the label changes."""
+    wanted = [
+        (column, extents[column.name])
+        for column in binned
+        if options.binning_of(column.name) == "mdl"
+        and extents[column.name][0] < extents[column.name][1]
+    ]
+    if not wanted:
+        return {}
+    schema = table.labels[0]
+    labels = Labels(
+        _label_key(table), lambda found: _coded_labels(schema, found), len(schema.labels)
+    )
+    return {pair[0].name: pair for pair in cut_columns(table.frame, wanted, labels)}
+
+
+def _binned_there(table: LazyTable, column: LazyColumn, options: TableOptions) -> bool:
     """Whether the engine finds the bins of a column; others are counted by value, and binned here."""
     binnable = column.kind in ("number", "date") and column.can_be_binned
-    by_place = options.binning_of(column.name) in ("quantile", "mdl")
-    return binnable and options.cuts(column.name) and (column.has_places or not by_place)
+    if not (binnable and options.cuts(column.name)):
+        return False
+    binning = options.binning_of(column.name)
+    if binning == "mdl":
+        # Engines reckon with numbers alike, but not with moments.
+        return column.kind == "number" and int(table.labels[1].sum()) > FEW_ROWS
+    return column.has_places or binning != "quantile"
 
 
 def _labelled(table: LazyTable) -> LazyTable:
@@ -160,16 +196,6 @@ def _labelled(table: LazyTable) -> LazyTable:
     if label.column.kind == "category" and len(spelled):
         kept = kept & ~label.value.is_in(spelled.to_list())
     return replace(table, frame=table.frame.filter(kept))
-
-
-def _lazy_labels(table: LazyTable) -> Labels:
-    """The label column, for edges that look at it; it is counted, and its holes refused, when they do."""
-
-    @cache
-    def schema() -> Schema:
-        return _labels(table, grouped(table.frame, _label_key(table), [])[0])[0]
-
-    return Labels(_label_key(table).value, lambda labels: _coded_labels(schema(), labels))
 
 
 def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
@@ -229,8 +255,9 @@ class Counted:
         """Learn the domain, and give the code of every group."""
         name = self.key.column.name
         if self.key.edges:
-            bins = self.groups.values.to_numpy()
-            return binned_feature(self.key, bins), np.unique(bins, return_inverse=True)[1]
+            kind, bins = self.key.column.kind, self.groups.values.to_numpy()
+            feature = binned_feature(name, kind, self.key.edges, _shown(self.groups))
+            return feature, np.unique(bins, return_inverse=True)[1]
         column, domain = self.column, options.declared(name)
         if not domain and not column.declared and not column.known.any():
             return Feature(name, column.kind, ()), np.empty(0, dtype=np.int64)
@@ -259,22 +286,15 @@ class Counted:
 
     def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
         """Add up the groups of each code and label."""
-        held = codes != MISSING
-        labels = _coded_labels(self.schema, self.groups.labels)[held]
-        n_labels = len(self.schema.labels)
-        keys, places = np.unique(
-            codes[held].astype(np.int64) * n_labels + labels, return_inverse=True
-        )
-        counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, places, self.groups.counts[held])
-        return from_cells(keys // n_labels, keys % n_labels, counts, (feature.n_values, n_labels))
+        labels = _coded_labels(self.schema, self.groups.labels)
+        shape = (feature.n_values, len(self.schema.labels))
+        return tallied(codes, labels, self.groups.counts, shape)
 
 
-def binned_feature(key: Key, bins: NDArray[Any]) -> Feature:
-    """The feature of a binned column that holds some of its bins."""
-    used = tuple(int(bin_) for bin_ in np.unique(bins))
-    texts = interval_texts(key.edges, key.column.kind)
-    return Feature(key.column.name, key.column.kind, tuple(texts[b] for b in used), key.edges, used)
+def _shown(groups: Groups) -> Shown:
+    """The least and the greatest cell of each bin."""
+    pairs = zip(*(shown_places(ends) for ends in groups.ends), strict=True)
+    return both_shown(*({b: pair} for b, pair in zip(groups.values.to_list(), pairs, strict=True)))
 
 
 def _label_key(table: LazyTable) -> Key:

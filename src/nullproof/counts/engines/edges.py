@@ -3,36 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
 import numpy as np
-from numpy.typing import NDArray
 
 from nullproof.counts.build import NINES, lone_extremes_of
 from nullproof.counts.engines.keys import LazyColumn, collected, numbers_of, places_of
 from nullproof.tables.bins import (
     apart_edges,
     bin_edges,
-    mdl_edges,
     quantile_edges,
     quantile_places,
 )
-from nullproof.tables.cuts import CELLS
 from nullproof.tables.options import TableOptions
 from nullproof.tables.values import text
 
 Extents = dict[str, tuple[float, float]]
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The label column of a lazy table, and the numbers of labels that came from there."""
-
-    value: nw.Expr
-    codes: Callable[[nw.Series[Any]], NDArray[np.int64]]
 
 
 def extents_of(frame: nw.LazyFrame[Any], columns: Sequence[LazyColumn]) -> Extents:
@@ -72,16 +60,13 @@ def edges_of(
     columns: Sequence[LazyColumn],
     extents: Extents,
     options: TableOptions,
-    labels: Labels,
 ) -> dict[str, tuple[float, ...]]:
     """The edges of columns that the engine is to bin."""
     found: dict[str, tuple[float, ...]] = {}
     for column in columns:
         name, binning = column.name, options.binning_of(column.name)
         low, high = extents[name]
-        if binning == "mdl" and low < high:
-            found[name] = _mdl_edges(frame, column, labels)
-        elif binning == "quantile" and low < high:
+        if binning == "quantile" and low < high:
             found[name] = _quantile_edges(frame, column, options.bins or 1)
         else:
             found[name] = bin_edges(np.array(extents[name]), options.bins or 1, "uniform")
@@ -99,10 +84,11 @@ def _up_to(name: str) -> nw.Expr:
     return nw.col(name).cum_sum().over(order_by="value").cast(nw.Int64)
 
 
-def _sizes(by_number: nw.LazyFrame[Any], *more: nw.Expr) -> tuple[int, ...]:
-    """The number of rows and of distinct numbers, and further sums."""
+def _sizes(by_number: nw.LazyFrame[Any]) -> tuple[int, int]:
+    """The number of rows and of distinct numbers."""
     wanted = (nw.col("count").sum().alias("rows"), nw.col("value").count().alias("numbers"))
-    return tuple(int(number) for number in collected(by_number.select(*wanted, *more)).row(0))
+    rows, numbers = collected(by_number.select(*wanted)).row(0)
+    return int(rows), int(numbers)
 
 
 def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> tuple[float, ...]:
@@ -118,60 +104,6 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
     hits = [(nw.col("end") > k) & (nw.col("end") - nw.col("count") <= k) for k in wanted]
     held = collected(ranked.filter(nw.any_horizontal(*hits, ignore_nulls=False)).sort("end"))
     return quantile_edges(places_of(held["value"]), held["end"].to_numpy(), n_rows, bins)
-
-
-def _mdl_edges(frame: nw.LazyFrame[Any], column: LazyColumn, labels: Labels) -> tuple[float, ...]:
-    """Edges where the label changes (theory 11), from at most some thousand counts."""
-    cells = frame.filter(column.finite).select(
-        column.place.alias("value"), labels.value.alias("label")
-    )
-    groups = cells.group_by("value", "label").agg(nw.len().alias("count"))
-    groups = groups.with_columns(nw.col("count").cast(nw.Int64))
-    n_rows = int(collected(cells.select(nw.len().alias("rows"))).item())
-    is_heavy = nw.col("count") * CELLS >= n_rows
-    by_number = _by_number(cells.select("value", nw.lit(1).alias("count"))).with_columns(
-        nw.when(is_heavy).then(nw.lit(1)).otherwise(nw.lit(0)).cast(nw.Int64).alias("heavy"),
-        nw.when(is_heavy).then(nw.lit(0)).otherwise(nw.col("count")).cast(nw.Int64).alias("light"),
-    )
-    _, n_numbers, n_light = _sizes(by_number, nw.col("light").sum())
-    if n_numbers <= CELLS:
-        whole = groups.with_columns(nw.col("value").alias("low"), nw.col("value").alias("high"))
-        return _edges_of_cells(collected(whole), labels)
-    in_cells = groups.join(
-        _cells(by_number, n_light), left_on="value", right_on="number", how="inner"
-    )
-    found = collected(
-        in_cells.group_by("cell", "label").agg(
-            nw.col("value").min().alias("low"),
-            nw.col("value").max().alias("high"),
-            nw.col("count").sum().alias("count"),
-        )
-    )
-    return _edges_of_cells(found, labels)
-
-
-def _cells(by_number: nw.LazyFrame[Any], n_light: int) -> nw.LazyFrame[Any]:
-    """The cell of each number, as `nullproof.tables.cuts.cells_of` numbers them."""
-    ranked = by_number.with_columns(
-        _up_to("heavy").alias("heavies"), _up_to("light").alias("lights")
-    )
-    share = (nw.col("lights") - nw.col("light")) * CELLS // n_light
-    cell = share.cast(nw.Int64) + 2 * nw.col("heavies") - nw.col("heavy")
-    return ranked.select(nw.col("value").alias("number"), cell.alias("cell"))
-
-
-def _edges_of_cells(found: nw.DataFrame[Any], labels: Labels) -> tuple[float, ...]:
-    """Put the counts of cells, which came label by label, together; without cells there are numbers."""
-    codes = labels.codes(found["label"])
-    least, greatest = places_of(found["low"]), places_of(found["high"])
-    ids = found["cell"].to_numpy() if "cell" in found.columns else least
-    numbers, which = np.unique(ids, return_inverse=True)
-    lows, highs = np.full(len(numbers), np.inf), np.full(len(numbers), -np.inf)
-    np.minimum.at(lows, which, least)
-    np.maximum.at(highs, which, greatest)
-    counts = np.zeros((len(numbers), int(codes.max()) + 1), dtype=np.int64)
-    np.add.at(counts, (which, codes), found["count"].to_numpy())
-    return mdl_edges(lows, highs, counts)
 
 
 def lone_extremes(

@@ -10,7 +10,7 @@ import datetime as dt
 import decimal
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -165,7 +165,8 @@ class Key:
     """What a column is grouped by, and the type of that: keys of one type share a query.
 
     ``with_holes`` tells that missing cells have a group of their own, null or -1, so that no query
-    for the rows of each label is needed.
+    for the rows of each label is needed. ``number`` is what the least and the greatest of each group are
+    wanted of, and ``only`` the rows to look at, if these are not the known ones.
     """
 
     column: LazyColumn
@@ -173,6 +174,21 @@ class Key:
     type: Any
     edges: tuple[float, ...] = ()
     with_holes: bool = False
+    number: nw.Expr | None = None
+    only: nw.Expr | None = None
+
+    @property
+    def rows(self) -> nw.Expr:
+        """The rows to look at."""
+        return self.column.known if self.only is None else self.only
+
+    @property
+    def sort(self) -> str:
+        """What must be the same for two keys to share a query."""
+        if self.number is None:
+            return str(self.type)
+        kind = nw.Float64 if self.column.kind == "number" else self.column.dtype
+        return f"{self.type} and {kind}"
 
 
 def lazy_column(
@@ -243,6 +259,11 @@ def bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:
     return Key(column, _or_hole(column, total), nw.Int64, tuple(edges), with_holes=True)
 
 
+def new_bin_key(column: LazyColumn, edges: Sequence[float]) -> Key:
+    """The same, with the least and the greatest cell of each bin, for bins that are to be written."""
+    return replace(bin_key(column, edges), number=column.number)
+
+
 def _one_if(condition: nw.Expr) -> nw.Expr:
     # Postgres casts no boolean to a number.
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
@@ -289,6 +310,14 @@ def places_of(series: nw.Series[Any]) -> NDArray[np.float64]:
     found = read_series(series, (), retype=False)
     assert found.numbers is not None
     return rounded_down(places(found.numbers, found.kind))
+
+
+def shown_places(series: nw.Series[Any]) -> list[Any]:
+    """The same as numbers of Python: doubles, or whole microseconds of moments."""
+    found = read_series(series, (), retype=False)
+    assert found.numbers is not None
+    cells: list[Any] = places(found.numbers, found.kind).tolist()
+    return [int(cell) for cell in cells] if found.kind == "date" else cells
 
 
 def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:

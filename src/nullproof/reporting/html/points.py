@@ -113,6 +113,10 @@ def _value(row: dict[str, Any]) -> str:
         return f'{shown}<em class="hole">never seen in training</em>'
     if row["kind"] == "candidates":
         return f'{data(row["value"])} <em class="hole">one of these</em>'
+    if row["own"] is not None:
+        # An interval has brackets of its own.
+        shown = row["value"] if row["value"].startswith("[") else f"({row['value']})"
+        return f'{data(row["own"])} <span class="bin">{data(shown)}</span>'
     return data(row["value"])
 
 

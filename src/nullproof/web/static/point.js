@@ -123,6 +123,7 @@ export class PointPanel {
     this.problem = el("p", { className: "problem", role: "alert", hidden: true });
     this.more = el("div", { className: "why" });
     this.legend = el("div");
+    this.bins = new Map();
     fill(
       this.node,
       el("h3", { tabindex: "-1" }, `Point ${count(this.point)}`),
@@ -167,12 +168,27 @@ export class PointPanel {
   #cell(feature) {
     const control = this.#control(feature);
     control.id = unique("cell");
+    const bin = feature.binned ? el("small", { id: unique("bin") }) : null;
+    if (bin) {
+      this.bins.set(feature.name, bin);
+      control.setAttribute("aria-describedby", bin.id);
+    }
     return el(
       "div",
       { className: "field" },
       el("label", { for: control.id }, name(feature.name, 30)),
       control,
+      bin,
     );
+  }
+
+  // The bin of each number or date, where it is written otherwise.
+  #tellBins() {
+    for (const [feature, node] of this.bins) {
+      const bin = this.answer.bins[feature];
+      const same = bin === undefined || bin === String(this.values[feature]);
+      node.textContent = same ? "" : bin.startsWith("[") ? bin : `(${bin})`;
+    }
   }
 
   #control(feature) {
@@ -223,6 +239,7 @@ export class PointPanel {
   async #answer(answer) {
     this.answer = answer;
     this.problem.hidden = true;
+    this.#tellBins();
     this.#verdict();
     await this.#measure();
   }

@@ -1,0 +1,127 @@
+"""Cells of a line of numbers: by the definition, without rounding but that of one difference."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from nullproof.tables.grids import GRID, SHARE, dealt
+
+Row = tuple[Any, int]
+
+
+def plain_cells(rows: list[Row], n_rows: int) -> list[list[Row]]:
+    """The cells of some numbers, each with how often it occurs, in order: theory 11 word by word."""
+    low, high = rows[0][0], rows[-1][0]
+    if low == high or sum(n for _, n in rows) * 1024 <= n_rows:
+        return [rows]
+    offsets = [difference(x, low, high) for x, _ in rows]
+    width = Fraction(1)
+    while offsets[-1] / width >= 2**14:
+        width *= 2
+    while offsets[-1] / width < 2**13:
+        width /= 2
+    numbered: dict[int, list[Row]] = {}
+    for row, offset in zip(rows, offsets, strict=True):
+        numbered.setdefault(offset // width, []).append(row)
+    found: list[list[Row]] = []
+    run: list[Row] = []
+    for number in sorted(numbered):
+        cell = numbered[number]
+        crowded = len(cell) > 1 and sum(n for _, n in cell) * 1024 > n_rows
+        if run and not (crowded and number - 1 in numbered):
+            found += plain_cells(run, n_rows)
+            run = []
+        if crowded:
+            run = run + cell
+        else:
+            found.append(cell)
+    return found + (plain_cells(run, n_rows) if run else [])
+
+
+def difference(x: Any, low: Any, high: Any) -> Fraction:
+    """How far a number is from the least one, as a double; half of it where the whole is none."""
+    half = 2 if Fraction(high) - Fraction(low) >= 2**1024 - 2**970 else 1
+    return Fraction(float((Fraction(x) - Fraction(low)) / half))
+
+
+def drawn(rng: random.Random) -> list[float]:
+    """Numbers that crowd in many ways."""
+    n = rng.choice((2, 30, 500, 3000, 9000))
+    kind = rng.randrange(7)
+    scale = 2.0 ** rng.choice((0, 0, -1060, 1000, 40))
+    if kind == 0:
+        return [rng.gauss(0, 1) * scale for _ in range(n)]
+    if kind == 1:
+        return [math.exp(rng.gauss(0, 1) * rng.choice((1, 9))) for _ in range(n)]
+    if kind == 2:
+        return [float(rng.randrange(50)) * scale for _ in range(n)]
+    if kind == 3:
+        return [rng.choice((0.0, 0.0, rng.random() ** 40)) for _ in range(n)]
+    if kind == 4:
+        return [rng.choice((-1.7e308, 1.7e308)) * rng.random() for _ in range(n)]
+    if kind == 5:
+        return [rng.choice((1e6, 5.0, -3e9)) + rng.random() * 1e-3 for _ in range(n)]
+    return [rng.choice((5e-324, 1e-300, 1.0, 1e300, -1e-5, rng.random())) for _ in range(n)]
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_cells_by_the_definition(seed: int) -> None:
+    """The same cells as word by word, with and without weights, and in any order of rows."""
+    rng = random.Random(seed)
+    numbers = drawn(rng)
+    distinct = sorted({*numbers})
+    counts = dict.fromkeys(distinct, 0)
+    for x in numbers:
+        counts[x] += 1
+    expected = plain_cells([(x, counts[x]) for x in distinct], len(numbers))
+    cells, which = dealt(np.array(numbers))
+    assert cells.lows.tolist() == [cell[0][0] for cell in expected]
+    assert cells.highs.tolist() == [cell[-1][0] for cell in expected]
+    assert cells.totals.tolist() == [sum(n for _, n in cell) for cell in expected]
+    places = {x: k for k, cell in enumerate(expected) for x, _ in cell}
+    assert which.tolist() == [places[x] for x in numbers]
+    weights = np.array([counts[x] for x in distinct])
+    weighed, place = dealt(np.array(distinct), weights)
+    assert weighed.totals.tolist() == cells.totals.tolist()
+    assert place.tolist() == [places[x] for x in distinct]
+
+
+def test_up_to_2047_rows_every_number_is_a_cell() -> None:
+    """Then two numbers of one cell always crowd."""
+    numbers = np.random.default_rng(1).normal(size=2 * SHARE - 1) ** 9
+    assert len(dealt(numbers)[0].lows) == len(numbers)
+
+
+def test_no_cell_is_crowded() -> None:
+    """A cell of several numbers has at most one in 1,024 rows; a heavy number is alone."""
+    rng = np.random.default_rng(2)
+    numbers = np.concatenate([np.zeros(30_000), np.exp(rng.normal(size=70_000) * 5)])
+    cells, _ = dealt(numbers)
+    several = cells.lows < cells.highs
+    assert int(cells.totals[several].max()) * SHARE <= len(numbers)
+    assert cells.totals[~several].max() == 30_000
+    assert len(cells.lows) < 2 * GRID
+
+
+def edges_of(numbers: NDArray[Any]) -> list[float]:
+    cells, _ = dealt(numbers)
+    return [*cells.lows.tolist(), *cells.highs.tolist()]
+
+
+def test_shifts_and_powers_of_two_move_the_cells() -> None:
+    """Cells move with the numbers, as long as doubles hold these exactly; moments as whole numbers."""
+    whole = np.random.default_rng(3).integers(-(10**7), 10**7, 20_000)
+    numbers = whole.astype(np.float64)
+    found = edges_of(numbers)
+    for shift, scale in ((0, 2.0**900), (0, 2.0**-1060), (3.0 * 2**30, 1), (-17, 0.5)):
+        expected = [(x + shift) * scale for x in found]
+        assert edges_of((numbers + shift) * scale) == expected
+    assert edges_of(whole) == found
+    assert edges_of(whole + 2**60) == [int(x) + 2**60 for x in found]
