@@ -184,6 +184,10 @@ BAD = {
         "line 2: the attribute 'bag' is relational",
     ),
     "open list": (SHORT + "@attribute c {u, v\n@data\n1,p,u\n", "line 4: the attribute 'c' has"),
+    "quote in list": (
+        SHORT + "@attribute c {'u'x, v}\n@data\n1,p,v\n",
+        "line 4: the attribute 'c' has",
+    ),
     "date format": (
         "@relation r\n@attribute d date 'EEE, yyyy'\n@data\n1\n",
         "line 2: the date format 'EEE, yyyy' has 'EEE'",

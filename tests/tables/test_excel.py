@@ -94,6 +94,14 @@ def test_a_header_over_several_columns(tmp_path: Path) -> None:
     )
 
 
+def test_names_that_look_like_repeated_ones(tmp_path: Path) -> None:
+    """Names are those that are written, also where they end in numbers or are days."""
+    rows: Any = [["n", "n_1", "n_1_1", DAY, 2019], [1, 2, 3, 4, 5]]
+    names = ["n", "n_1", "n_1_1", "2024-02-28 00:00:00", "2019"]
+    assert read(tmp_path, workbook(rows)).columns == names
+    refused(tmp_path, workbook([["n", "n_1", "n"], [1, 2, 3]]), "has two columns named 'n'")
+
+
 def test_formulas_that_fail_are_missing(tmp_path: Path) -> None:
     """#N/A and #DIV/0! say that there is no value."""
     book = with_part(
@@ -173,6 +181,12 @@ def test_a_cell_far_out_does_not_fill_the_memory(tmp_path: Path) -> None:
         workbook(ROWS), SHEET, lambda xml: xml.replace(b'r="B2"', b'r="XFD1048576"', 1)
     )
     refused(tmp_path, book, "row 1,048,576 and column 16,384; delete those that lie outside")
+
+
+def test_a_wide_sheet_is_read(tmp_path: Path) -> None:
+    """Many columns alone are not too many cells."""
+    names = [f"x{j}" for j in range(600)]
+    assert read(tmp_path, workbook([names, [*range(600)]])).shape == (1, 600)
 
 
 def test_without_its_extra_the_install_line(

@@ -6,6 +6,7 @@ A nominal attribute becomes an Enum, so its domain is closed as it is declared.
 
 from __future__ import annotations
 
+import contextlib
 import io
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -175,9 +176,11 @@ def _attribute(content: Content, line: int, written: str) -> Attribute:
         raise _problem(content, line, "an @attribute needs a name and a type; mend that line")
     name, declared = _unquoted(found[1]), found[2]
     nominal = _NOMINAL.fullmatch(declared)
-    if nominal is not None:
-        values = [_unquoted(value) for value in _fields(nominal[1])] if nominal[1].strip() else []
-        return Attribute(name, "nominal", tuple(dict.fromkeys(values)))
+    # Where quotes do not fit, the type is told as it is written.
+    with contextlib.suppress(ValueError):
+        if nominal is not None:
+            listed = _fields(nominal[1]) if nominal[1].strip() else []
+            return Attribute(name, "nominal", tuple(dict.fromkeys(map(_unquoted, listed))))
     typed = _TYPE.fullmatch(declared)
     kind = typed[1].lower() if typed else ""
     if typed and kind == "date":

@@ -8,7 +8,7 @@ import re
 import warnings
 import zipfile
 import zlib
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
@@ -24,10 +24,13 @@ if TYPE_CHECKING:
 _WORKBOOK = "xl/workbook.xml"
 _SHEETS = "xl/worksheets/"
 _BLOCK = 1 << 22
-_COLUMNS = re.compile(rb"""\sr=["']([A-Za-z]{1,3})[0-9]""")
-_ROWS = re.compile(rb"""\sr=["'][A-Za-z]{1,3}([0-9]{1,9})["']""")
+_CELL = rb"""r\s*=\s*["']"""
+_COLUMNS = re.compile(_CELL + rb"([A-Za-z]{1,3})[0-9]")
+_ROWS = re.compile(_CELL + rb"[A-Za-z]{1,3}([0-9]{1,9})")
+_LATE_ROWS = re.compile(_CELL + rb"[A-Za-z]{1,3}([0-9]{6,9})")
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_CELLS = 50_000_000
+_NUMBERED = re.compile(r"_[0-9]+$")
 _SILENCE = logging.NullHandler()
 _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 
@@ -46,8 +49,12 @@ def read_excel(content: Content, *, as_text: Collection[str], options: FileOptio
         book = fastexcel.read_excel(
             str(content.path) if content.data is None else content.data  # a path is not copied
         )
-        name = _sheet(book, content, options.sheet)
-        return _table(book, name, content, as_text, options.header)
+        if options.sheet is None:
+            name, sheet = _first_sheet(book, content, options.header)
+        else:
+            name = options.sheet
+            sheet = _named_sheet(book, name, content, options.header)
+        return _table(book, name, sheet, content, as_text, options.header)
     except BaseException as problem:
         if type(problem).__module__.partition(".")[0] not in (
             "fastexcel",
@@ -62,17 +69,31 @@ def read_excel(content: Content, *, as_text: Collection[str], options: FileOptio
         ) from problem
 
 
-def _sheet(book: Any, content: Content, wanted: str | None) -> str:
-    names: list[str] = list(book.sheet_names)
-    if wanted is not None:
-        if wanted not in names:
-            raise NullproofError(
-                f"{content.name} has no sheet {wanted!r}; it has {some(map(repr, names), 10)}"
-            )
-        return wanted
-    filled = [name for name in names if _head(book, name).height]
-    if not filled:
+def _load(book: Any, name: str, has_header: bool) -> Any:
+    """Parse a sheet; the one thing here that takes long."""
+    return book.load_sheet(name, header_row=0 if has_header else None, schema_sample_rows=None)
+
+
+def _named_sheet(book: Any, name: str, content: Content, has_header: bool) -> Any:
+    if name not in book.sheet_names:
+        raise NullproofError(
+            f"{content.name} has no sheet {name!r}; it has {some(map(repr, book.sheet_names), 10)}"
+        )
+    sheet = _load(book, name, has_header)
+    if not sheet.width:
+        raise NullproofError(f"the sheet {name!r} of {content.name} is empty; name another sheet")
+    return sheet
+
+
+def _first_sheet(book: Any, content: Content, has_header: bool) -> tuple[str, Any]:
+    """The first sheet that has cells, and a notice if others have some too."""
+    name, sheet, left = "", None, list(book.sheet_names)
+    while left and (sheet is None or not sheet.width):
+        name = left.pop(0)
+        sheet = _load(book, name, has_header)
+    if sheet is None or not sheet.width:
         raise content.empty()
+    filled = [name, *(other for other in left if _head(book, other).height)]
     if len(filled) > 1:
         warnings.warn(
             f"{content.name} has {len(filled)} sheets with cells ({some(map(repr, filled), 10)}) and the "
@@ -80,31 +101,34 @@ def _sheet(book: Any, content: Content, wanted: str | None) -> str:
             NullproofWarning,
             stacklevel=2,
         )
-    return filled[0]
+    return name, sheet
 
 
 def _head(book: Any, name: str) -> pl.DataFrame:
     """The first row of a sheet, as text."""
-    frame: pl.DataFrame = book.load_sheet(
-        name, header_row=None, n_rows=1, dtypes="string"
-    ).to_polars()
+    options = {"header_row": None, "n_rows": 1, "dtypes": "string"}
+    frame: pl.DataFrame = book.load_sheet(name, **options).to_polars()
     return frame
 
 
+def _names(book: Any, name: str, sheet: Any) -> list[str]:
+    """The names as they are written: the reader makes up some and tells repeated ones apart."""
+    columns = sheet.available_columns()
+    names = [column.name for column in columns]
+    made_up = any(column.column_name_from != "looked_up" for column in columns)
+    if made_up or any(_NUMBERED.sub("", own) in names for own in names if _NUMBERED.search(own)):
+        return [cell or "" for cell in _head(book, name).row(0)]
+    return names
+
+
 def _table(
-    book: Any, name: str, content: Content, as_text: Collection[str], has_header: bool
+    book: Any, name: str, sheet: Any, content: Content, as_text: Collection[str], has_header: bool
 ) -> pl.DataFrame:
-    head = _head(book, name)
-    if not head.height:
-        raise NullproofError(f"the sheet {name!r} of {content.name} is empty; name another sheet")
     where = f"the sheet {name!r} of {content.name}"
+    header = _names(book, name, sheet) if has_header else numbered_names(sheet.width)
     if has_header:
-        header = [cell or "" for cell in head.row(0)]
         refuse_repeated(header, where)
         tell_of_data(header, where)
-    else:
-        header = numbered_names(head.width)
-    sheet = book.load_sheet(name, header_row=0 if has_header else None, schema_sample_rows=None)
     frame = _without_last_blanks(sheet.to_polars())
     if not frame.height:
         raise NullproofError(f"{where} has a header but no rows; give at least one row")
@@ -147,11 +171,10 @@ def _refuse_damage(content: Content) -> None:
         with content.open() as stream, zipfile.ZipFile(stream) as archive:
             _refuse_other_archives(content, archive)
             for part in archive.infolist():
-                with archive.open(part) as unpacked:
-                    blocks = iter(lambda: unpacked.read(_BLOCK), b"")
-                    if part.filename.startswith(_SHEETS):
-                        _refuse_far_cells(content, blocks)
-                    for _ in blocks:
+                if part.filename.startswith(_SHEETS):
+                    _refuse_far_cells(content, lambda: _blocks(archive, part))  # noqa: B023
+                else:
+                    for _ in _blocks(archive, part):
                         pass
     except NullproofError:
         raise
@@ -159,6 +182,16 @@ def _refuse_damage(content: Content) -> None:
         raise NullproofError(
             f"{content.name} is a damaged Excel file: {problem}; save it again as .xlsx, or as CSV"
         ) from problem
+
+
+def _blocks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[bytes]:
+    """A part, unpacked; each block begins with the end of the one before it."""
+    rest = b""
+    with archive.open(part) as unpacked:
+        while block := unpacked.read(_BLOCK):
+            # The name of a cell may lie across two blocks.
+            yield rest + block
+            rest = block[-20:]
 
 
 def _refuse_other_archives(content: Content, archive: zipfile.ZipFile) -> None:
@@ -174,18 +207,19 @@ def _refuse_other_archives(content: Content, archive: zipfile.ZipFile) -> None:
     raise NullproofError(f"{content.name} {what}")
 
 
-def _refuse_far_cells(content: Content, blocks: Iterator[bytes]) -> None:
+def _refuse_far_cells(content: Content, blocks: Callable[[], Iterator[bytes]]) -> None:
     """One cell at the far end of a sheet would make the reader fill the memory with empty ones."""
     letters: set[bytes] = set()
-    n_rows, rest = 1, b""
-    for block in blocks:
-        block = rest + block
+    rows: set[bytes] = {b"99999"}
+    for block in blocks():
         letters.update(_COLUMNS.findall(block))
-        n_rows = max(n_rows, max(map(int, _ROWS.findall(block)), default=0))
-        # A name of a cell may lie across two blocks.
-        rest = block[-20:]
+        rows.update(_LATE_ROWS.findall(block))
     n_columns = max(map(_place, letters), default=1)
-    if n_rows * n_columns > _MOST_CELLS:
+    if n_columns * max(map(int, rows)) <= _MOST_CELLS:
+        return
+    # So far all rows up to the 99,999th were taken for that one, which saves time.
+    n_rows = max(int(row) for block in blocks() for row in {b"1", *_ROWS.findall(block)})
+    if n_columns * n_rows > _MOST_CELLS:
         raise NullproofError(
             f"{content.name} has cells as far out as row {n_rows:,} and column {n_columns:,}; delete those "
             "that lie outside the table, or save the sheet as CSV"
