@@ -165,7 +165,7 @@ def bin_edges(
 ) -> tuple[float, ...]:
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
     if binning == "mdl":
-        return cut_line(array, kind, rows)[0]
+        return cut_line(array, kind, rows).edges
     assert bins is not None
     if binning == "quantile":
         return _quantile_edges(array, bins, kind, rows)
@@ -176,24 +176,37 @@ def bin_edges(
     return uniform_edges(low, high, bins) if low < high else ONE_BIN
 
 
-def cut_line(array: NDArray[Any], kind: Kind, rows: Rows) -> tuple[tuple[float, ...], NDArray[Any]]:
-    """Edges where the label changes (theory 11), and the bin of each cell."""
+@dataclass(frozen=True)
+class CutLine:
+    """A column that was cut: its edges, the bin of each cell, and numbers that have each bin's extremes."""
+
+    edges: tuple[float, ...]
+    codes: NDArray[Any]
+    ends: NDArray[Any]
+
+
+def cut_line(array: NDArray[Any], kind: Kind, rows: Rows) -> CutLine:
+    """Cut a column where the label changes (theory 11)."""
     assert rows.labels is not None
     spots, held = spots_of(array, kind)
     if not len(spots):
-        return ONE_BIN, bin_codes(array, ONE_BIN, kind)
+        return CutLine(ONE_BIN, bin_codes(array, ONE_BIN, kind), array)
     everywhere = len(spots) == len(array)
     labels = rows.labels if everywhere else rows.labels[held]
     weights = None if rows.weights is None else rows.weights[held]
     cells, which = dealt(spots, weights)
     edges = mdl_edges(cells, which, Rows(labels, weights))
     # No edge parts the numbers of a cell.
-    own: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
-    if everywhere:
-        return edges, own
-    codes = np.empty(len(array), dtype=own.dtype)
-    codes[held], codes[~held] = own, bin_codes(array[~held], edges, kind)
-    return edges, codes
+    codes: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
+    ends = np.concatenate([cells.lows, cells.highs])
+    if not everywhere:
+        own, beyond = codes, array[~held]
+        codes = np.empty(len(array), dtype=own.dtype)
+        codes[held], codes[~held] = own, bin_codes(beyond, edges, kind)
+        ends = ends if kind == "date" else np.concatenate([ends, doubles(beyond)])
+    # Moments that are rounded here are written as they are.
+    rounded = kind == "date" and array.dtype.kind == "O" and spots.dtype.kind == "f"
+    return CutLine(edges, codes, array if rounded else ends)
 
 
 def spots_of(array: NDArray[Any], kind: Kind) -> tuple[NDArray[Any], NDArray[np.bool_]]:

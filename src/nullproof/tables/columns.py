@@ -28,7 +28,13 @@ from nullproof.tables.bins import (
     present,
     rounded_down,
 )
-from nullproof.tables.intervals import Shown, added_text, bin_texts, both_shown, is_one, shown_in
+from nullproof.tables.intervals import (
+    binned_feature,
+    both_shown,
+    shown_in,
+    shown_numbers,
+    with_bins,
+)
 from nullproof.tables.schema import Feature, Kind
 from nullproof.tables.values import (
     LARGEST_DOUBLE_INTEGER,
@@ -143,7 +149,7 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.edges:
         assert column.numbers is not None
         found = number_array([*column.numbers[column.known].tolist(), *candidates])
-        return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
+        return with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
     if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
         return feature
     # Candidates that are all outside have one code too, but no value of their own.
@@ -158,20 +164,6 @@ def widen_feature(feature: Feature, column: Column) -> Feature:
     if feature.kind == "code":
         return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
     return replace(feature, values=in_order({*feature.values, *new}))
-
-
-def _with_bins(feature: Feature, shown: Shown) -> Feature:
-    """The feature with bins that came into use; one written as its one number may show more of them now."""
-    texts = dict(zip(feature.bins, feature.values, strict=True))
-    for b, pair in shown.items():
-        text_now = added_text(feature.edges, feature.kind, b, pair)
-        if b not in texts:
-            texts[b] = text_now
-        elif is_one(texts[b]) and texts[b] != text_now:
-            before = parsed_date(texts[b]) if feature.kind == "date" else as_number(texts[b])
-            ends = both_shown({b: pair}, {b: (before, before)})[b]
-            texts[b] = added_text(feature.edges, feature.kind, b, ends)
-    return replace(feature, **_written(texts))
 
 
 def encode(feature: Feature, column: Column) -> Encoded:
@@ -260,33 +252,19 @@ def _fit_bins(
     if len(candidates) and binning != "mdl":
         known = np.concatenate([doubles(places(known, kind)), doubles(places(candidates, kind))])
     if binning == "mdl":
-        edges, codes = cut_line(known, kind, rows)
+        cut = cut_line(known, kind, rows)
+        edges, codes = cut.edges, cut.codes
+        shown = shown_numbers(cut.ends, edges, kind)
     else:
         edges = bin_edges(known, bins, binning, kind, rows)
         codes = bin_codes(column.numbers, edges, kind)
-    shown = both_shown(
-        shown_in(places(column.numbers, kind), codes, len(edges) - 1),
-        shown_numbers(candidates, edges, kind),
-    )
+        shown = shown_in(places(column.numbers, kind), codes, len(edges) - 1)
+    if len(candidates):
+        shown = both_shown(shown, shown_numbers(candidates, edges, kind))
     feature = binned_feature(column.name, kind, edges, shown)
     if feature.n_values < len(edges) - 1:
         return feature, encode(feature, column)
     return feature, _with_sets(feature, column, codes)
-
-
-def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
-    """The least and the greatest of some numbers in each bin."""
-    return shown_in(places(array, kind), bin_codes(array, edges, kind), len(edges) - 1)
-
-
-def binned_feature(name: str, kind: Kind, edges: tuple[float, ...], shown: Shown) -> Feature:
-    """The feature of a column that holds some of its bins."""
-    return Feature(name, kind, edges=edges, **_written(bin_texts(edges, kind, shown)))
-
-
-def _written(texts: Mapping[int, str]) -> dict[str, Any]:
-    bins = tuple(sorted(texts))
-    return {"bins": bins, "values": tuple(texts[b] for b in bins)}
 
 
 def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:

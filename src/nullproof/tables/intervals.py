@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.tables.bins import bin_codes, places
 from nullproof.tables.grids import extremes
-from nullproof.tables.schema import Kind
-from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, date_text, text
+from nullproof.tables.schema import Feature, Kind
+from nullproof.tables.values import (
+    LARGEST_DOUBLE_INTEGER,
+    as_number,
+    date_text,
+    parsed_date,
+    text,
+)
 
 # Of each bin that is in use, the least and the greatest number or moment that the table shows there.
 Shown = Mapping[int, tuple[Any, Any]]
@@ -39,6 +47,35 @@ def both_shown(*parts: Shown) -> dict[int, Any]:
             least, greatest = found.get(b, (low, high))
             found[b] = (min(least, low), max(greatest, high))
     return found
+
+
+def shown_numbers(array: NDArray[Any], edges: tuple[float, ...], kind: Kind) -> Shown:
+    """The least and the greatest of some numbers in each bin."""
+    return shown_in(places(array, kind), bin_codes(array, edges, kind), len(edges) - 1)
+
+
+def binned_feature(name: str, kind: Kind, edges: tuple[float, ...], shown: Shown) -> Feature:
+    """The feature of a column that holds some of its bins."""
+    return Feature(name, kind, edges=edges, **_written(bin_texts(edges, kind, shown)))
+
+
+def _written(texts: Mapping[int, str]) -> dict[str, Any]:
+    bins = tuple(sorted(texts))
+    return {"bins": bins, "values": tuple(texts[b] for b in bins)}
+
+
+def with_bins(feature: Feature, shown: Shown) -> Feature:
+    """The feature with bins that came into use; one written as its one number may show more of them now."""
+    texts = dict(zip(feature.bins, feature.values, strict=True))
+    for b, pair in shown.items():
+        text_now = _added_text(feature.edges, feature.kind, b, pair)
+        if b not in texts:
+            texts[b] = text_now
+        elif _is_one(texts[b]) and texts[b] != text_now:
+            before = parsed_date(texts[b]) if feature.kind == "date" else as_number(texts[b])
+            ends = both_shown({b: pair}, {b: (before, before)})[b]
+            texts[b] = _added_text(feature.edges, feature.kind, b, ends)
+    return replace(feature, **_written(texts))
 
 
 def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> dict[int, str]:
@@ -68,7 +105,7 @@ def number_text(number: float) -> str:
     return text(number) if abs(number) <= LARGEST_DOUBLE_INTEGER else repr(number)
 
 
-def added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any]) -> str:
+def _added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any]) -> str:
     """Write a bin that came into use when the others had been written."""
     if shown[0] == shown[1]:
         return date_text(shown[0]) if kind == "date" else number_text(float(shown[0]) + 0.0)
@@ -77,7 +114,7 @@ def added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any
     return _bracketed(write(low), write(high), is_last=b == len(edges) - 2)
 
 
-def is_one(written: str) -> bool:
+def _is_one(written: str) -> bool:
     """Whether the text of a bin is that of one number or moment."""
     return not written.startswith("[") and "–" not in written and " to " not in written
 

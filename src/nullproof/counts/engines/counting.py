@@ -39,9 +39,9 @@ from nullproof.counts.engines.keys import (
 from nullproof.counts.sparse import Counts, Known, tallied
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import Rows
-from nullproof.tables.columns import Column, binned_feature, encode, fit_feature
+from nullproof.tables.columns import Column, encode, fit_feature
 from nullproof.tables.formats import TEXT_MISSING
-from nullproof.tables.intervals import Shown, both_shown
+from nullproof.tables.intervals import Shown, binned_feature, both_shown
 from nullproof.tables.labelled import tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes
 from nullproof.tables.options import TableOptions, stay_text

@@ -20,9 +20,8 @@ from nullproof.counts.engines.groups import Groups, counted
 from nullproof.counts.engines.keys import Key, LazyColumn, places_of
 from nullproof.counts.sparse import Counts, Known, tallied
 from nullproof.tables.bins import Rows, bin_codes, mdl_edges
-from nullproof.tables.columns import binned_feature, shown_numbers
 from nullproof.tables.grids import GRID, Cells, Stretches, dealt, dense, gathered, in_order
-from nullproof.tables.intervals import both_shown
+from nullproof.tables.intervals import binned_feature, both_shown, shown_numbers
 from nullproof.tables.schema import Feature
 
 # A table of so many rows is not worth a query for cells: its numbers come here.
