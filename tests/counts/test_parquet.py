@@ -85,7 +85,7 @@ def test_the_file_is_ordinary_parquet(tmp_path: Path) -> None:
     assert frame.columns == ["feature", "value", "labels", "counts"]
     assert frame.filter(pl.col("value") == "a")["counts"].to_list() == [[2]]
     header = json.loads(pl.read_parquet_metadata(path)["nullproof"])
-    assert header["version"] == 2
+    assert header["version"] == 3
     assert is_saved(path)
     parquet = pytest.importorskip("pyarrow.parquet")
     assert parquet.read_table(path).to_pylist() == frame.to_dicts()

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from support.plain_counter import Column, places
+from support.plain_counter import USUAL, Column, Rules, places
 
 Pair = tuple[Fraction, Fraction]
 # Between them a comparison is too close for a sum of logarithms to decide.
@@ -52,10 +52,10 @@ def true_edges(
     labels: Sequence[str],
     bins: int,
     binning: str,
-    missing: Collection[str] = (),
+    rules: Rules = USUAL,
 ) -> TrueEdges:
     """The edges of a column; none if the finite cells show fewer than two numbers."""
-    cells = zip(places(column, missing) or (), labels, strict=True)
+    cells = zip(places(column, rules) or (), labels, strict=True)
     known = [(Fraction(x), label) for x, label in cells if x is not None and math.isfinite(x)]
     ordered = sorted(x for x, _ in known)
     if not ordered or ordered[0] == ordered[-1]:

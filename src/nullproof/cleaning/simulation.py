@@ -174,7 +174,7 @@ def _true_codes(
     opened = TrainingTable.open(cleaner.original.schema, truth, labels)
     cells, found = cleaner.open_cells, []
     for j, feature in enumerate(cleaner.original.schema.features):
-        encoded = encode(feature, opened.table.column(feature.name))
+        encoded = encode(feature, opened.table.like(feature))
         codes = encoded.codes.astype(np.intp)
         rows = cells.open_rows(j)
         if (

@@ -8,15 +8,13 @@ from typing import Annotated
 
 import typer
 
+from nullproof.cli.biases import BiasOption, plain_bias, written_bias
 from nullproof.cli.options import (
-    BiasOption,
     Request,
     command,
     console,
     echo,
-    plain_bias,
     working,
-    written_bias,
 )
 from nullproof.cli.outputs import TABLES, refuse_overwriting, write_changed, write_poisoned
 from nullproof.errors import NullproofError

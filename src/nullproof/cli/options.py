@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
 import numpy as np
 import typer
 
-from nullproof.bias import REST
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.tables.points import refuse_reading
@@ -29,15 +28,6 @@ if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
     from nullproof.tables.options import TableOptions
     from nullproof.tables.readers import Table
-
-BiasOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--bias",
-        metavar="[COL=]B",
-        help="How far holes may differ from known cells, 0 to 1 (anything); repeatable.",
-    ),
-]
 
 
 class Answer(Protocol):
@@ -94,12 +84,29 @@ class Request:
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            "--missing", metavar="TEXT", help="A spelling of missing, e.g. '?'; repeatable."
+            "--missing",
+            metavar="TEXT",
+            help="A spelling of missing besides empty, NA, N/A, NaN, null, ?, #N/A, <NA>, and none, - "
+            "and . unless they are values; repeatable.",
+        ),
+    ] = None
+    missing_only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing-only",
+            metavar="TEXT",
+            help="A spelling of missing instead of those; repeatable.",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
         typer.Option("--ignore", metavar="COL", help="A column to leave out; repeatable."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="COL", help="A column to count though it names rows; repeatable."
+        ),
     ] = None
     like: Annotated[
         str | None,
@@ -132,6 +139,7 @@ class Request:
                 "TRAIN and TEST are both standard input; give one of them as a file"
             )
         if self._is_index:
+            self._refuse_settled(self.train)
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
             return self._with_points(CountIndex.load(self.train))
@@ -162,6 +170,7 @@ class Request:
                 like=self._like,
                 memory_limit=self.memory_limit,
                 missing=self._options.missing,
+                missing_only=self._options.missing_only,
                 **self._options.for_opened(),
             )
         return CountIndex.from_table(
@@ -199,7 +208,10 @@ class Request:
     def _like(self) -> CountIndex | None:
         from nullproof.counts.index import CountIndex
 
-        return None if self.like is None else CountIndex.load(self.like)
+        if self.like is None:
+            return None
+        self._refuse_settled(self.like)
+        return CountIndex.load(self.like)
 
     @cached_property
     def _table(self) -> Any:
@@ -223,7 +235,7 @@ class Request:
         name = index.schema.label_name
         if self.test is None or name not in points.names:
             return None
-        codes = found_label_codes(index.schema, points.column(name))
+        codes = found_label_codes(index.schema, points.labels(name))
         return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
 
     def model(self, index: CountIndex) -> dict[str, Any]:
@@ -257,7 +269,20 @@ class Request:
             int(self.bins) if whole else None,
             self.binning,  # type: ignore[arg-type]
             ignore=self.ignore or (),
+            keep=self.keep or (),
+            missing_only=self.missing_only,
         )
+
+    def _refuse_settled(self, index: str) -> None:
+        """Refuse options about the training table where a saved index has settled them."""
+        settled = ("bins", "binning", "missing", "missing_only", "ignore", "keep")
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in settled:
+            if getattr(self, name) not in (defaults[name], []):
+                raise NullproofError(
+                    f"--{name.replace('_', '-')} is given, but the saved index {index} has settled "
+                    "it; leave it out, or count the table anew"
+                )
 
     def _refuse_output(self, endings: Collection[str] | None) -> None:
         from nullproof.files import FORMATS
@@ -366,32 +391,6 @@ def _prior(written: str | None, index: CountIndex) -> Any:
             "give one number for each"
         )
     return [written_number(named[label]) for label in labels]
-
-
-def written_bias(written: list[str] | None) -> Any:
-    """Read a number, or numbers by column; a number without a column is that of the rest."""
-    found: dict[str, Any] = {}
-    for entry in written or ():
-        column, sign, number = entry.rpartition("=")
-        column = column if sign else REST
-        try:
-            bias = written_number(number)
-        except NullproofError:
-            raise NullproofError(
-                f"--bias is {entry!r}; give a number from 0 to 1, or COLUMN=NUMBER"
-            ) from None
-        if column in found:
-            whose = "the rest" if column == REST else repr(column)
-            raise NullproofError(f"--bias gives {whose} two numbers; give one")
-        found[column] = bias
-    return found.get(REST, 1.0) if not {*found} - {REST} else found
-
-
-def plain_bias(bias: Any) -> Any:
-    """A bias as JSON writes it."""
-    if isinstance(bias, dict):
-        return {column: float(number) for column, number in bias.items()}
-    return float(bias)
 
 
 def _same_file(a: Path, b: Path) -> bool:

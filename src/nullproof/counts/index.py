@@ -7,7 +7,7 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,10 +24,12 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
-from nullproof.counts.engines.counting import count_lazy, open_lazily
+from nullproof.counts.engines.counting import count_lazy
+from nullproof.counts.engines.tables import open_lazily
 from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
 from nullproof.counts.sparse import Counts, Known
+from nullproof.counts.sums import added, are_same
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
@@ -35,9 +37,8 @@ from nullproof.tables.columns import Encoded
 from nullproof.tables.labels import label_codes
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import Points, encode_points
-from nullproof.tables.readers import open_rows, open_table, refuse_unknown
+from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import text
 from nullproof.words import PLAIN, many, per_cent, some
 
 # The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
@@ -84,10 +85,12 @@ class CountIndex:
         *,
         like: CountIndex | None = None,
         missing: Collection[str] = (),
+        missing_only: Collection[str] | None = None,
         bins: int | None = 5,
         binning: Binning | Mapping[str, Binning] = "uniform",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
+        keep: Collection[str] = (),
         memory_limit: str | None = None,
     ) -> CountIndex:
         """Count a data frame, a file, or a lazy table where it is.
@@ -103,7 +106,11 @@ class CountIndex:
             An index made before, whose features, bins, domains, labels and spellings of missing
             are taken over.
         missing
-            Spellings of missing, e.g. ``("?", "NA")``, besides null, None, NaN, NA and NaT.
+            Spellings of missing, e.g. ``("unknown", "-9")``, besides the usual ones: null, None, NaN, NA
+            and NaT, in texts empty, NA, N/A, NaN, null, ?, #N/A and <NA> in any case, and none, - and
+            . unless a column shows that they are values (docs/values.md).
+        missing_only
+            Spellings of missing instead of the usual ones in texts.
         bins
             Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``; None makes
             every distinct value a category.
@@ -116,21 +123,23 @@ class CountIndex:
             Declared categories per column, added to those seen.
         ignore
             Columns to leave out.
+        keep
+            Columns to count although they seem only to name the rows: texts of which more than half are
+            different, and numbers of the rows.
         memory_limit
             Let DuckDB count the files, with no more memory than, say, ``"1GB"``; the rest goes to
             a temporary folder.
         """
-        options = TableOptions(missing, bins, binning, domains or {}, ignore)
-        schema = None if like is None else like.schema
-        spelled = tuple(options.missing) if schema is None else schema.missing
+        options = TableOptions(missing, bins, binning, domains or {}, ignore, keep, missing_only)
+        schema = None if like is None else _settled(like, missing_only, keep)
+        spelled = options.spellings if schema is None else schema.spellings
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
                 return count_lazy(cls, lazy, options, like=schema)
         opened = options.open(table, label, schema)
-        labels = opened.column(label)
+        labels = opened.labels(label)
         if schema is not None:
             return count_like(cls, schema, opened, labels)
-        options = replace(options, missing=opened.missing)
         names = feature_names(opened, label, options)
         return count_table(cls, opened, names, labels, options)
 
@@ -144,8 +153,13 @@ class CountIndex:
         like: CountIndex | None = None,
         domains: Mapping[str, Iterable[Any]] | None = None,
         missing: Collection[str] = (),
+        missing_only: Collection[str] | None = None,
+        keep: Collection[str] = (),
     ) -> CountIndex:
-        """Count plain rows; a cell may be None or a set of candidates, every value is a category."""
+        """Count plain rows; a cell may be None or a set of candidates, every value is a category.
+
+        Options as for `from_table`; labels and candidates are missing only where ``missing`` says so.
+        """
         rows = list(rows)
         if not rows:
             raise NullproofError("there are no rows; give at least one")
@@ -153,8 +167,12 @@ class CountIndex:
             raise NullproofError(
                 f"there are {len(rows)} rows but {len(labels)} labels; give one label per row"
             )
+        options = TableOptions(
+            missing, bins=None, domains=domains or {}, keep=keep, missing_only=missing_only
+        )
         if like is not None:
-            features, missing = like.features, like.schema.missing
+            _settled(like, missing_only, keep)
+            features = like.features
         elif features is None:
             first = rows[0]
             if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
@@ -162,12 +180,13 @@ class CountIndex:
                     f"the first row is {first!r}; give each row as a tuple with one cell per feature"
                 )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
-        table = open_rows(rows, features, missing=missing)
-        label_column = open_table({"label": labels}, missing=missing).column("label")
+        spelled = options.spellings if like is None else like.schema.spellings
+        table = open_rows(rows, features, missing=spelled)
+        label_column = labels_apart(labels, spelled)
         if like is not None:
             return count_like(cls, like.schema, table, label_column)
-        options = TableOptions(missing, bins=None, domains=domains or {})
         refuse_unknown(options.domains, features, "domains")
+        refuse_unknown(options.keep, features, "keep")
         return count_table(cls, table, features, label_column, options)
 
     @classmethod
@@ -190,7 +209,7 @@ class CountIndex:
             Feature(name, "code", tuple(str(value) for value in range(size)))
             for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
         )
-        row_labels, names = label_codes(open_table({"label": labels}).column("label"))
+        row_labels, names = label_codes(labels_apart(labels))
         columns = (
             Encoded(codes[:, j] if codes.dtype.kind == "i" else codes[:, j].astype(np.int32), {})
             for j in range(codes.shape[1])
@@ -311,30 +330,13 @@ class CountIndex:
     def __add__(self, other: CountIndex) -> CountIndex:
         if not isinstance(other, CountIndex):
             return NotImplemented
-        other = _reordered(other, self)
-        sets = tuple(_merged(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        return CountIndex(
-            self.schema,
-            self.label_counts + other.label_counts,
-            tuple(a + b for a, b in zip(self.known, other.known, strict=True)),
-            self.n_null + other.n_null,
-            sets,
-        )
+        return added(self, other)
 
     def __eq__(self, other: object) -> bool:
         """Same domains, labels and counts; the order of the features does not matter."""
         if not isinstance(other, CountIndex):
             return NotImplemented
-        try:
-            other = _reordered(other, self)
-        except NullproofError:
-            return False
-        return (
-            np.array_equal(self.label_counts, other.label_counts)
-            and np.array_equal(self.n_null, other.n_null)
-            and all(_same(a, b) for a, b in zip(self.known, other.known, strict=True))
-            and all(_same_sets(a, b) for a, b in zip(self.sets, other.sets, strict=True))
-        )
+        return are_same(self, other)
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -358,35 +360,14 @@ class CountIndex:
         )
 
 
-def _reordered(index: CountIndex, like: CountIndex) -> CountIndex:
-    """The same counts with the features in the order of another index of the same schema."""
-    mine, theirs = index.schema, like.schema
-    same_labels = [*map(text, mine.labels)] == [*map(text, theirs.labels)]
-    if not same_labels or {*mine.features} != {*theirs.features}:
+def _settled(like: CountIndex, missing_only: Any, keep: Any) -> Schema:
+    """The schema of an index to count like; what it has settled is not asked again."""
+    if missing_only is not None or len(keep):
         raise NullproofError(
-            "the two indexes differ in labels, features or domains; "
-            "count the second with like= the first"
+            f"{'keep' if len(keep) else 'missing_only'} is given together with like, which has "
+            "settled it; leave it out, or count anew without like"
         )
-    order = [mine.position[feature.name] for feature in theirs.features]
-    return CountIndex(
-        theirs,
-        index.label_counts,
-        tuple(index.known[j] for j in order),
-        index.n_null[order],
-        tuple(index.sets[j] for j in order),
-    )
-
-
-def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
-    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
-
-
-def _same(a: Known, b: Known) -> bool:
-    return all(np.array_equal(*pair) for pair in zip(a.cells(), b.cells(), strict=True))
-
-
-def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+    return like.schema
 
 
 def _numbered(size: int) -> list[str]:

@@ -27,7 +27,7 @@ from nullproof.tables.schema import Feature, Schema
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION = 2
+VERSION = 3
 _KEY = "nullproof"
 _PADDED = 8
 _MAGIC = b"PAR1"
@@ -167,6 +167,8 @@ def _header(index: IndexLike) -> dict[str, Any]:
         "label_name": schema.label_name,
         "label_counts": index.label_counts.tolist(),
         "missing": list(schema.missing),
+        "missing_only": None if schema.missing_only is None else list(schema.missing_only),
+        "left_out": list(schema.left_out),
         "features": [
             {"name": f.name, "kind": f.kind, "edges": [repr(e) for e in f.edges], "bins": f.bins}
             for f in schema.features
@@ -259,8 +261,14 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
                 (last - first, n_labels),
             )
         )
+    only = header["missing_only"]
     schema = Schema(
-        tuple(features), tuple(header["labels"]), header["label_name"], tuple(header["missing"])
+        tuple(features),
+        tuple(header["labels"]),
+        header["label_name"],
+        tuple(header["missing"]),
+        None if only is None else tuple(only),
+        tuple(header["left_out"]),
     )
     sets = tuple(
         {tuple(codes): np.array(cells, dtype=np.int64) for codes, cells in sets}

@@ -47,7 +47,8 @@ class Column:
     ``numbers`` (kind number, date or code; NaN = missing) or ``codes`` into ``values`` (kind category or
     boolean; -1 = missing). Numbers that NumPy's types would mix up are Python's own, in an array of
     objects. ``sets`` holds the rows with several candidates, which are missing in the array;
-    ``declared`` the categories of the column's type.
+    ``declared`` the categories of the column's type; ``taken`` and ``kept`` the spellings of missing that
+    were found, and those in doubt that are values.
     """
 
     name: str
@@ -57,6 +58,8 @@ class Column:
     values: Sequence[str] = ()
     sets: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     declared: Sequence[str] = ()
+    taken: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers if self.numbers is not None else self.codes)  # type: ignore[arg-type]

@@ -21,12 +21,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 from nullproof.errors import NullproofError, missing_extra
+from nullproof.tables.spellings import COMMON
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER
 
 if TYPE_CHECKING:
     import polars as pl
 
-TEXT_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+TEXT_MISSING = COMMON
 _SEPARATORS = ",\t;|"
 _INFER_ROWS = 1_000
 _COLUMN = re.compile(r"could not parse .* \(column number (\d+)\)", re.DOTALL)
@@ -35,7 +36,10 @@ _ADVICE = re.compile(r"\s(The current offset|You might want|Consider) .*")
 
 
 def read_file(
-    path: str | Path, *, missing: Collection[str] = (), as_text: Collection[str] = ()
+    path: str | Path,
+    *,
+    missing: Collection[str] = TEXT_MISSING,
+    as_text: Collection[str] = (),
 ) -> tuple[pl.DataFrame, bool]:
     """Read a table, and say whether it came from text.
 
@@ -44,7 +48,7 @@ def read_file(
     path
         A file, or ``-`` for standard input.
     missing
-        Spellings of missing besides those that every text file has.
+        Texts that become nulls besides empty cells: by default the usual spellings of missing.
     as_text
         Columns to keep as they are written: ``01`` stays ``01``.
     """
@@ -178,7 +182,7 @@ def _read_text(
             content.source(),
             separator=separator,
             columns=names,
-            null_values=[*TEXT_MISSING[1:], *missing],
+            null_values=[spelling for spelling in missing if spelling],
             schema_overrides=dict.fromkeys(texts, pl.String),
             infer_schema_length=infer_rows,
         )

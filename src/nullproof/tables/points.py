@@ -210,7 +210,7 @@ def encode_quietly(schema: Schema, points: Any) -> Points:
     codes = np.empty((len(schema.features), table.n_rows), dtype=np.int32)
     all_sets: list[tuple[tuple[int, ...], ...]] = []
     for j, feature in enumerate(schema.features):
-        encoded = encode(feature, table.column(feature.name))
+        encoded = encode(feature, table.like(feature))
         codes[j], sets = _coded(encoded, feature.n_values)
         all_sets.append(sets)
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
@@ -258,11 +258,11 @@ def _is_one(points: Any) -> bool:
 def _table(schema: Schema, points: Any) -> Table:
     names = [feature.name for feature in schema.features]
     if isinstance(points, list | tuple):
-        return open_rows(points, names, missing=schema.missing)
+        return open_rows(points, names, missing=schema.spellings)
     if isinstance(points, np.ndarray):
         if points.ndim != 2 or points.shape[1] != len(names):
             raise _wrong_shape(points, schema)
-        return open_table(points, missing=schema.missing).renamed(names)
+        return open_table(points, missing=schema.spellings).renamed(names)
     table = TableOptions().open(points, None, schema)
     lacking = [name for name in names if name not in table.names]
     if lacking:

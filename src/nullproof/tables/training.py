@@ -20,7 +20,7 @@ from nullproof.tables.cells import Changes, set_cells, set_rows
 from nullproof.tables.columns import encode
 from nullproof.tables.labels import label_codes
 from nullproof.tables.options import TableOptions
-from nullproof.tables.readers import Table, open_rows, open_table
+from nullproof.tables.readers import Table, labels_apart, open_rows
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
 
@@ -40,11 +40,11 @@ class TrainingTable:
     ) -> TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
         if labels is not None:
-            table = open_rows(source, [f.name for f in schema.features], missing=schema.missing)
-            column = open_table({"label": labels}).column("label")
+            table = open_rows(source, [f.name for f in schema.features], missing=schema.spellings)
+            column = labels_apart(labels)
         else:
             table = TableOptions().open(source, schema.label_name, schema)
-            column = table.column(schema.label_name)
+            column = table.labels(schema.label_name)
         codes, names = label_codes(column)
         strange = [name for name in names if text(name) not in schema.label_codes]
         if strange:
@@ -99,7 +99,7 @@ class ColumnWriter:
 
     def __init__(self, feature: Feature, table: Table) -> None:
         self.feature, self.table = feature, table
-        self.column = table.column(feature.name)
+        self.column = table.like(feature)
         self.encoded = encode(feature, self.column)
         self.values: dict[int, Any] = {}
 

@@ -9,18 +9,15 @@ and is read as the same cells in memory would be.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
-from pathlib import Path
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
-from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
+from nullproof.counts.build import Index, Make, feature_names, schema_of
 from nullproof.counts.engines.edges import Labels, edges_of, extents_of, lone_extremes
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
 from nullproof.counts.engines.keys import (
@@ -30,32 +27,26 @@ from nullproof.counts.engines.keys import (
     collected,
     column_of,
     in_python_years,
-    lazy_column,
     value_key,
 )
+from nullproof.counts.engines.serials import numbering
+from nullproof.counts.engines.tables import LazyTable
+from nullproof.counts.notices import Findings, notify
 from nullproof.counts.sparse import Counts, Known, from_cells
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import MISSING, Rows, interval_texts
 from nullproof.tables.columns import Column, encode, fit_feature
-from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.identifiers import names_rows
+from nullproof.tables.kinds import read_series
 from nullproof.tables.labels import label_codes
-from nullproof.tables.options import TableOptions, stay_text
-from nullproof.tables.readers import Table, read_series
+from nullproof.tables.options import TableOptions
 from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import text
 from nullproof.words import many, some
 
 _LABELS = -1
 _FEW = 1000
-
-
-def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
-    """The table as a lazy narwhals frame; None if its library is not lazy."""
-    try:
-        frame = nw.from_native(table, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        return None
-    return frame if isinstance(frame, nw.LazyFrame) else None
 
 
 @dataclass(frozen=True)
@@ -65,33 +56,6 @@ class Groups:
     values: nw.Series[Any]
     labels: nw.Series[Any]
     counts: Counts
-
-
-@dataclass(frozen=True)
-class LazyTable:
-    """A lazy table and how it is to be read.
-
-    ``spellings`` of missing are those in ``missing``, and those of text files if it comes from one.
-    """
-
-    frame: nw.LazyFrame[Any]
-    label: str
-    missing: tuple[str, ...] = ()
-    spellings: tuple[str, ...] = ()
-    from_text: bool = False
-
-    @cached_property
-    def schema(self) -> nw.Schema:
-        return self.frame.collect_schema()
-
-    @property
-    def header(self) -> Table:
-        """A table with the same columns and no rows, which refuses wrong names as any table does."""
-        return Table(tuple(self.schema), 0, lambda name: Column(name, "category"))
-
-    def column(self, name: str) -> LazyColumn:
-        self.header.column(name)
-        return lazy_column(self.frame, name, self.schema[name], self.spellings)
 
 
 def count_lazy(
@@ -111,9 +75,17 @@ def count_lazy(
 def _count(
     make: Make[Index], table: LazyTable, names: Sequence[str], options: TableOptions
 ) -> Index:
-    columns = [table.column(name) for name in names]
+    columns = [table.column(name, options.declared(name)) for name in names]
     binned = [column for column in columns if _binned_there(column, options)]
     extents = extents_of(table.frame, binned)
+    findings = Findings()
+    findings.left_out += numbering(
+        table.frame, [c for c in binned if options.may_leave_out(c.name)], extents
+    )
+    columns, binned = (
+        [column for column in some_ if column.name not in findings.left_out]
+        for some_ in (columns, binned)
+    )
     # With so few values it is faster to count each and bin it here than to compare every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
     edges = {
@@ -126,21 +98,27 @@ def _count(
     keys = [bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in columns]
     rows, groups = grouped(table, keys)
     schema, label_counts = _labels(table, rows)
-    suspects = lone_extremes(table.frame, binned, extents)
-    features, known, empty = [], [], []
+    findings.suspects |= lone_extremes(table.frame, binned, extents)
+    features, known = [], []
     for j, key in enumerate(keys):
         counted = Counted(key, groups[j], schema, label_counts, table.from_text)
-        feature, codes = counted.fit(options)
-        for suspect in counted.suspicions():
-            suspects.setdefault(suspect, []).append(feature.name)
-        if not feature.values:
-            empty.append(feature.name)
+        name = key.column.name
+        if options.may_leave_out(name) and counted.names_rows():
+            findings.left_out.append(name)
             continue
+        feature, codes = counted.fit(options)
+        if not feature.values:
+            findings.empty.append(name)
+            continue
+        if not key.edges:
+            findings.look_at(counted.column)
         features.append(feature)
         known.append(counted.tally(feature, codes))
-    schema = Schema(tuple(features), schema.labels, table.label, table.missing)
-    notify(schema, int(label_counts.sum()), empty, suspects)
-    return assembled(make, schema, label_counts, known)
+    findings.take(table.nulled(), [feature.name for feature in features])
+    schema = schema_of(schema, features, table.spellings, findings)
+    index = assembled(make, schema, label_counts, known)
+    notify(index, findings)
+    return index
 
 
 def _binned_there(column: LazyColumn, options: TableOptions) -> bool:
@@ -165,7 +143,7 @@ def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
 
 
 def _count_like(make: Make[Index], schema: Schema, table: LazyTable) -> Index:
-    keys = [like_key(feature, table.column(feature.name)) for feature in schema.features]
+    keys = [like_key(feature, table.like(feature)) for feature in schema.features]
     rows, groups = grouped(table, keys)
     found, counts = _labels(table, rows)
     unknown = [label for label in found.labels if text(label) not in schema.label_codes]
@@ -211,7 +189,8 @@ class Counted:
     @cached_property
     def column(self) -> Column:
         """The groups as a column: one cell per group."""
-        return column_of(self.key, self.groups.values, retype=self.from_text)
+        holes = int(self.groups.counts.sum()) < int(self.label_counts.sum())
+        return column_of(self.key, self.groups.values, retype=self.from_text, holes=holes)
 
     def fit(self, options: TableOptions) -> tuple[Feature, NDArray[Any]]:
         """Learn the domain, and give the code of every group."""
@@ -241,9 +220,11 @@ class Counted:
         codes: NDArray[Any] = table[self.groups.values.to_numpy()]
         return codes
 
-    def suspicions(self) -> list[str]:
-        """Values that often stand for missing, among groups of values."""
-        return [] if self.key.edges else suspicions(self.column)
+    def names_rows(self) -> bool:
+        """Whether the column only names the rows; of columns in bins it is known before."""
+        if self.key.edges:
+            return False
+        return names_rows(self.column, self.groups.counts, int(self.label_counts.sum()))
 
     def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
         """Add up the groups of each code and label."""
@@ -341,7 +322,8 @@ def _label_key(table: LazyTable) -> Key:
 
 def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     """The labels and the rows of each."""
-    column = read_series(groups.labels, table.spellings, retype=False, keep_text=True)
+    spellings = table.spellings.in_files if table.from_text else table.spellings
+    column = read_series(groups.labels, spellings.of_labels, retype=False)
     n_holes = int(groups.counts[~column.known].sum())
     if n_holes:
         raise NullproofError(
@@ -351,13 +333,13 @@ def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     codes, names = label_codes(column)
     counts = np.zeros(len(names), dtype=np.int64)
     np.add.at(counts, codes, groups.counts)
-    return Schema((), names, table.label, table.missing), counts
+    return Schema((), names, table.label), counts
 
 
 def _coded_labels(schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
     if not len(labels):
         return np.empty(0, dtype=np.int64)
-    codes, names = label_codes(read_series(labels, (), retype=False, keep_text=True))
+    codes, names = label_codes(read_series(labels, NOTHING_SPELLED, retype=False))
     places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int64)
     return places[codes]
 
@@ -373,28 +355,3 @@ def assembled(
         n_null[j] = label_counts
         np.subtract.at(n_null[j], labels, cells)
     return make(schema, label_counts, known, n_null, ({},) * len(known))
-
-
-@contextmanager
-def open_lazily(
-    table: Any,
-    label: str,
-    missing: tuple[str, ...],
-    like: Schema | None = None,
-    memory_limit: str | None = None,
-) -> Iterator[LazyTable | None]:
-    """Open a table that is to be counted where it is; None if it is an ordinary one."""
-    if isinstance(table, str | Path):
-        if memory_limit is None and not is_many(table):
-            yield None
-            return
-        kept = stay_text(label, like)
-        with duckdb_files(table, missing=missing, as_text=kept, memory_limit=memory_limit) as (
-            relation,
-            from_text,
-        ):
-            spelled = (*missing, *(TEXT_MISSING if from_text else ()))
-            yield LazyTable(nw.from_native(relation), label, missing, spelled, from_text)
-        return
-    frame = as_lazy(table)
-    yield None if frame is None else LazyTable(frame, label, missing, missing)

@@ -6,13 +6,15 @@ import csv
 import glob
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.tables.formats import TEXT_MISSING, separator_of
+from nullproof.tables.formats import separator_of
+from nullproof.tables.spellings import COMMON
 
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
@@ -26,6 +28,8 @@ _DOUBLE = (
 )
 _PATTERNS = {"BIGINT": _INTEGER, "DOUBLE": _DOUBLE}
 _SAMPLE = 1_000
+_GLIMPSE = 100_000
+Nulled = Callable[[], Mapping[str, Collection[str]]]
 
 
 def is_many(path: str | Path) -> bool:
@@ -37,16 +41,18 @@ def is_many(path: str | Path) -> bool:
 def duckdb_files(
     path: str | Path,
     *,
-    missing: Collection[str] = (),
+    missing: Collection[str] = COMMON,
     as_text: Collection[str] = (),
     memory_limit: str | None = None,
-) -> Iterator[tuple[Any, bool]]:
-    """Open files as a DuckDB relation, and say whether they are text.
+) -> Iterator[tuple[Any, bool, Nulled]]:
+    """Open files as a DuckDB relation, say whether they are text, and what of them became null.
 
     Parameters
     ----------
     path
         A file, a folder or a pattern; folders like ``year=2024`` become columns.
+    missing
+        Texts that become nulls.
     as_text
         Columns of text files to keep as they are written.
     memory_limit
@@ -65,14 +71,14 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    yield _text_files(connection, pattern, missing, as_text, hive), True
+                    texts = _TextFiles(connection, pattern, hive)
+                    spelled = partial(texts.nulled, [s for s in missing if s])
+                    yield texts.cells(missing, as_text), True, spelled
                 else:
-                    yield (
-                        connection.read_parquet(
-                            pattern, union_by_name=True, hive_partitioning=hive
-                        ),
-                        False,
+                    cells = connection.read_parquet(
+                        pattern, union_by_name=True, hive_partitioning=hive
                     )
+                    yield cells, False, dict
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
@@ -129,45 +135,62 @@ def _bare(suffix: str) -> str:
     return suffix
 
 
-def _text_files(
-    connection: Any,
-    pattern: str,
-    missing: Collection[str],
-    as_text: Collection[str],
-    hive: bool,
-) -> Any:
-    """Read every cell as text, and make numbers of those columns that are numbers by our own rule.
+class _TextFiles:
+    """Text files that DuckDB reads."""
 
-    What DuckDB itself would take for numbers or dates is not what docs/values.md says. Other columns
-    stay text, and are read like any text file, from their distinct values. The cells go to a table on
-    disk, by columns: text would be parsed again for every column that is counted.
-    """
-    first = _first_line(connection, pattern)
-    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
-    separator = "\t" if tabs else separator_of(first)
-    cells = connection.read_csv(
-        pattern,
-        header=True,
-        all_varchar=True,
-        na_values=sorted({*TEXT_MISSING, *missing}),
-        # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
-        # value, and lines that begin with # for comments.
-        delimiter=separator,
-        quotechar='"',
-        escapechar='"',
-        comment="",
-        union_by_name=True,
-        hive_partitioning=hive,
-        hive_types_autocast=False,
-    )
-    names = _as_written(cells.columns, first, separator)
-    numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text)
-    wanted = [
-        f"{_cell(column, numbers.get(column))} AS {_quoted(name)}"
-        for column, name in zip(cells.columns, names, strict=True)
-    ]
-    cells.project(", ".join(wanted)).create("cells")
-    return connection.table("cells")
+    def __init__(self, connection: Any, pattern: str, hive: bool) -> None:
+        self.connection, self.pattern, self.hive = connection, pattern, hive
+        self.header = _first_line(connection, pattern)
+        tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
+        self.separator = "\t" if tabs else separator_of(self.header)
+
+    def cells(self, missing: Collection[str], as_text: Collection[str]) -> Any:
+        """Read every cell as text, and make numbers of those columns that are numbers by our own rule.
+
+        What DuckDB itself would take for numbers or dates is not what docs/values.md says. Other
+        columns stay text, and are read like any text file, from their distinct values. The cells go
+        to a table on disk, by columns: text would be parsed again for every column that is counted.
+        """
+        cells = self._texts({"", *missing})
+        names = _as_written(cells.columns, self.header, self.separator)
+        numbers = _number_types(cells, [*zip(cells.columns, names, strict=True)], as_text)
+        wanted = [
+            f"{_cell(column, numbers.get(column))} AS {_quoted(name)}"
+            for column, name in zip(cells.columns, names, strict=True)
+        ]
+        cells.project(", ".join(wanted)).create("cells")
+        return self.connection.table("cells")
+
+    def nulled(self, spellings: Sequence[str]) -> dict[str, list[str]]:
+        """Which of some spellings the first rows hold, by column."""
+        if not spellings:
+            return {}
+        texts = self._texts({""})
+        listed = ", ".join("'" + spelling.replace("'", "''") + "'" for spelling in spellings)
+        wanted = [
+            f"list(DISTINCT {_quoted(column)}) FILTER ({_quoted(column)} IN ({listed}))"
+            for column in texts.columns
+        ]
+        (found,) = texts.limit(_GLIMPSE).aggregate(", ".join(wanted)).fetchall()
+        names = _as_written(texts.columns, self.header, self.separator)
+        return {name: sorted(held) for name, held in zip(names, found, strict=True) if held}
+
+    def _texts(self, missing: Collection[str]) -> Any:
+        return self.connection.read_csv(
+            self.pattern,
+            header=True,
+            all_varchar=True,
+            na_values=sorted(missing),
+            # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
+            # value, and lines that begin with # for comments.
+            delimiter=self.separator,
+            quotechar='"',
+            escapechar='"',
+            comment="",
+            union_by_name=True,
+            hive_partitioning=self.hive,
+            hive_types_autocast=False,
+        )
 
 
 def _first_line(connection: Any, pattern: str) -> str:

@@ -126,7 +126,7 @@ export class Options {
     this.missing = el("input", {
       type: "text",
       value: train.spellings.join(" "),
-      placeholder: "? NA unknown",
+      placeholder: "unknown -9",
       autocomplete: "off",
       spellcheck: "false",
     });
@@ -156,7 +156,11 @@ export class Options {
         "div",
         { className: "fields" },
         field("Column to predict", this.label),
-        field("Spellings of missing", this.missing, "besides empty cells and NA; with spaces between"),
+        field(
+          "Spellings of missing",
+          this.missing,
+          "besides empty, NA, ?, none, - and the like; with spaces between",
+        ),
         field("Smoothing α", this.alpha, "0 as in the paper, 1 as in scikit-learn"),
         field("Bins of numbers", this.bins, "a number, or none"),
         field("Binning", this.binning),
@@ -243,6 +247,11 @@ export class Options {
       ignore: this.columns.filter((column) =>
         this.ignore.get(column).checked && column !== this.label.value
       ),
+      // What names the rows is left out unless it is kept.
+      keep: this.train.columns
+        .filter((column) => column.is_key && !this.ignore.get(column.name).checked)
+        .map((column) => column.name)
+        .filter((column) => column !== this.label.value),
     };
     if (order.bins !== null && !Number.isInteger(order.bins)) {
       return this.problem(`Bins came as ${bins}; give a whole number or none.`);
