@@ -17,7 +17,9 @@ import pytest
 from nullproof import CountIndex, NullproofError, NullproofWarning
 from nullproof.tables.readers import open_table
 
-TAKEN = "taken as missing; to keep {} as {}, name with missing_only or --missing-only all that is missing"
+TAKEN = (
+    "taken as missing; if {}, name what is missing instead: missing_only=(…) or --missing-only TEXT"
+)
 
 
 def notices(table: Any, **options: Any) -> list[str]:
@@ -35,7 +37,7 @@ def notices(table: Any, **options: Any) -> list[str]:
 def test_what_was_taken_as_missing_is_told(spelling: str, others: list[str]) -> None:
     """One line names what was taken in which columns, and how to keep it; naming it silences that."""
     table = {"a": [*others, spelling], "b": [spelling, *others], "y": list("ppq")}
-    said = f"{spelling!r} in 'a', 'b' was {TAKEN.format('it', 'a value')}"
+    said = f"{spelling!r} in 'a', 'b' was {TAKEN.format('it is a value')}"
     for frame in (table, pd.DataFrame(table), pl.DataFrame(table), pl.DataFrame(table).lazy()):
         assert notices(frame) == [said]
     assert notices(table, missing=(spelling,)) == []
@@ -49,7 +51,7 @@ def test_several_spellings_and_columns_share_a_line() -> None:
     (notice,) = notices({**table, "y": list("ppqq")})
     assert notice == (
         "'?' in 'c0', 'c1', 'c2' and 4 more and 'NA' in 'c0', 'c1', 'c2' and 4 more were "
-        + TAKEN.format("them", "values")
+        + TAKEN.format("they are values")
     )
 
 
@@ -66,7 +68,7 @@ def test_what_a_reader_of_files_made_null_is_told(tmp_path: Path, packed: bool) 
     written = "a,b,c,y\n1,u,7,p\n?,NA,8,q\n3,v,9,q\n"
     path = tmp_path / ("t.csv.gz" if packed else "t.csv")
     path.write_bytes(gzip.compress(written.encode()) if packed else written.encode())
-    said = ["'?' in 'a' and 'NA' in 'b' were " + TAKEN.format("them", "values")]
+    said = ["'?' in 'a' and 'NA' in 'b' were " + TAKEN.format("they are values")]
     assert notices(path) == said
     assert notices(path, memory_limit="200MB") == said
     assert notices(path, missing_only=("?", "NA")) == []

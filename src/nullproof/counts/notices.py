@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
@@ -20,13 +20,14 @@ from nullproof.tables.identifiers import FEW
 from nullproof.tables.schema import Schema
 from nullproof.tables.spellings import OFTEN, Spellings
 from nullproof.tables.values import as_number, text
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 NINES = re.compile(r"-9+|9{2,}")
 _MANY_VALUES = 10
 _MANY_LABELS = 50
 _MANY_NUMBERS = 10
 _SHOWN = 3
+_LONGEST = 100
 # From which share of all missing cells on those that cannot matter are told.
 _NOTABLE = 0.1
 
@@ -141,65 +142,81 @@ def refuse_nothing(schema: Schema, findings: Findings) -> None:
 
 def notify(index: Counted, findings: Findings) -> None:
     """Tell what is odd about a table, as `NullproofWarning`."""
-    schema, n_rows = index.schema, int(index.label_counts.sum())
-    if findings.empty:
-        _warn(f"left out for lack of any known value: {', '.join(map(repr, findings.empty))}")
-    _tell_left_out(findings.left_out)
-    _tell_spellings(findings, schema.spellings)
-    _tell_commas(findings, schema.spellings)
-    for feature in schema.features:
-        if feature.n_values > max(_MANY_VALUES, n_rows / 2):
-            _warn(
-                f"column {feature.name!r} has {feature.n_values:,} values in {n_rows:,} rows and "
-                "tells next to nothing about a new point; leave it out with ignore or --ignore"
-            )
-    if n_rows > FEW:
-        _tell_holes_without_choice(index)
-        _tell_labels(schema)
+    spellings = index.schema.spellings
+    for notice in (
+        *_of_empty(findings.empty),
+        *_of_left_out(findings.left_out),
+        *_of_spellings(findings, spellings),
+        *_of_commas(findings, spellings),
+        *_of_many_values(index),
+        *_of_idle_holes(index),
+        *_of_labels(index),
+    ):
+        warnings.warn(notice, NullproofWarning, stacklevel=2)
 
 
-def _tell_left_out(names: list[str]) -> None:
+def standing(index: Counted) -> list[str]:
+    """What should be known of an index wherever it is asked: left-out columns, idle holes, odd labels."""
+    return [*_of_left_out(index.schema.left_out), *_of_idle_holes(index), *_of_labels(index)]
+
+
+def _of_empty(names: list[str]) -> Iterator[str]:
     if names:
-        _warn(
+        yield f"left out for lack of any known value: {', '.join(map(repr, names))}"
+
+
+def _of_left_out(names: Collection[str]) -> Iterator[str]:
+    if names:
+        yield (
             f"left out, since {'they name' if len(names) > 1 else 'it names'} the rows: "
             f"{_columns(names)}; to keep {_them(names)}: {_call('keep', '--keep', names)}"
         )
 
 
-def _tell_spellings(findings: Findings, spellings: Spellings) -> None:
+def _of_spellings(findings: Findings, spellings: Spellings) -> Iterator[str]:
     taken = {s: names for s, names in findings.taken.items() if s not in spellings.named}
     if taken:
-        _warn(
-            f"{_places(taken)} {_were(taken)} taken as missing; to keep {_them(taken)} as "
-            f"{'values' if len(taken) > 1 else 'a value'}, name with missing_only or "
-            "--missing-only all that is missing"
+        yield (
+            f"{_places(taken)} {_were(taken)} taken as missing; if "
+            f"{'they are values' if len(taken) > 1 else 'it is a value'}, name what is missing "
+            "instead: missing_only=(…) or --missing-only TEXT"
         )
     if findings.kept:
-        _warn(
+        yield (
             f"{_places(findings.kept)} {_were(findings.kept)} taken as "
             f"{'values' if len(findings.kept) > 1 else 'a value'}; if missing, name "
             f"{_them(findings.kept)}: {_call('missing', '--missing', findings.kept)}"
         )
     if findings.suspects:
-        _warn(
+        yield (
             f"{_places(findings.suspects)} may mean missing; if so, name {_them(findings.suspects)}: "
             f"{_call('missing', '--missing', findings.suspects)}"
         )
 
 
-def _tell_commas(findings: Findings, spellings: Spellings) -> None:
+def _of_commas(findings: Findings, spellings: Spellings) -> Iterator[str]:
+    option = "missing" if spellings.usual else "missing_only"
     for name in spellings.named:
         if "," in name and name not in findings.taken:
             parts = [part.strip() for part in name.split(",")]
-            option = "missing" if spellings.usual else "missing_only"
-            _warn(
+            yield (
                 f"no cell is spelled {name!r}; if these are several spellings, give each on its own: "
                 f"{_call(option, '--' + option.replace('_', '-'), parts)}"
             )
 
 
-def _tell_holes_without_choice(index: Counted) -> None:
-    """Missing cells of a domain of one value hold that value: it may look surer than it is."""
+def _of_many_values(index: Counted) -> Iterator[str]:
+    n_rows = int(index.label_counts.sum())
+    for feature in index.schema.features:
+        if feature.n_values > max(_MANY_VALUES, n_rows / 2):
+            yield (
+                f"column {feature.name!r} has {feature.n_values:,} values in {n_rows:,} rows and "
+                "tells next to nothing about a new point; leave it out with ignore or --ignore"
+            )
+
+
+def _of_idle_holes(index: Counted) -> Iterator[str]:
+    """Missing cells of a domain of one value hold that value: a table may look surer than it is."""
     per_feature = index.n_open.sum(axis=1)
     names = [
         (int(count), feature.name)
@@ -207,31 +224,33 @@ def _tell_holes_without_choice(index: Counted) -> None:
         if feature.n_values == 1 and count
     ]
     n_idle, n_missing = sum(count for count, _ in names), int(per_feature.sum())
-    if n_idle and n_idle >= _NOTABLE * n_missing:
+    if n_idle and n_idle >= _NOTABLE * n_missing and int(index.label_counts.sum()) > FEW:
         names.sort(key=lambda found: -found[0])
-        _warn(
+        yield (
             f"{n_idle:,} of the {many(n_missing, 'missing cell')} "
             f"{'is' if n_idle == 1 else 'are'} in columns with one value or one bin, where they "
             f"cannot matter: {_columns([name for _, name in names])}"
         )
 
 
-def _tell_labels(schema: Schema) -> None:
-    n_labels, name = len(schema.labels), repr(schema.label_name)
-    if n_labels == 1:
-        _warn(
-            f"the label column {name} has one class, {schema.labels[0]!r}, so every prediction is "
-            "certain; give a column, or rows, with at least two"
+def _of_labels(index: Counted) -> Iterator[str]:
+    labels, name = index.schema.labels, repr(cut(index.schema.label_name, _LONGEST))
+    if int(index.label_counts.sum()) <= FEW:
+        return
+    if len(labels) == 1:
+        yield (
+            f"the label column {name} has one class, {cut(repr(labels[0]), _LONGEST)}, so every "
+            "prediction is certain; give a column, or rows, with at least two"
         )
-    elif n_labels > _MANY_NUMBERS and _have_fractions(schema.labels):
-        _warn(
-            f"the label column {name} holds {n_labels:,} different numbers with fractions, each of "
+    elif len(labels) > _MANY_NUMBERS and _have_fractions(labels):
+        yield (
+            f"the label column {name} holds {len(labels):,} different numbers with fractions, each of "
             "them a class; cut it into a few classes first, or name another column"
         )
-    elif n_labels > _MANY_LABELS:
-        _warn(
-            f"the label column {name} has {n_labels:,} classes; join rare ones or cut numbers into a "
-            "few classes first, or name another column"
+    elif len(labels) > _MANY_LABELS:
+        yield (
+            f"the label column {name} has {len(labels):,} classes; join rare ones or cut numbers into "
+            "a few classes first, or name another column"
         )
 
 
@@ -248,7 +267,7 @@ def _places(found: Mapping[str, list[str]]) -> str:
 
 def _columns(names: Collection[str]) -> str:
     """The first names, and how many more there are."""
-    shown = [*map(repr, names)]
+    shown = [repr(cut(name, _LONGEST)) for name in names]
     if len(shown) <= _SHOWN + 1:
         return some(shown, len(shown))
     return f"{', '.join(shown[:_SHOWN])} and {len(shown) - _SHOWN} more"
@@ -256,7 +275,7 @@ def _columns(names: Collection[str]) -> str:
 
 def _call(option: str, flag: str, names: Collection[str]) -> str:
     """How names are given to an option, in Python and on the command line."""
-    shown = [*names][: _SHOWN + 1]
+    shown = [cut(name, _LONGEST) for name in names][: _SHOWN + 1]
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
     shell = " ".join(f'{flag} "{name}"' for name in shown)
     return f"{option}=({python}) or {shell}"
@@ -268,7 +287,3 @@ def _them(found: Collection[str]) -> str:
 
 def _were(found: Collection[str]) -> str:
     return "were" if len(found) > 1 else "was"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, NullproofWarning, stacklevel=2)
