@@ -204,10 +204,10 @@ def test_altered_files_are_refused(tmp_path: Path, change: Any, said: str) -> No
 @pytest.mark.parametrize(
     ("header", "said"),
     [
-        ({"version": 3, "labels": []}, "has format 3 and this nullproof reads format 2; install a"),
-        ({"version": 1, "labels": []}, "has format 1, which an older nullproof wrote"),
-        ({"version": 2, "labels": []}, "is damaged or was altered"),
-        ({"version": "2"}, "is damaged or was altered"),
+        ({"version": 4, "labels": []}, "has format 4 and this nullproof reads format 3; install a"),
+        ({"version": 2, "labels": []}, "has format 2, which an older nullproof wrote"),
+        ({"version": 3, "labels": []}, "is damaged or was altered"),
+        ({"version": "3"}, "is damaged or was altered"),
         ([], "is damaged or was altered"),
     ],
 )
