@@ -46,7 +46,7 @@ def _are_names(column: Column, counts: NDArray[np.int64] | None) -> bool:
     n_known = int(known.sum() if counts is None else counts[known].sum())
     if n_known <= FEW or 2 * len(column.values) <= n_known:
         return False
-    return 2 * len(np.unique(codes[known])) > n_known
+    return 2 * int(np.count_nonzero(np.bincount(codes[known]))) > n_known
 
 
 def _are_serial(numbers: NDArray[Any]) -> bool:
