@@ -36,6 +36,7 @@ from nullproof.model import Model
 from nullproof.radii.cells import radii
 from nullproof.tables.formats import read_file
 from nullproof.tables.points import Points
+from nullproof.tables.spellings import Spellings
 from nullproof.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"
@@ -81,7 +82,8 @@ def _measure(
     folder: Path, name: str, n_points: int, seed: int, limit: float
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
-    table = read_file(folder / f"{name}.csv.gz", missing=("?", "-"), as_text=[LABELS[name]]).frame
+    spelled = Spellings.of(("-",))
+    table = read_file(folder / f"{name}.csv.gz", spellings=spelled, as_text=[LABELS[name]]).frame
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])

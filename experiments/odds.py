@@ -83,7 +83,7 @@ def _read(name: str, path: Path, label: str) -> Dataset:
     index = CountIndex.from_table(path, label, missing=("?",), binning="uniform")
     points = index.encode(path)
     codes = np.where(points.codes < points.n_values[:, None], points.codes, -1).T
-    column = open_table(path, as_text=[label]).column(label)
+    column = open_table(path, as_text=[label]).labels(label)
     assert column.codes is not None
     return Dataset(name, codes, column.codes, index.n_values.tolist())
 

@@ -47,7 +47,7 @@ def load(name: str) -> tuple[pl.DataFrame, CountIndex]:
     path = DATA / f"{name}.csv.gz"
     if not path.is_file():
         pytest.skip(f"{path.name} is not at hand")
-    table = read_file(path, missing=("?",), as_text=[LABELS[name]]).frame
+    table = read_file(path, as_text=[LABELS[name]]).frame
     return table, CountIndex.from_table(table, LABELS[name], missing=("?",))
 
 

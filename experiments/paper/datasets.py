@@ -169,7 +169,7 @@ def coded(table: Table, label: str) -> tuple[NDArray[Any], NDArray[np.int64], tu
 
     The paper calls its tables complete, so a hole of the file counts as a value of its own.
     """
-    labels, _ = label_codes(table.column(label))
+    labels, _ = label_codes(table.labels(label))
     columns, sizes = [], []
     for name in table.names:
         if name == label:

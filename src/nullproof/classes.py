@@ -13,7 +13,8 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, distinct, present
-from nullproof.tables.readers import read_series
+from nullproof.tables.kinds import read_series
+from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import is_missing, text
 from nullproof.words import many, some
 
@@ -60,7 +61,7 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype == nw.String:
-        column = read_series(series, (), retype=False)
+        column = read_series(series, NOTHING_SPELLED, retype=False)
         assert column.codes is not None
         return _sorted_labels(column.values, column.codes)
     labels = column_or_1d(

@@ -36,6 +36,7 @@ from nullproof.tables.points import (
 )
 from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
+from nullproof.tables.spellings import Spellings
 from nullproof.tables.values import text
 from nullproof.tolerances import tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
@@ -69,7 +70,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     missing
-        Spellings of missing besides None, NaN, NA and NaT, e.g. ``("?",)``.
+        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`).
     domains
         Declared categories per column name (``x0``, ``x1``, … for arrays).
     own_holes
@@ -269,7 +270,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return asked, points, verdicts(asked, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
-        missing = self.missing if reset else self.index_.schema.missing
+        missing = Spellings.of(self.missing) if reset else self.index_.schema.spellings
         if nw.dependencies.is_into_dataframe(X):
             table = open_table(X, missing=missing)
             if not table.n_rows or not table.names:
@@ -343,10 +344,13 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
     """Add what a further chunk shows: values, and features that had no known value so far."""
     features = []
     for name in table.names:
-        column, position = table.column(name), schema.position.get(name)
+        position = schema.position.get(name)
         if position is not None:
-            features.append(widen_feature(schema.features[position], column))
-        elif column.sets or column.known.any():
+            feature = schema.features[position]
+            features.append(widen_feature(feature, table.like(feature)))
+            continue
+        column = table.column(name)
+        if name not in schema.left_out and (column.sets or column.known.any()):
             binning = options.binning_of(name)
             fitted, _ = fit_feature(column, bins=options.bins, binning=binning, rows=rows)
             features.append(fitted)

@@ -154,6 +154,53 @@ def test_a_saved_index_is_a_training_table(run: Runner) -> None:
     assert "give the table that has the cells" in run("poison", "counts.index", "test.csv").err
 
 
+@pytest.mark.parametrize(
+    "option",
+    [
+        *(["--missing", "x"], ["--missing-only", "x"], ["--ignore", "age"], ["--keep", "age"]),
+        *(["--bins", "7"], ["--binning", "quantile"]),
+    ],
+)
+def test_what_an_index_has_settled_is_refused(run: Runner, option: list[str]) -> None:
+    """Options about the training table mean nothing to a saved index, nor to a table counted like one."""
+    run("index", "train.csv", *LABEL, "-o", "counts.index")
+    for tables in (
+        ("counts.index", "test.csv"),
+        ("train.csv", "test.csv", "--like", "counts.index"),
+    ):
+        one_line(
+            run("certify", *tables, *option),
+            f"{option[0]} is given, but the saved index counts.index",
+        )
+
+
+def test_spellings_and_columns_on_the_command_line(run: Runner, folder: Path) -> None:
+    """--missing-only replaces the usual spellings, --keep brings a column back; both are remembered."""
+    rows = [f"c{n},{'?' if n % 4 else 'u'},{'x' if n % 3 else 'gone'},{n % 2}" for n in range(40)]
+    (folder / "ids.csv").write_text("\n".join(["id,a,b,y", *rows]))
+    told = run("certify", "ids.csv", "--label", "y", "--json")
+    assert "left out, since it names the rows: 'id'" in told.err
+    assert "'?' in 'a' was taken as missing" in told.err
+    assert json.loads(told.out)["n_missing"] == 30
+    for more in ((), ("--memory-limit", "200MB")):
+        options = ("--label", "y", "--missing-only", "gone", "--keep", "id", *more)
+        assert run("index", "ids.csv", *options, "-o", "counts.index").code == 0
+        index = CountIndex.load(folder / "counts.index")
+        assert (index.features, index.n_missing) == (("id", "a", "b"), 14)
+        assert index.schema.missing_only == ("gone",)
+    both = run("certify", "ids.csv", "--label", "y", "--missing", "x", "--missing-only", "z")
+    one_line(both, "give missing to add to the usual spellings, or missing_only to replace them")
+    one_line(
+        run("certify", "ids.csv", "--label", "y", "--keep", "di"), "keep names the column 'di'"
+    )
+
+
+def test_the_help_lists_the_usual_spellings(run: Runner) -> None:
+    """What is missing without being named is in the help."""
+    said = " ".join(run("certify", "--help").out.replace("│", " ").split())
+    assert "besides empty, NA, N/A, NaN, null, ?, #N/A, <NA>, and none, - and . unless" in said
+
+
 def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     """A poisoned file is judged by the bins and domains from before the attack."""
     run("index", "train.csv", *LABEL, "-o", "counts.index")

@@ -225,8 +225,8 @@ def test_notices_go_to_stderr_and_can_be_silenced(run: Runner, folder: Path) -> 
     (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,"))
     loud = run(*CERTIFY, "--json")
     assert loud.err == (
-        "note: '?' in 'town' may mean missing; if so, name it: "
-        'missing=("?",) or --missing "?"\n'
+        "note: '?' in 'town' was taken as missing; if it is a value, name what is missing instead: "
+        "missing_only=(…) or --missing-only TEXT\n"
     )
     for quiet in (("-q", *CERTIFY, "--json"), (*CERTIFY, "--json", "--quiet")):
         assert run(*quiet) == (0, loud.out, "")

@@ -286,6 +286,7 @@ def test_k_a_column_wider_than_every_double(tmp_path: Path) -> None:
         assert CountIndex.load(tmp_path / "wide.index") == index
 
 
+@pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 @pytest.mark.parametrize(
     ("cells", "kind", "values"),
     [

@@ -53,7 +53,7 @@ def test_all_cells_of_all_types(way: Way, options: Options, tmp_path: Path) -> N
     both = (True, False) if way.n_tables > 50 else (ALL_OPTIONS.index(options) % 2 == 0,)
     for holes in both:
         table = nasty_tables.whole_table(random.Random(SEED), holes)
-        found += problems(way, carried(way, table, options), options, tmp_path)
+        found += problems(way, carried(way, table), options, tmp_path)
     none_of(found)
 
 
@@ -66,7 +66,7 @@ def test_cuts_of_all_types(way: Way, first: float, tmp_path: Path) -> None:
     else:
         table = nasty_tables.whole_table(random.Random(SEED), holes=first < 0.4)
     table, options = nasty_tables.cut_table(table, first), Options(binning="mdl")
-    none_of(problems(way, carried(way, table, options), options, tmp_path))
+    none_of(problems(way, carried(way, table), options, tmp_path))
 
 
 @typed_ways
@@ -74,7 +74,7 @@ def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""
     table = nasty_tables.empty_table(random.Random(SEED))
     for options in ALL_OPTIONS[:2]:
-        none_of(problems(way, carried(way, table, options), options, tmp_path))
+        none_of(problems(way, carried(way, table), options, tmp_path))
 
 
 @pytest.mark.parametrize("options", ALL_OPTIONS, ids=str)
@@ -82,7 +82,7 @@ def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
 def test_all_texts_of_files(way: Way, options: Options, tmp_path: Path) -> None:
     """A column of a text file is what all of its known texts are, and has the true counts."""
     table = nasty_tables.whole_written_table(random.Random(SEED))
-    none_of(problems(way, carried(way, table, options), options, tmp_path))
+    none_of(problems(way, carried(way, table), options, tmp_path))
 
 
 @all_ways
@@ -93,7 +93,7 @@ def test_random_tables(way: Way, tmp_path: Path) -> None:
         seed = f"{SEED}-{number}"
         rng = random.Random(seed)
         table, options = drawn_table(way, rng), Options.drawn(rng)
-        wrong = problems(way, carried(way, table, options), options, tmp_path)
+        wrong = problems(way, carried(way, table), options, tmp_path)
         found += [f"seed {seed}: {problem}" for problem in wrong]
     none_of(found)
 
@@ -129,7 +129,7 @@ def test_labels_with_holes_are_refused(way: Way, tmp_path: Path) -> None:
     """A label is never missing: not None, not NaN, not a named spelling."""
     found: list[str] = []
     for table, options in refusals.labels_with_holes():
-        found += problems(way, carried(way, table, options), options, tmp_path)
+        found += problems(way, carried(way, table), options, tmp_path)
     none_of(found)
 
 

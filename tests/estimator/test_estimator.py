@@ -19,7 +19,14 @@ from support.mixed_tables import (
     polars_frame,
 )
 
-from nullproof import CertifiedNB, CountIndex, NullproofError, certify, cleaning_plan
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    cleaning_plan,
+)
 from nullproof.estimator import certainty_rate, certified_accuracy
 
 pd = pytest.importorskip("pandas")
@@ -319,3 +326,29 @@ def test_assumptions_may_be_set_later() -> None:
             clone(model).set_params(bias=1, own_holes="skip").fit(
                 polars_frame(), LABELS
             ).set_params(**wrong).certify(polars_frame())
+
+
+@pytest.mark.filterwarnings("ignore:'-' in 'a' was taken")
+def test_columns_that_name_rows_are_left_out() -> None:
+    """Names of rows are no features; declared values keep them, and later chunks leave them out too."""
+    ids = [f"id {k}" for k in range(30)]
+    frame = pd.DataFrame({"id": ids, "a": ["u", "v", "-"] * 10})
+    y = ["p", "q"] * 15
+    with pytest.warns(NullproofWarning, match="names the rows: 'id'"):
+        model = CertifiedNB().partial_fit(frame, y, classes=["p", "q"])
+    assert model.index_.features == ("a",)
+    assert model.n_features_in_ == 2
+    assert model.index_.n_missing == 10
+    model.partial_fit(frame[:3], y[:3])
+    assert model.index_.features == ("a",)
+    assert model.index_.n_missing == 11
+    assert len(model.predict(frame)) == 30
+    with pytest.warns(NullproofWarning, match="'id' has 30 values in 30 rows"):
+        kept = CertifiedNB(domains={"id": ids}).fit(frame, y)
+    assert kept.index_.features == ("id", "a")
+
+
+def test_labels_are_what_they_are() -> None:
+    """y is never spelled out: ? and - are classes."""
+    cells = np.array([["u"], ["v"], ["u"]], dtype=object)
+    assert CertifiedNB().fit(cells, ["?", "-", "NA"]).classes_.tolist() == ["-", "?", "NA"]

@@ -12,7 +12,14 @@ import numpy as np
 import polars as pl
 import pytest
 
-from nullproof import CountIndex, NullproofError, certify, cleaning_plan, radius
+from nullproof import (
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    cleaning_plan,
+    radius,
+)
 from nullproof.cleaning import features as completing
 from nullproof.cli.demo import load
 from nullproof.reporting import html
@@ -192,7 +199,8 @@ def test_a_hole_in_a_column_of_names() -> None:
     """A point with a hole among thousands of values is judged, and quickly, as with few values."""
     rows = [(f"name {i}", "ab"[i % 2]) for i in range(3000)] + [(None, "a"), (None, "b")]
     labels = ["xy"[i % 2] for i in range(3000)] + ["y", "x"]
-    index, points = CountIndex.from_rows(rows, labels), [(None, "a"), ("name 0", "a")]
+    index = CountIndex.from_rows(rows, labels, keep=["x0"])
+    points = [(None, "a"), ("name 0", "a")]
     document = tell(index, points, own_holes="any", alpha=0)
     # With a name of an odd row x has no support, and y only by the hole of its last row.
     assert [point["certain"] for point in document["points"]] == [False, True]
@@ -267,3 +275,16 @@ def test_a_story_with_the_smallest_alpha() -> None:
     document = tell(index, new, alpha=5e-324)
     assert document["cleaning"] is None
     assert document["certain"]["n_certain"] == int(certify(index, new, alpha=5e-324).certain.sum())
+
+
+def test_a_table_whose_holes_cannot_matter_explains_itself() -> None:
+    """A report says first which columns were left out and which holes cannot matter."""
+    rows = [(f"id {k}", "u" if k == 0 else None, "ab"[k % 2]) for k in range(30)]
+    with pytest.warns(NullproofWarning):
+        index = CountIndex.from_rows(rows, ["p", "q"] * 15)
+    document = tell(index, [row[1:] for row in rows])
+    assert document["notes"][:2] == [
+        'Left out, since it names the rows: \'x0\'; to keep it: keep=("x0",) or --keep "x0".',
+        "29 of the 29 missing cells are in columns with one value or one bin, where they cannot "
+        "matter: 'x1'.",
+    ]

@@ -35,6 +35,8 @@ class Options:
     bins: int | None = None
     binning: str = "uniform"
     missing: tuple[str, ...] = ()
+    only: bool = False
+    keep: bool = False
 
     @classmethod
     def drawn(cls, rng: random.Random) -> Options:
@@ -42,7 +44,8 @@ class Options:
         bins = rng.choice((None, None, None, 1, 2, 3, 5))
         missing = rng.choice(((), (), ("?", "-9")))
         binning = rng.choice(("uniform", "quantile"))
-        return cls(bins, "mdl" if rng.random() < 0.2 else binning, missing)
+        only, keep = rng.random() < 0.2, rng.random() < 0.5
+        return cls(bins, "mdl" if rng.random() < 0.2 else binning, missing, only, keep)
 
     def for_way(self, way: Way) -> Options:
         return replace(self, bins=None, binning="none") if isinstance(way, RowsWay) else self
@@ -52,22 +55,29 @@ class Options:
         return self.binning == "mdl" or (self.bins is not None and self.binning != "none")
 
     @property
-    def given(self) -> dict[str, Any]:
-        if not self.are_cut:
-            return {"binning": "none", "missing": self.missing}
-        if self.binning == "mdl" or self.bins is None:
-            return {"binning": self.binning, "missing": self.missing}
-        return {"bins": self.bins, "binning": self.binning, "missing": self.missing}
+    def rules(self) -> truth.Rules:
+        return truth.Rules(self.missing, self.only)
+
+    def given(self, table: Table) -> dict[str, Any]:
+        """The options of `CountIndex.from_table`."""
+        how: dict[str, Any] = {"binning": self.binning if self.are_cut else "none"}
+        if self.are_cut and self.binning != "mdl" and self.bins is not None:
+            how["bins"] = self.bins
+        return how | {
+            "missing_only" if self.only else "missing": self.missing,
+            "keep": [column.name for column in table.columns] if self.keep else (),
+        }
 
 
 MORE = int(os.environ.get("NULLPROOF_TABLES", "20000")) / 20_000
 SEED = os.environ.get("NULLPROOF_SEED", "20240604")
 ALL_OPTIONS = (
     Options(),
-    Options(bins=3),
-    Options(bins=4, binning="quantile"),
-    Options(binning="mdl"),
-    Options(missing=("?", "-9")),
+    Options(bins=3, keep=True),
+    Options(bins=4, binning="quantile", keep=True),
+    Options(binning="mdl", keep=True),
+    Options(missing=("b", "-9"), keep=True),
+    Options(missing=("?", "-9"), only=True, keep=True),
 )
 
 
@@ -79,18 +89,13 @@ def none_of(found: Iterable[str]) -> None:
         pytest.fail(f"{len(listed)} problems\n\n{shown}", pytrace=False)
 
 
-def carried(way: Way, table: Table, options: Options) -> Table:
+def carried(way: Way, table: Table) -> Table:
     """What a way can carry of a table, and a column that is always counted."""
-    columns = [
-        column
-        for column in table.columns
-        if way.why_not(column) is None
-        and (way.retypes or not truth.has_spelled_holes(column, options.missing))
-    ]
+    columns = [column for column in table.columns if way.why_not(column) is None]
     kind: truth.Kind = "written" if table.label.kind == "written" else "text"
     label = table.label
     if way.why_not(label) is not None:
-        label = Column("label", kind, tuple(truth.texts(label)), "string")
+        label = Column("label", kind, tuple(truth.texts(label, truth.NOTHING)), "string")
     filler = Column("filler", kind, ("x",) * table.n_rows, "string")
     return replace(table, columns=(*columns, filler), label=label)
 
@@ -153,13 +158,13 @@ def _fewer_rows(check: Check, table: Table, patience: int) -> Table:
 
 def _plain_label(label: Column) -> Column:
     kind: truth.Kind = "written" if label.kind == "written" else "text"
-    cells = tuple(f"label {text}" for text in truth.texts(label))
+    cells = tuple(f"label {text}" for text in truth.texts(label, truth.NOTHING))
     return Column("label", kind, cells, "string")
 
 
 def _problems(way: Way, options: Options, folder: Path, table: Table) -> list[str]:
     try:
-        index = way.count(table, folder, **options.given)
+        index = way.count(table, folder, **options.given(table))
     except NullproofError as problem:
         if _is_refused(table, options):
             return []
@@ -181,9 +186,9 @@ def _surely_counted(table: Table, *ways: Way) -> Table:
 
 def _is_refused(table: Table, options: Options) -> bool:
     try:
-        truth.label_texts(table.label, options.missing)
+        truth.label_texts(table.label, options.rules)
         for column in table.columns:
-            truth.texts(column, options.missing)
+            truth.texts(column, options.rules)
     except truth.Refusal:
         return True
     return False
@@ -199,7 +204,7 @@ def _shown(column: Column) -> str:
 
 def wrong_counts(index: CountIndex, table: Table, options: Options) -> list[str]:
     """Compare labels, domains, bins and counts with those of the plain counter."""
-    labels = truth.label_texts(table.label, options.missing)
+    labels = truth.label_texts(table.label, options.rules)
     rows = dict(zip(map(text, index.labels), index.label_counts.tolist(), strict=True))
     expected = {label: labels.count(label) for label in labels}
     if rows != expected:
@@ -211,7 +216,7 @@ def wrong_counts(index: CountIndex, table: Table, options: Options) -> list[str]
 def _wrong_column(
     index: CountIndex, column: Column, labels: list[str], options: Options
 ) -> str | None:
-    expected = truth.count_values(column, labels, options.missing)
+    expected = truth.count_values(column, labels, options.rules, keep=options.keep)
     j = index.schema.position.get(column.name)
     if expected is None or j is None:
         if expected is None and j is None:
@@ -219,12 +224,12 @@ def _wrong_column(
         domain = expected and {*expected.values}
         return f"counted are {index.features}, its domain is {domain}"
     feature = index.schema.features[j]
-    if options.are_cut and truth.places(column, options.missing) is not None:
+    if options.are_cut and truth.places(column, options.rules) is not None:
         exact = _true_edges(column, labels, options)
         if exact is not None and not exact.fit(feature.edges):
             return f"edges {feature.edges} instead of {[*map(_rounded, exact.exact)]}"
-        expected = truth.count_bins(column, labels, feature.edges, options.missing)
-        texts = bin_texts(column, feature.edges, options.missing)
+        expected = truth.count_bins(column, labels, feature.edges, options.rules)
+        texts = bin_texts(column, feature.edges, options.rules)
         written = dict(zip(feature.bins, map(without_sign, feature.values), strict=True))
         if written != texts:
             return f"bins {written} instead of {texts}"
@@ -235,7 +240,7 @@ def _wrong_column(
 def _true_edges(column: Column, labels: list[str], options: Options) -> TrueEdges | None:
     """The edges of the truth, if doubles can tell them."""
     try:
-        return true_edges(column, labels, options.bins or 1, options.binning, options.missing)
+        return true_edges(column, labels, options.bins or 1, options.binning, options.rules)
     except TooCloseError:
         return None
 
@@ -275,10 +280,10 @@ def true_points(index: CountIndex, table: Table, options: Options) -> Points:
 
 
 def _codes(feature: Feature, column: Column, options: Options) -> list[int]:
-    cells: list[Any] = [*truth.texts(column, options.missing)]
+    cells: list[Any] = [*truth.texts(column, options.rules)]
     values: list[Any] = [*map(without_sign, feature.values)]
     if feature.edges:
-        places = truth.places(column, options.missing)
+        places = truth.places(column, options.rules)
         assert places is not None
         inner = feature.edges[1:-1]
         cells = [None if x is None else sum(edge <= x for edge in inner) for x in places]
@@ -290,7 +295,7 @@ def point_problems(way: Way, table: Table, options: Options, folder: Path) -> It
     """Compare the codes and certificates of rows that come as points with those of the truth."""
     options = options.for_way(way)
     if way.points:
-        table = _surely_counted(carried(way, table, options), way)
+        table = _surely_counted(carried(way, table), way)
         check = partial(_point_problems, way, options, folder)
         for problem in smallest(check, table, way.patience):
             yield f"points by {way.name}, {options}: {problem}"
@@ -318,7 +323,7 @@ def round_trip_problems(
 ) -> Iterator[str]:
     """Save and load an index, and count the same table another way like it."""
     options = options.for_way(way)
-    table = carried(other, carried(way, table, options).only(*_names(table)), options)
+    table = carried(other, carried(way, table).only(*_names(table)))
     table = _surely_counted(table, way, other)
     check = partial(_round_trip_problems, way, other, options, folder)
     for problem in smallest(check, table, other.patience):
@@ -348,7 +353,7 @@ def _names(table: Table) -> list[str]:
 def _right(way: Way, table: Table, options: Options, folder: Path) -> CountIndex | None:
     """The index, if it is the true one; whether it is is another law."""
     try:
-        index = way.count(table, folder, **options.given)
+        index = way.count(table, folder, **options.given(table))
     except Exception:
         return None
     return None if wrong_counts(index, table, options) else index

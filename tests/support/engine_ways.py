@@ -161,7 +161,7 @@ def _literals(column: Column) -> list[str]:
         raise Uncarried("not needed here")
     zone = "+00" if storing.parts_of(column.stored)[2] and column.kind == "stamp" else ""
     unit = " microseconds" if column.kind == "duration" else ""
-    written: list[str | None] = [*truth.texts(column)]
+    written: list[str | None] = [*truth.texts(column, truth.NOTHING)]
     if column.kind == "float":
         written = [None if cell is None else repr(cell) for cell in column.cells]
     return [

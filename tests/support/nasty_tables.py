@@ -10,7 +10,7 @@ from dataclasses import replace
 from decimal import Decimal
 from typing import Any
 
-from support.plain_counter import DAY, Column, Kind, Table, days_of, places
+from support.plain_counter import DAY, USUAL, Column, Kind, Table, days_of, places
 
 
 def _words(line: str) -> list[str]:
@@ -40,10 +40,12 @@ _DECIMALS = {
 }
 _TEXTS = [
     *_words("a b NA N/A NaN nan null NULL None inf 0x10 1_000 1 1.0 01 +5 .5 5. 1e5 true True ? -"),
+    *_words("nA #N/A <NA> none NONE . ?? unknown"),
     *_words("٣ é # #c 2020-01-31 2020-1-1 2020-02-30 日本 %s"),
-    *("", " ", " a", "a ", "x\ny", "x\r\ny", '"', "'", "a,b", "a;b", "\\", "\t"),
+    *("", " ", " ? ", " none", " a", "a ", "x\ny", "x\r\ny", '"', "'", "a,b", "a;b", "\\", "\t"),
 ]
-_WORDS = ("a", "b", "c", "d", "é", "日本", "it's", 'a "b"', "x y")
+_WORDS = ("a", "b", "c", "d", "é", "日本", "it's", 'a "b"', "x y", "?", "none", "-")
+_ROWS = (1, 2, 3, 5, 8, 12, 24)
 # Microseconds on either side of what time stamps of nanoseconds, of Python and of doubles can hold.
 _EDGE_DAYS = (
     *((1970, 1, 1), (1969, 12, 31), (2020, 2, 29), (1600, 3, 1), (1, 1, 1), (9999, 12, 31)),
@@ -125,11 +127,30 @@ def typed_column(rng: random.Random, name: str, stored: str, n_rows: int) -> Col
     few = rng.sample(cells, min(len(cells), rng.choice((1, 2, 4, 8))))
     holes = rng.choice((0.0, 0.0, 0.3, 0.3, 1.0))
     drawn = tuple(None if rng.random() < holes else rng.choice(few) for _ in range(n_rows))
+    if rng.random() < 0.15 and kind in ("integer", "float", "decimal", "text"):
+        drawn = _naming(rng, kind, n_rows)
     categories: tuple[str, ...] = ()
     if kind == "category":
         categories = tuple(rng.sample(_WORDS, len(_WORDS)))[: rng.randint(1, len(_WORDS))]
         drawn = tuple(cell if cell in categories else None for cell in drawn)
     return Column(name, kind, drawn, stored, categories)
+
+
+def _naming(rng: random.Random, kind: Kind, n_rows: int) -> tuple[Any, ...]:
+    """Names or numbers of the rows, or nearly so: one cell in the wrong place spoils them."""
+    first = rng.choice((0, 1, 5))
+    numbers = [first + row for row in range(n_rows)]
+    if kind == "text":
+        cells: list[Any] = [f"id {number % rng.randint(1, n_rows)}" for number in numbers]
+    else:
+        make = {"integer": int, "float": float, "decimal": Decimal}[kind]
+        cells = [make(number) for number in numbers]
+    if rng.random() < 0.4:
+        cells[rng.randrange(n_rows)] = rng.choice(
+            (None, cells[0], None if kind == "text" else make(0))
+        )
+    rng.shuffle(cells)
+    return tuple(cells)
 
 
 def whole_table(rng: random.Random, holes: bool) -> Table:
@@ -191,7 +212,7 @@ def typed_label(rng: random.Random, n_rows: int, stored: str | None = None) -> C
     """Draw labels of any type; they have no holes."""
     stored = stored or rng.choice(_LABELS)
     kind, pool = _POOLS[stored]
-    cells = [c for c in pool(stored) if c == c and c not in ("", " ", "\t")]
+    cells = [c for c in pool(stored) if c == c and not (isinstance(c, str) and USUAL.surely(c))]
     few = rng.sample(cells, min(len(cells), rng.randint(1, 3)))
     drawn = tuple(rng.choice(few) for _ in range(n_rows))
     return Column("label", kind, drawn, stored, tuple(few) if kind == "category" else ())
@@ -199,7 +220,7 @@ def typed_label(rng: random.Random, n_rows: int, stored: str | None = None) -> C
 
 def typed_table(rng: random.Random, stored: Sequence[str] = (), n_rows: int | None = None) -> Table:
     """Draw a table of typed columns: of the given types, or of one to six at random."""
-    n_rows = n_rows or rng.choice((1, 2, 3, 5, 8, 12))
+    n_rows = n_rows or rng.choice(_ROWS)
     stored = stored or rng.choices(STORED, k=rng.randint(1, 6))
     columns = tuple(typed_column(rng, f"c{j}", s, n_rows) for j, s in enumerate(stored))
     return Table(columns, typed_label(rng, n_rows), _cuts(rng, n_rows))
@@ -230,7 +251,8 @@ _ALMOST = _words(
     "5%% #N/A # #c None ? - t f yes"
 )
 _SPACED = [" 1", "2 ", " 1.0 ", " NA", "nan ", " ", "  "]
-_SPELLED = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
+_SPELLED = ("", "NA", "N/A", "NaN", "nan", "null", "NULL", "?", "n/a", "nA", "#N/A", "<NA>")
+_DOUBTFUL = ("none", "None", "-", ".", " - ")
 _WRITTEN: dict[str, list[str]] = {
     "numbers": _NUMBERS,
     "spaced": [*_NUMBERS, *_SPACED],
@@ -245,12 +267,14 @@ _WRITTEN: dict[str, list[str]] = {
     "texts": _TEXTS,
     "words": list(_WORDS),
     "nothing": [""],
+    "numbers or nothing": [*_NUMBERS[:4], *_DOUBTFUL],
+    "words or nothing": [*_WORDS[:4], *_DOUBTFUL],
 }
 
 
 def written_table(rng: random.Random) -> Table:
     """Draw the raw texts of a text file; names may have spaces around them."""
-    n_rows = rng.choice((1, 2, 3, 5, 8, 12))
+    n_rows = rng.choice(_ROWS)
     sorts = rng.choices(list(_WRITTEN), k=rng.randint(1, 5))
     columns = tuple(_written_column(rng, j, sort, n_rows) for j, sort in enumerate(sorts))
     few = rng.choice((("yes", "no"), ("1", "2"), ("é", "a b", "no"), ("9007199254740993", "1")))
@@ -275,5 +299,8 @@ def _written_column(rng: random.Random, j: int, sort: str, n_rows: int) -> Colum
     few = rng.sample(pool, min(len(pool), rng.choice((1, 2, 3, 6))))
     holes = rng.choice((0.0, 0.3, 0.3, 0.9))
     cells = [rng.choice(_SPELLED if rng.random() < holes else few) for _ in range(n_rows)]
+    if rng.random() < 0.15:
+        made = _naming(rng, rng.choice(("text", "integer")), n_rows)
+        cells = ["" if cell is None else str(cell) for cell in made]
     name = rng.choice((f"c{j}", f"c{j}", f" c{j}", f"c{j} ", f"é {j}", f"#c{j}"))
     return Column(name, "written", tuple(cells))

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from itertools import pairwise
 from typing import Any
 
-from support.plain_counter import Column, are_moments, moment_text, places
+from support.plain_counter import USUAL, Column, Rules, are_moments, moment_text, places
 
 Pair = tuple[Fraction, Fraction]
 # Between them a comparison is too close for a sum of logarithms to decide.
@@ -53,10 +53,10 @@ def true_edges(
     labels: Sequence[str],
     bins: int,
     binning: str,
-    missing: Collection[str] = (),
+    rules: Rules = USUAL,
 ) -> TrueEdges:
     """The edges of a column; none if the finite cells show fewer than two numbers."""
-    cells = zip(places(column, missing) or (), labels, strict=True)
+    cells = zip(places(column, rules) or (), labels, strict=True)
     known = [(Fraction(x), label) for x, label in cells if x is not None and math.isfinite(x)]
     ordered = sorted(x for x, _ in known)
     if not ordered or ordered[0] == ordered[-1]:
@@ -151,16 +151,14 @@ def _pays(rows: Rows, left: Rows, right: Rows) -> bool:
 # How bins are written ------------------------------------------------------------------------------
 
 
-def bin_texts(
-    column: Column, edges: Sequence[float], missing: Collection[str] = ()
-) -> dict[int, str]:
+def bin_texts(column: Column, edges: Sequence[float], rules: Rules = USUAL) -> dict[int, str]:
     """The text of every bin that the column shows, as the page says."""
-    known = [x for x in places(column, missing) or () if x is not None]
+    known = [x for x in places(column, rules) or () if x is not None]
     held: dict[int, list[float]] = {}
     for x in known:
         held.setdefault(sum(edge <= x for edge in edges[1:-1]), []).append(x)
     ends = list(edges) if math.isfinite(edges[0]) else [min(known), max(known)]
-    moments = are_moments(column, missing)
+    moments = are_moments(column, rules)
     extremes = [f(numbers) for numbers in held.values() for f in (min, max)]
     whole = not moments and all(float(x).is_integer() and abs(x) <= 2**53 for x in extremes)
     texts = _moment_ends(ends) if moments else [] if whole else _number_ends(ends, known)

@@ -31,8 +31,11 @@ Kind = Literal[
     "refused",
 ]
 DAY = 86_400 * 10**9
-TEXT_MISSING = frozenset(("", "NA", "N/A", "NaN", "nan", "null", "NULL"))
+# Compared without the spaces around them and in lower case.
+SURELY_MISSING = ("", "na", "n/a", "nan", "null", "?", "#n/a", "<na>")
+PERHAPS_MISSING = ("none", "-", ".")
 MOST_DIGITS = 4_300
+_MARK = " (a label)"
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF])")
 _STAMP = re.compile(
     r"([0-9]{4})-([0-9]{2})-([0-9]{2})"
@@ -97,6 +100,28 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Rules:
+    """Which texts mean missing: some that were named, besides the usual ones or instead of them."""
+
+    named: tuple[str, ...] = ()
+    only: bool = False
+
+    def name(self, text: str) -> bool:
+        return text.strip() in [spelling.strip() for spelling in self.named]
+
+    def surely(self, text: str) -> bool:
+        return self.name(text) or (not self.only and text.strip().lower() in SURELY_MISSING)
+
+    def perhaps(self, text: str) -> bool:
+        usual = not self.only and text.strip().lower() in PERHAPS_MISSING
+        return usual and not self.name(text)
+
+
+USUAL = Rules()
+NOTHING = Rules(only=True)
+
+
+@dataclass(frozen=True)
 class Counted:
     """The number of known cells of each value and label, and of the missing cells of each label."""
 
@@ -111,22 +136,22 @@ class Refusal(Exception):  # noqa: N818 - it is what has to happen
 # Which cells are the same ------------------------------------------------------------------------
 
 
-def texts(column: Column, missing: Collection[str] = ()) -> list[str | None]:
+def texts(column: Column, rules: Rules = USUAL) -> list[str | None]:
     """Write every known cell as the page says; two cells are the same if their texts are."""
-    return [None if cell is None else _text(kind, cell) for kind, cell in _cells(column, missing)]
+    return [None if cell is None else _text(kind, cell) for kind, cell in _cells(column, rules)]
 
 
-def places(column: Column, missing: Collection[str] = ()) -> list[float | None] | None:
+def places(column: Column, rules: Rules = USUAL) -> list[float | None] | None:
     """Where every known cell lies among bins, as the nearest double; None for kinds without bins."""
-    cells = _cells(column, missing)
+    cells = _cells(column, rules)
     if not {kind for kind, _ in cells} <= {"number", "date", "stamp", "duration"}:
         return None
     return [None if cell is None else _place(kind, cell) for kind, cell in cells]
 
 
-def are_moments(column: Column, missing: Collection[str] = ()) -> bool:
+def are_moments(column: Column, rules: Rules = USUAL) -> bool:
     """Whether the known cells are dates or time stamps."""
-    return {kind for kind, _ in _cells(column, missing)} <= {"date", "stamp"}
+    return {kind for kind, _ in _cells(column, rules)} <= {"date", "stamp"}
 
 
 def moment_text(microseconds: int) -> str:
@@ -134,38 +159,87 @@ def moment_text(microseconds: int) -> str:
     return _text("stamp", microseconds * 1000)
 
 
-def domain(column: Column, missing: Collection[str] = ()) -> set[str]:
+def domain(column: Column, rules: Rules = USUAL) -> set[str]:
     """What the known cells show and what the type declares."""
-    spelled = {spelling.strip() for spelling in missing}
-    declared = {value for value in column.categories if value.strip() not in spelled}
-    return declared | {text for text in texts(column, missing) if text is not None}
+    doubt_stays = _doubtful_are_values(column.cells, column.categories, rules)
+    declared = {
+        value
+        for value in column.categories
+        if not rules.surely(value) and (doubt_stays or not rules.perhaps(value))
+    }
+    return declared | {text for text in texts(column, rules) if text is not None}
 
 
-def _cells(column: Column, missing: Collection[str]) -> list[tuple[str, Any]]:
+def _cells(column: Column, rules: Rules) -> list[tuple[str, Any]]:
     """Each cell with the kind that it is compared as, None where it is missing."""
     if column.kind == "refused":
         raise Refusal(f"column {column.name!r} is of a type that is not counted")
-    spelled = {spelling.strip() for spelling in missing}
+    spelled = {spelling.strip() for spelling in rules.named}
     if column.kind == "written":
-        kind, cells = _read(column.cells, spelled | TEXT_MISSING)
-    elif has_spelled_holes(column, missing):
-        kind, cells = _read(column.cells, spelled)
+        # An empty cell of a file is missing, whatever else is.
+        kind, cells = _read(_unspelled([c if c.strip() else None for c in column.cells], (), rules))
+    elif has_spelled_holes(column, rules):
+        kind, cells = _read(_unspelled(column.cells, (), rules))
     else:
         kind, cells = _common(column.kind), [_known(cell) for cell in column.cells]
     if kind == "number":
         cells = [None if c is None else _number(c) for c in cells]
         named = {_number(_parsed(s)) for s in spelled if _NUMBER.fullmatch(s)}
         cells = [None if cell in named else cell for cell in cells]
-    elif kind == "text":
-        cells = [None if c is None or c.strip() in spelled else c for c in cells]
+    elif column.kind in ("text", "category"):
+        cells = _unspelled(cells, column.categories, rules) if kind == "text" else cells
+    elif kind == "time":
+        written = [None if c is None else _time_text(c) for c in cells]
+        cells = [None if t and t in spelled else c for t, c in zip(written, cells, strict=True)]
     return [(kind, cell) for cell in cells]
 
 
-def has_spelled_holes(column: Column, missing: Collection[str]) -> bool:
+def has_spelled_holes(column: Column, rules: Rules) -> bool:
     """Whether a column of typed texts spells missing: then what remains decides what it is."""
-    spelled = {spelling.strip() for spelling in missing}
-    cells = column.cells if column.kind == "text" else ()
-    return any(cell is not None and cell.strip() in spelled for cell in cells)
+    if column.kind != "text":
+        return False
+    return _unspelled(column.cells, (), rules) != [*column.cells]
+
+
+def _unspelled(
+    cells: Sequence[str | None], categories: Sequence[str], rules: Rules
+) -> list[str | None]:
+    """The texts with None for all that are spelled missing."""
+    stay = _doubtful_are_values(cells, categories, rules)
+    return [
+        None if c is None or rules.surely(c) or (rules.perhaps(c) and not stay) else c
+        for c in cells
+    ]
+
+
+def _doubtful_are_values(cells: Sequence[Any], categories: Sequence[str], rules: Rules) -> bool:
+    """Whether a column shows that none, - and . are values there.
+
+    Either such a spelling is one of two values; or the others are words, and holes look otherwise.
+    """
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    has_holes = any(cell is None for cell in cells) or any(map(rules.surely, texts))
+    values = [text for text in {*texts, *categories} if not rules.surely(text)]
+    doubtful = [text for text in values if rules.perhaps(text)]
+    others = [text for text in values if not rules.perhaps(text)]
+    if len(doubtful) == 1 and len(others) == 1:
+        return True
+    kind, _ = _read(others)
+    return has_holes and bool(others) and kind == "text"
+
+
+def names_rows(column: Column, rules: Rules = USUAL) -> bool:
+    """Whether a column only names the rows: many different texts, or the numbers of the rows."""
+    cells = _cells(column, rules)
+    known = [cell for _, cell in cells if cell is not None]
+    kinds = {kind for kind, _ in cells}
+    if kinds <= {"text", "time"} and not column.categories:
+        return len(known) > 20 and len({*known}) > len(known) / 2
+    if kinds != {"number"} or len(known) < len(cells) or len(known) <= 20:
+        return False
+    if not all(isinstance(cell, int) and abs(cell) <= 2**53 for cell in known):
+        return False
+    return sorted(known) == [*range(min(known), min(known) + len(known))]
 
 
 def _common(kind: Kind) -> str:
@@ -205,9 +279,8 @@ def _double(exact: Fraction | int) -> float:
 # Texts of files ----------------------------------------------------------------------------------
 
 
-def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str, list[Any]]:
+def _read(cells: Sequence[str | None]) -> tuple[str, list[Any]]:
     """What all known texts are: numbers, else dates, else true and false, else text."""
-    cells = [None if text is None or text.strip() in missing else text for text in written]
     known = [text for text in cells if text is not None]
     if known and all(map(_is_number, known)):
         return "number", [None if c is None else _parsed(c.strip(" ")) for c in cells]
@@ -216,7 +289,7 @@ def _read(written: Sequence[str | None], missing: Collection[str]) -> tuple[str,
         return "stamp", stamps
     if known and {text.lower() for text in known} <= {"true", "false"}:
         return "boolean", [None if c is None else c.lower() == "true" for c in cells]
-    return "text", cells
+    return "text", [*cells]
 
 
 def _is_number(text: str) -> bool:
@@ -323,27 +396,34 @@ def _time_text(nanos: int) -> str:
 # Counting ----------------------------------------------------------------------------------------
 
 
-def label_texts(label: Column, missing: Collection[str] = ()) -> list[str]:
-    """The label of every row; a hole is refused."""
-    found = texts(label, missing)
+def label_texts(label: Column, rules: Rules = USUAL) -> list[str]:
+    """The label of every row; a hole is refused, and what may be missing is a label."""
+    sure = replace(label, cells=tuple(_marked(cell, rules) for cell in label.cells))
+    found = [None if text is None else text.removesuffix(_MARK) for text in texts(sure, rules)]
     if None in found:
         raise Refusal("labels are never missing")
     return [text for text in found if text is not None]
 
 
+def _marked(cell: Any, rules: Rules) -> Any:
+    return cell + _MARK if isinstance(cell, str) and rules.perhaps(cell) else cell
+
+
 def count_values(
-    column: Column, labels: Sequence[str], missing: Collection[str] = ()
+    column: Column, labels: Sequence[str], rules: Rules = USUAL, *, keep: bool = False
 ) -> Counted | None:
     """Count every distinct value; None if the column is to be left out."""
-    values = domain(column, missing)
-    return _counted(texts(column, missing), labels, values) if values else None
+    values = domain(column, rules)
+    if not values or (names_rows(column, rules) and not keep):
+        return None
+    return _counted(texts(column, rules), labels, values)
 
 
 def count_bins(
-    column: Column, labels: Sequence[str], edges: Sequence[float], missing: Collection[str] = ()
+    column: Column, labels: Sequence[str], edges: Sequence[float], rules: Rules = USUAL
 ) -> Counted:
     """Count the cells of each bin: the number of inner edges that are not above the cell."""
-    found = places(column, missing)
+    found = places(column, rules)
     assert found is not None
     bins = [None if x is None else sum(edge <= x for edge in edges[1:-1]) for x in found]
     return _counted(bins, labels, {b for b in bins if b is not None})

@@ -45,8 +45,6 @@ class Way:
         cell is wild (a year after 9999), " wild" is added to the type.
     points
         Whether points can come this way too.
-    retypes
-        Whether texts that spell missing are read anew, as those of a file are.
     n_tables
         How many random tables come this way.
     patience
@@ -60,7 +58,6 @@ class Way:
     lacks: Lacks = field(default_factory=dict)
     may_refuse: Lacks = field(default_factory=dict)
     points: bool = True
-    retypes: bool = True
     n_tables: int = 100
     patience: int = 40
 
@@ -102,7 +99,8 @@ class RowsWay(Way):
             rows, labels = self.put(table, folder)
             return CountIndex.from_rows(rows, labels, like=like)
         rows, labels = self.put(table, folder)
-        return CountIndex.from_rows(rows, labels, missing=options.get("missing", ()))
+        taken = {k: options[k] for k in ("missing", "missing_only", "keep") if k in options}
+        return CountIndex.from_rows(rows, labels, **taken)
 
 
 def _columns(table: Table) -> tuple[Column, ...]:
@@ -300,13 +298,12 @@ _typed = partial(
     may_refuse={**_UNKNOWN_TO_NARWHALS, **_NOT_IN_POLARS},
     n_tables=20,
 )
-_objects = partial(Way, retypes=False)
 _lazy = partial(Way, may_refuse=_LAZILY)
 
 TYPED_WAYS = (
-    RowsWay("rows", _rows, storing.python_cells, points=False, retypes=False),
-    _objects("mapping", _mapping, storing.python_cells, points=False),
-    _objects("pandas objects", partial(_pandas, storing.pandas_objects), storing.pandas_objects),
+    RowsWay("rows", _rows, storing.python_cells, points=False),
+    Way("mapping", _mapping, storing.python_cells, points=False),
+    Way("pandas objects", partial(_pandas, storing.pandas_objects), storing.pandas_objects),
     Way("pandas NumPy", partial(_pandas, storing.pandas_numpy), storing.pandas_numpy),
     Way("pandas nullable", partial(_pandas, storing.pandas_nullable), storing.pandas_nullable),
     Way("pandas Arrow", partial(_pandas, storing.pandas_arrow), storing.pandas_arrow),

@@ -116,6 +116,7 @@ def test_a_constant_column_is_one_bin() -> None:
     assert codes_of(index, [-100, 3, 100]) == [0, 0, 0]
 
 
+@pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 def test_quantile_bins_hold_equally_many_rows() -> None:
     """Quantile bins split distinct numbers evenly."""
     cells = [2.0**k for k in range(20)]
@@ -127,6 +128,7 @@ def test_quantile_bins_hold_equally_many_rows() -> None:
     assert tied.exact(0)[:, 0].tolist() == [20, 0]
 
 
+@pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 @pytest.mark.parametrize("n_rows", [30, 3000])
 @pytest.mark.parametrize("bins", [2, 3, 5])
 def test_quantile_bins_keep_few_numbers_apart(bins: int, n_rows: int) -> None:

@@ -16,7 +16,7 @@ from support.one_column import codes_of, feature_of
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
 from nullproof.tables.columns import Column, encode, fit_feature, widen_feature
-from nullproof.tables.readers import column_of_cells
+from nullproof.tables.kinds import column_of_cells
 from nullproof.tables.schema import Feature
 from nullproof.tables.values import in_order, is_missing, text
 

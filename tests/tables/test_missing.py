@@ -1,9 +1,7 @@
-"""What means missing, and what may mean it: spellings in files and frames, and the notice of them."""
+"""What means missing in files and frames, and what a column is once its holes are found."""
 
 from __future__ import annotations
 
-import datetime as dt
-import warnings
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nullproof import CountIndex, NullproofWarning
+from nullproof import CountIndex
 
 
 def features_of(table: Any, **options: Any) -> dict[str, Any]:
@@ -26,6 +24,7 @@ def counted(tmp_path: Path, written: str, **options: Any) -> CountIndex:
     return CountIndex.from_table(path, "y", **options)
 
 
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 SPELLINGS = ["", "NA", "N/A", "NaN", "null", "NULL", " ", " NA ", " null", '""', '"NA"']
 
 
@@ -34,21 +33,11 @@ SPELLINGS = ["", "NA", "N/A", "NaN", "null", "NULL", " ", " NA ", " null", '""',
 def test_missing_in_text_files(
     spelling: str, low: str, high: str, kind: str, tmp_path: Path
 ) -> None:
-    """Text files spell missing in six ways, trimmed and in quotes or not."""
+    """Text files spell missing in many ways, trimmed and in quotes or not."""
     index = counted(tmp_path, f"a,y\n{low},p\n{spelling},q\n{high},q\n")
     (feature,) = index.schema.features
     assert (feature.kind, feature.n_values) == (kind, 2)
     assert index.n_null.tolist() == [[0, 1]]
-
-
-def test_texts_that_spell_missing_are_categories_elsewhere(tmp_path: Path) -> None:
-    """A category named null in a Parquet file or a frame stays one; a notice tells of it."""
-    frame = pl.DataFrame({"a": ["null", "x", None], "y": ["p", "p", "q"]})
-    frame.write_parquet(tmp_path / "t.parquet")
-    with pytest.warns(NullproofWarning, match="'null' in 'a' may mean missing"):
-        index = CountIndex.from_table(tmp_path / "t.parquet", "y")
-    assert index.schema.features[0].values == ("null", "x")
-    assert index.n_missing == 1
 
 
 @pytest.mark.parametrize("spelling", ["?", " ? "])
@@ -106,79 +95,3 @@ def test_infinite_numbers_in_text(tmp_path: Path) -> None:
     index = CountIndex.from_table(pl.DataFrame(frame), "y", missing=("?",))
     assert index == counted(tmp_path, "a,y\ninf,p\n?,p\n-inf,q\n1,q\n2,q\n", missing=("?",))
     assert index.schema.features[0].kind == "number"
-
-
-# Notices ------------------------------------------------------------------------------------------
-
-SUSPECTS = ["?", "-", "unknown", "Unknown", "none", "None", "missing", "nan", "na", "."]
-
-
-def notices(table: Any, **options: Any) -> list[str]:
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        CountIndex.from_table(table, "y", **options)
-    return [str(notice.message) for notice in caught]
-
-
-@pytest.mark.parametrize("spelling", SUSPECTS)
-@pytest.mark.parametrize("others", [["1", "2"], ["u", "v"]])
-def test_likely_spellings_are_told_in_one_line(spelling: str, others: list[str]) -> None:
-    """A likely spelling gives exactly one notice, which says what to add; adding it silences it."""
-    frame = pl.DataFrame({"a": [*others, spelling], "b": [spelling, *others], "y": list("ppq")})
-    (notice,) = notices(frame)
-    assert notice == (
-        f"'{spelling}' in 'a', 'b' may mean missing; if so, name it: "
-        f'missing=("{spelling}",) or --missing "{spelling}"'
-    )
-    assert notices(frame, missing=(spelling,)) == []
-
-
-def test_several_spellings_are_told_in_one_line_too() -> None:
-    """All likely spellings share one notice; columns beyond five are not listed."""
-    frame = {f"c{j}": ["?", "x", "unknown"] for j in range(7)}
-    (notice,) = notices({**frame, "y": list("ppq")})
-    assert "'c4', … and 'unknown' in" in notice
-    assert "c5" not in notice
-    assert notice.endswith('missing=("?", "unknown") or --missing "?" --missing "unknown"')
-
-
-@pytest.mark.parametrize("extreme", [-999, -9999, 999, 99, -99.0])
-def test_lone_extremes_are_told(extreme: float) -> None:
-    """A number of nines far from all others is a likely spelling of missing."""
-    (notice,) = notices({"a": [1, 2, 3.5, extreme], "y": list("ppqq")})
-    assert f'missing=("{int(extreme)}",)' in notice
-
-
-@pytest.mark.parametrize(
-    "cells",
-    [
-        [97, 98, 99, 20],
-        [-99, -50, 0, 99],
-        [999, 999, 999, 999],
-        [1, 2, 3, 1000],
-        [float("inf"), 1, 2, 3],
-        ["x", "nonexistent", "a-b", "q?"],
-        [True, False, True, None],
-        [dt.date(1999, 9, 9), dt.date(2020, 1, 1), None, None],
-    ],
-)
-def test_ordinary_columns_raise_no_alarm(cells: list[Any]) -> None:
-    """Ordinary data gives no notice."""
-    assert notices({"a": cells, "y": list("ppqq")}) == []
-
-
-def test_unused_declared_spellings_raise_no_alarm() -> None:
-    """A declared category that no cell holds is no suspect."""
-    frame = pd.DataFrame({"a": pd.Categorical(["u", "v"], categories=["?", "u", "v"]), "y": [0, 1]})
-    assert notices(frame) == []
-
-
-@pytest.mark.parametrize("empty", [None, float("nan"), pd.NA, pd.NaT])
-def test_a_column_without_known_values_is_left_out(empty: Any) -> None:
-    """A column that knows nothing is left out, with a notice, in every library."""
-    frame = pd.DataFrame({"a": [1, 2], "b": [empty, empty], "y": ["p", "q"]})
-    with pytest.warns(NullproofWarning, match="left out for lack of any known value: 'b'"):
-        assert [*features_of(frame)] == ["a"]
-    for table in (pl.from_pandas(frame), pa.Table.from_pandas(frame, preserve_index=False)):
-        with pytest.warns(NullproofWarning, match="left out for lack of any known value: 'b'"):
-            assert [*features_of(table)] == ["a"]

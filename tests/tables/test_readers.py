@@ -16,7 +16,8 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError
-from nullproof.tables.readers import column_of_cells, open_rows, open_table
+from nullproof.tables.kinds import column_of_cells
+from nullproof.tables.readers import open_rows, open_table
 
 DATA: dict[str, list[Any]] = {
     "whole": [1, 2, None, 4, 10, 4],

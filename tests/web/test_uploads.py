@@ -23,7 +23,7 @@ HOLES = "a,b,y\n1,x,no\n2,,no\n,x,yes\n4,z,yes\n5,z,no\n6,x,yes\n"
 def test_uploads_are_described(server: Served, form: str) -> None:
     """Every kind of table is understood, and says what a person needs to choose."""
     text = "id,a,y\n" + "".join(
-        f"{n},{'?' if n == 3 else 'xyz'[n % 3]},{'' if n == 4 else 'pq'[n % 2]}\n"
+        f"{n},{'?' if n == 3 else 'unknown' if n == 5 else 'xyz'[n % 3]},{'' if n == 4 else 'pq'[n % 2]}\n"
         for n in range(30)
     )
     frame = pl.read_csv(text.encode())
@@ -48,10 +48,10 @@ def test_uploads_are_described(server: Served, form: str) -> None:
     assert table["n_rows"] == 30
     assert [column["name"] for column in table["columns"]] == ["id", "a", "y"]
     assert [column["type"] for column in table["columns"]] == ["number", "text", "text"]
-    assert [column["n_missing"] for column in table["columns"]] == [0, 0, 1]
+    assert [column["n_missing"] for column in table["columns"]] == [0, 1, 1]
     assert [column["is_key"] for column in table["columns"]] == [True, False, False]
     assert table["preview"][4] == ["4", "y", None]
-    assert table["spellings"] == ["?"]
+    assert table["spellings"] == ["unknown"]
     assert server.client.get(f"/api/tables/{table['id']}").json() == table
 
 
@@ -197,11 +197,46 @@ def test_spellings_of_missing_are_no_values(server: Served) -> None:
         stream
     )
     table = upload(server.client, stream.getvalue())
-    assert table["spellings"] == ["?"]
-    name = analysed(server.client, table=table["id"], label="y", missing=["?"])
+    assert table["spellings"] == []
+    assert [column["n_missing"] for column in table["columns"]] == [1, 1, 0]
+    name = analysed(server.client, table=table["id"], label="y")
     points = [server.client.get(f"/api/analyses/{name}/points/{k}").json() for k in range(3)]
     assert [point["values"] for point in points] == [
         {"a": "x", "b": 1},
         {"a": None, "b": 2},
         {"a": "z", "b": None},
     ]
+
+
+def test_columns_that_name_rows_are_left_out_as_in_the_library(server: Served) -> None:
+    """The preview marks what the analysis leaves out; what is kept is counted, in any kind of file."""
+    rows = [(f"c{n}", n, n % 7, "-" if n % 5 else str(n), "pq"[n % 2]) for n in range(40)]
+    lines = [",".join(map(str, row)) for row in rows]
+    table = upload(server.client, "\n".join(["name,n,a,b,y", *lines]).encode())
+    assert [column["is_key"] for column in table["columns"]] == [True, True, False, False, False]
+    assert [column["type"] for column in table["columns"]][3] == "number"
+    for keep, features in (([], ["a", "b"]), (["n"], ["n", "a", "b"])):
+        name = analysed(server.client, table=table["id"], label="y", keep=keep)
+        found = server.client.get(f"/api/analyses/{name}/features").json()["features"]
+        assert [feature["name"] for feature in found] == features
+    order = {"table": table["id"], "label": "y", "missing": ["c1"], "missing_only": ["c2"]}
+    told(server.client.post("/api/analyses", json=order), 400, "or missing_only to replace them")
+
+
+def test_missing_only_reaches_the_library(server: Served) -> None:
+    """With other spellings of missing the usual ones are values."""
+    table = upload(server.client, b"a,y\n?,p\nu,q\ngone,q\nv,p\n")
+    name = analysed(server.client, table=table["id"], label="y", missing_only=["gone"])
+    (feature,) = server.client.get(f"/api/analyses/{name}/features").json()["features"]
+    assert feature["values"] == ["?", "u", "v"]
+    assert sum(feature["n_missing"]) == 1
+
+
+def test_columns_that_cannot_be_counted_may_be_uploaded(server: Served) -> None:
+    """A nested column does not stand in the way of the others, if it is ignored."""
+    stream = io.BytesIO()
+    frame = pl.DataFrame({"a": [{"x": 1}, {"x": 2}], "b": ["u", "v"], "y": ["p", "q"]})
+    frame.write_parquet(stream)
+    table = upload(server.client, stream.getvalue())
+    assert [column["is_key"] for column in table["columns"]] == [False] * 3
+    analysed(server.client, table=table["id"], label="y", ignore=["a"])

@@ -8,13 +8,15 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from nullproof.counts.engines.counting import LazyTable, like_key, open_lazily
+from nullproof.counts.engines.counting import like_key
 from nullproof.counts.engines.keys import Key, collected, column_of, value_key
+from nullproof.counts.engines.tables import LazyTable, open_lazily
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
 from nullproof.tables.columns import encode
-from nullproof.tables.readers import read_series
+from nullproof.tables.kinds import read_series
 from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import text
 
 _ROW = "nullproof row"
@@ -38,7 +40,7 @@ def locate_cells(
         A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
         rows, except those of polars, where the position of the row is the default.
     """
-    with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
+    with open_lazily(table, schema.label_name, schema.spellings, schema, memory_limit) as lazy:
         if lazy is None:
             raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
         lazy, key = _numbered(lazy, key)
@@ -66,7 +68,7 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
             "the rows of this table have no order; name a column that tells them apart: key="
         )
     frame = nw.from_native(table.frame.to_native().with_row_index(_ROW))
-    return LazyTable(frame, table.label, table.missing, table.spellings), _ROW
+    return LazyTable(frame, table.label, table.spellings), _ROW
 
 
 def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
@@ -99,7 +101,7 @@ def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
     """How each label is written in the table."""
     found = collected(table.frame.select(nw.col(table.label).alias("label")).unique())["label"]
     found = found.drop_nulls()
-    column = read_series(found, (), retype=False, keep_text=True)
+    column = read_series(found, NOTHING_SPELLED, retype=False)
     if column.numbers is not None:
         texts = [text(number) for number in column.numbers.tolist()]
     else:
@@ -114,10 +116,10 @@ def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
 
 def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
     """What is grouped by, and what of it each code stands for."""
-    group = like_key(feature, table.column(feature.name))
+    group = like_key(feature, table.like(feature))
     if group.edges:
         return group, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
-    group = value_key(table.column(feature.name))
+    group = value_key(table.like(feature))
     cells = table.frame.filter(group.column.known).select(group.value.alias("value"))
     found = collected(cells.unique())["value"]
     column = column_of(group, found, retype=table.from_text)

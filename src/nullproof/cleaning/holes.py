@@ -18,7 +18,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import fill_codes
 from nullproof.errors import NullproofError
 from nullproof.tables.columns import Encoded, encode
-from nullproof.tables.readers import column_of_cells
+from nullproof.tables.kinds import column_of_cells
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable
 from nullproof.tables.values import is_missing, text

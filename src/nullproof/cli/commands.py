@@ -57,7 +57,7 @@ def demo() -> None:
 def certify(request: Request, bias: BiasOption = None, check: Check = False) -> None:
     """Tell for each point whether every world predicts the same label, or up to which bias.
 
-    [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing '?'
+    [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
     from nullproof.cli.certificates import Asked, show_certificates
     from nullproof.curve import right_by_verdict

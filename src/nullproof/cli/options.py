@@ -89,12 +89,29 @@ class Request:
     missing: Annotated[
         list[str] | None,
         typer.Option(
-            "--missing", metavar="TEXT", help="A spelling of missing, e.g. '?'; repeatable."
+            "--missing",
+            metavar="TEXT",
+            help="A spelling of missing besides empty, NA, N/A, NaN, null, ?, #N/A, <NA>, and none, - "
+            "and . unless they are values; repeatable.",
+        ),
+    ] = None
+    missing_only: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing-only",
+            metavar="TEXT",
+            help="A spelling of missing instead of those; repeatable.",
         ),
     ] = None
     ignore: Annotated[
         list[str] | None,
         typer.Option("--ignore", metavar="COL", help="A column to leave out; repeatable."),
+    ] = None
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--keep", metavar="COL", help="A column to count though it names rows; repeatable."
+        ),
     ] = None
     drop_unlabelled: Annotated[
         bool, typer.Option("--drop-unlabelled", help="Leave out rows of TRAIN without a label.")
@@ -144,11 +161,7 @@ class Request:
                 "TRAIN and TEST are both standard input; give one of them as a file"
             )
         if self._is_index:
-            if self.drop_unlabelled:
-                raise NullproofError(
-                    f"--drop-unlabelled was given but {self.train} is a saved index, whose rows all have "
-                    "labels; leave it out"
-                )
+            self._refuse_settled(self.train)
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
             return self._with_points(CountIndex.load(self.train))
@@ -184,6 +197,7 @@ class Request:
                 encoding=self.encoding,
                 header=not self.no_header,
                 sheet=self.sheet,
+                missing_only=self._options.missing_only,
                 **self._options.for_opened(),
             )
         return CountIndex.from_table(
@@ -221,7 +235,10 @@ class Request:
     def _like(self) -> CountIndex | None:
         from nullproof.counts.index import CountIndex
 
-        return None if self.like is None else CountIndex.load(self.like)
+        if self.like is None:
+            return None
+        self._refuse_settled(self.like)
+        return CountIndex.load(self.like)
 
     @cached_property
     def _table(self) -> Any:
@@ -245,7 +262,7 @@ class Request:
         name = index.schema.label_name
         if self.test is None or name not in points.names:
             return None
-        codes = found_label_codes(index.schema, points.column(name))
+        codes = found_label_codes(index.schema, points.labels(name))
         return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
 
     def model(self, index: CountIndex) -> dict[str, Any]:
@@ -282,7 +299,22 @@ class Request:
             ignore=self.ignore or (),
             unlabelled="drop" if self.drop_unlabelled else "refuse",
             file=self.file,
+            keep=self.keep or (),
+            missing_only=self.missing_only,
         )
+
+    def _refuse_settled(self, index: str) -> None:
+        """Refuse options about the training table where a saved index has settled them."""
+        settled = (
+            *("bins", "binning", "missing", "missing_only", "ignore", "keep", "drop_unlabelled"),
+        )
+        defaults = {field.name: field.default for field in fields(self)}
+        for name in settled:
+            if getattr(self, name) not in (defaults[name], []):
+                raise NullproofError(
+                    f"--{name.replace('_', '-')} is given, but the saved index {index} has settled "
+                    "it; leave it out, or count the table anew"
+                )
 
     @property
     def file(self) -> FileOptions:

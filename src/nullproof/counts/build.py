@@ -1,35 +1,34 @@
-"""From a table to its counts: learn the domains or take them over, encode, count, tell what is odd."""
+"""From a table to its counts: learn the domains or take them over, encode, count."""
 
 from __future__ import annotations
 
-import math
 import numbers
-import re
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.notices import Findings, notify, refuse_nothing
 from nullproof.counts.sparse import Counts, Known, count_columns
-from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.tables.bins import Rows, doubles, extent
+from nullproof.errors import NullproofError
+from nullproof.tables.bins import Rows
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
+from nullproof.tables.identifiers import names_rows
 from nullproof.tables.labels import known_label_codes, label_codes
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import OFTEN_MISSING, text
+from nullproof.tables.spellings import Spellings
+from nullproof.tables.writings import Writings
 from nullproof.words import many, some
 
 CandidateSets = dict[tuple[int, ...], Counts]
-_MANY_VALUES = 10
 _MANY_CELLS = 1_000_000
 _MOST_VALUES = 100_000_000
 T = TypeVar("T")
-NINES = re.compile(r"-?9{2,}")
 
 
 class IndexLike(Protocol):
@@ -46,12 +45,23 @@ class IndexLike(Protocol):
     @property
     def n_null(self) -> Counts: ...
     @property
+    def n_open(self) -> Counts: ...
+    @property
     def sets(self) -> tuple[CandidateSets, ...]: ...
 
 
 Index = TypeVar("Index", bound=IndexLike)
 # The class of the index, called with its five fields.
 Make = Callable[[Schema, Counts, tuple[Known, ...], Counts, tuple[CandidateSets, ...]], Index]
+
+
+class Read(Protocol):
+    """What is known of any table that was opened, here or in an engine."""
+
+    @property
+    def spellings(self) -> Spellings: ...
+    @property
+    def writings(self) -> Writings: ...
 
 
 def count_table(
@@ -66,14 +76,19 @@ def count_table(
         raise NullproofError("the table has no rows; give at least one")
     row_labels, found = label_codes(labels)
     features: list[Feature] = []
-    empty: list[str] = []
-    suspects: dict[str, list[str]] = {}
+    findings = Findings()
 
-    def fitted(name: str) -> tuple[Feature, Encoded, list[str]] | None:
-        column, domain = table.column(name), options.declared(name)
+    def fitted(name: str) -> tuple[Findings, Feature | None, Encoded | None]:
+        domain, own = options.declared(name), Findings()
+        column = table.column(name, domain)
         declared = domain or column.declared
         if not column.sets and not declared and not column.known.any():
-            return None
+            own.empty.append(name)
+            return own, None, None
+        if options.may_leave_out(name) and names_rows(column):
+            own.left_out.append(name)
+            return own, None, None
+        own.look_at(column)
         learned = fit_feature(
             column,
             bins=options.bins,
@@ -81,24 +96,40 @@ def count_table(
             domain=domain,
             rows=Rows(row_labels),
         )
-        return *learned, suspicions(column)
+        return own, *learned
 
     def columns() -> Iterator[Encoded]:
-        for name, made in zip(names, _mapped(fitted, names, len(labels)), strict=True):
-            if made is None:
-                empty.append(name)
-                continue
-            feature, encoded, suspicious = made
-            features.append(feature)
-            for suspect in suspicious:
-                suspects.setdefault(suspect, []).append(name)
-            yield encoded
+        for own, feature, encoded in _mapped(fitted, names, len(labels)):
+            findings.add(own)
+            if feature is not None and encoded is not None:
+                features.append(feature)
+                yield encoded
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
-    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
-    schema = Schema(tuple(features), found, labels.name, tuple(options.missing), writings)
-    notify(schema, len(labels), empty, suspects)
-    return _assembled(make, schema, pairs, row_labels)
+    schema = schema_of(Schema((), found, labels.name), features, table, findings)
+    findings.take(table.nulled(), [feature.name for feature in features])
+    index = _assembled(make, schema, pairs, row_labels)
+    notify(index, findings)
+    return index
+
+
+def schema_of(
+    labels: Schema, features: Sequence[Feature], table: Read, findings: Findings
+) -> Schema:
+    """What was learned from a table, its labels first; it is refused if there is no feature."""
+    missing, missing_only = table.spellings.options
+    schema = replace(
+        labels,
+        features=tuple(features),
+        missing=missing,
+        missing_only=missing_only,
+        left_out=tuple(sorted(findings.left_out)),
+        writings=tuple(
+            (f.name, table.writings[f.name]) for f in features if f.name in table.writings
+        ),
+    )
+    refuse_nothing(schema, findings)
+    return schema
 
 
 def _mapped(function: Callable[[str], T], names: Sequence[str], n_rows: int) -> Iterator[T]:
@@ -245,7 +276,7 @@ def _assembled(
 
 def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
     for feature in schema.features:
-        encoded = encode(feature, table.column(feature.name))
+        encoded = encode(feature, table.like(feature))
         outside = encoded.codes == feature.n_values
         for row, candidates in encoded.sets.items():
             outside[row] = feature.n_values in candidates
@@ -265,64 +296,8 @@ def feature_names(table: Table, label: str, options: TableOptions) -> list[str]:
     refuse_unknown(options.ignore, table.names, "ignore")
     refuse_unknown(options.domains, table.names, "domains")
     refuse_unknown(options.binned_columns, table.names, "binning")
+    refuse_unknown(options.keep, table.names, "keep")
     names = [name for name in table.names if name != label and name not in options.ignore]
     if not names:
         raise NullproofError("the table has no column besides the label; give at least one feature")
     return names
-
-
-def notify(schema: Schema, n_rows: int, empty: list[str], suspects: dict[str, list[str]]) -> None:
-    if not schema.features:
-        raise NullproofError("no column holds any known value; give at least one feature")
-    if empty:
-        _warn(f"left out for lack of any known value: {', '.join(map(repr, empty))}")
-    if suspects:
-        _warn_of_spellings(suspects)
-    for feature in schema.features:
-        if feature.n_values > max(_MANY_VALUES, n_rows / 2):
-            _warn(
-                f"column {feature.name!r} has {feature.n_values:,} values in {n_rows:,} rows and "
-                "tells next to nothing about a new point; leave it out with ignore or --ignore"
-            )
-
-
-def suspicions(column: Column) -> list[str]:
-    """Name the values of a column that often stand for missing but were not named so."""
-    if column.codes is not None:
-        suspects = {
-            value.strip()
-            for code, value in enumerate(column.values)
-            if value.strip().lower() in OFTEN_MISSING and np.any(column.codes == code)
-        }
-        return sorted(suspects)
-    assert column.numbers is not None
-    return lone_extremes_of(column.numbers) if column.kind == "number" else []
-
-
-def lone_extremes_of(array: NDArray[Any]) -> list[str]:
-    """Numbers like -999 or 9999 that lie further from the others than the others from each other."""
-    array, found = doubles(array), []
-    for place, extreme in enumerate(extent(array)):
-        if not math.isfinite(extreme) or not NINES.fullmatch(text(extreme)):
-            continue
-        low, high = extent(array[array != extreme])
-        gap = high - extreme if place else low - extreme
-        if abs(gap) > high - low:
-            found.append(text(extreme))
-    return found
-
-
-def _warn_of_spellings(suspects: dict[str, list[str]]) -> None:
-    places = [
-        f"{spelling!r} in {some(map(repr, names), 5)}" for spelling, names in suspects.items()
-    ]
-    python = ", ".join(f'"{spelling}"' for spelling in suspects) + "," * (len(suspects) == 1)
-    shell = " ".join(f'--missing "{spelling}"' for spelling in suspects)
-    _warn(
-        f"{' and '.join(places)} may mean missing; if so, name "
-        f"{'them' if len(suspects) > 1 else 'it'}: missing=({python}) or {shell}"
-    )
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, NullproofWarning, stacklevel=2)

@@ -7,7 +7,7 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,8 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
-from nullproof.counts.engines.counting import count_lazy, open_lazily
+from nullproof.counts.engines.counting import count_lazy
+from nullproof.counts.engines.tables import open_lazily
 from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
 from nullproof.counts.sparse import Counts, Known
@@ -38,7 +39,7 @@ from nullproof.tables.labelled import labelled_rows, tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes, refuse_holes
 from nullproof.tables.options import TableOptions, Unlabelled
 from nullproof.tables.points import Points, encode_points
-from nullproof.tables.readers import open_rows, open_table, refuse_unknown
+from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown
 from nullproof.tables.schema import Feature, Schema
 from nullproof.words import PLAIN, many, per_cent, some
 
@@ -86,10 +87,12 @@ class CountIndex:
         *,
         like: CountIndex | None = None,
         missing: Collection[str] = (),
+        missing_only: Collection[str] | None = None,
         bins: int = 5,
         binning: Binning | Mapping[str, Binning] = "mdl",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
+        keep: Collection[str] = (),
         unlabelled: Unlabelled = "refuse",
         memory_limit: str | None = None,
         encoding: str | None = None,
@@ -109,7 +112,11 @@ class CountIndex:
             An index made before, whose features, bins, domains, labels and spellings of missing
             are taken over.
         missing
-            Spellings of missing, e.g. ``("?", "NA")``, besides null, None, NaN, NA and NaT.
+            Spellings of missing, e.g. ``("unknown", "-9")``, besides the usual ones: null, None, NaN, NA
+            and NaT, in texts empty, NA, N/A, NaN, null, ?, #N/A and <NA> in any case, and none, - and
+            . unless a column shows that they are values (docs/values.md).
+        missing_only
+            Spellings of missing instead of the usual ones in texts.
         bins
             Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``.
         binning
@@ -121,6 +128,9 @@ class CountIndex:
             Declared categories per column, added to those seen.
         ignore
             Columns to leave out.
+        keep
+            Columns to count although they seem only to name the rows: texts of which more than half are
+            different, and numbers of the rows.
         unlabelled
             ``"refuse"`` a table in which a row has no label, or ``"drop"`` such rows.
         memory_limit
@@ -135,15 +145,25 @@ class CountIndex:
             The sheet of an Excel file; by default the first that has cells.
         """
         file = FileOptions(encoding, header, sheet)
-        options = TableOptions(missing, bins, binning, domains or {}, ignore, unlabelled, file)
-        schema = None if like is None else like.schema
-        spelled = tuple(options.missing) if schema is None else schema.missing
+        options = TableOptions(
+            missing,
+            bins,
+            binning,
+            domains or {},
+            ignore,
+            unlabelled=unlabelled,
+            file=file,
+            keep=keep,
+            missing_only=missing_only,
+        )
+        schema = None if like is None else _settled(like, missing_only, keep)
+        spelled = options.spellings if schema is None else schema.spellings
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
                 file.refuse("counted where it is")
                 return count_lazy(cls, lazy, options, like=schema)
         opened = options.open(table, label, schema)
-        labels = opened.column(label)
+        labels = opened.labels(label)
         if options.unlabelled == "drop":
             some = labelled_rows(opened, labels)
             tell_of_unlabelled(label, opened.n_rows - len(some.rows), len(some.rows))
@@ -151,7 +171,6 @@ class CountIndex:
         refuse_holes(labels, DROP)
         if schema is not None:
             return count_like(cls, schema, opened, labels)
-        options = replace(options, missing=opened.missing)
         names = feature_names(opened, label, options)
         return count_table(cls, opened, names, labels, options)
 
@@ -165,8 +184,13 @@ class CountIndex:
         like: CountIndex | None = None,
         domains: Mapping[str, Iterable[Any]] | None = None,
         missing: Collection[str] = (),
+        missing_only: Collection[str] | None = None,
+        keep: Collection[str] = (),
     ) -> CountIndex:
-        """Count plain rows; a cell may be None or a set of candidates, every value is a category."""
+        """Count plain rows; a cell may be None or a set of candidates, every value is a category.
+
+        Options as for `from_table`; labels and candidates are missing only where ``missing`` says so.
+        """
         rows = list(rows)
         if not rows:
             raise NullproofError("there are no rows; give at least one")
@@ -174,8 +198,12 @@ class CountIndex:
             raise NullproofError(
                 f"there are {len(rows)} rows but {len(labels)} labels; give one label per row"
             )
+        options = TableOptions(
+            missing, binning="none", domains=domains or {}, keep=keep, missing_only=missing_only
+        )
         if like is not None:
-            features, missing = like.features, like.schema.missing
+            _settled(like, missing_only, keep)
+            features = like.features
         elif features is None:
             first = rows[0]
             if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
@@ -183,12 +211,13 @@ class CountIndex:
                     f"the first row is {first!r}; give each row as a tuple with one cell per feature"
                 )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
-        table = open_rows(rows, features, missing=missing)
-        label_column = open_table({"label": labels}, missing=missing).column("label")
+        spelled = options.spellings if like is None else like.schema.spellings
+        table = open_rows(rows, features, missing=spelled)
+        label_column = labels_apart(labels, spelled)
         if like is not None:
             return count_like(cls, like.schema, table, label_column)
-        options = TableOptions(missing, binning="none", domains=domains or {})
         refuse_unknown(options.domains, features, "domains")
+        refuse_unknown(options.keep, features, "keep")
         return count_table(cls, table, features, label_column, options)
 
     @classmethod
@@ -211,7 +240,7 @@ class CountIndex:
             Feature(name, "code", tuple(str(value) for value in range(size)))
             for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
         )
-        row_labels, names = label_codes(open_table({"label": labels}).column("label"))
+        row_labels, names = label_codes(labels_apart(labels))
         columns = (
             Encoded(codes[:, j] if codes.dtype.kind == "i" else codes[:, j].astype(np.int32), {})
             for j in range(codes.shape[1])
@@ -360,6 +389,16 @@ class CountIndex:
             f"{many(len(self.labels), 'label')} ({some(self.labels, 5)}), "
             f"{many(self.n_missing, 'missing cell')}{share}"
         )
+
+
+def _settled(like: CountIndex, missing_only: Any, keep: Any) -> Schema:
+    """The schema of an index to count like; what it has settled is not asked again."""
+    if missing_only is not None or len(keep):
+        raise NullproofError(
+            f"{'keep' if len(keep) else 'missing_only'} is given together with like, which has "
+            "settled it; leave it out, or count anew without like"
+        )
+    return like.schema
 
 
 def _numbered(size: int) -> list[str]:

@@ -167,6 +167,8 @@ def _header(index: IndexLike) -> dict[str, Any]:
         "label_name": schema.label_name,
         "label_counts": index.label_counts.tolist(),
         "missing": list(schema.missing),
+        "missing_only": None if schema.missing_only is None else list(schema.missing_only),
+        "left_out": list(schema.left_out),
         "writings": dict(schema.writings),
         "features": [
             {"name": f.name, "kind": f.kind, "edges": [repr(e) for e in f.edges], "bins": f.bins}
@@ -260,11 +262,14 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
                 (last - first, n_labels),
             )
         )
+    only = header["missing_only"]
     schema = Schema(
         tuple(features),
         tuple(header["labels"]),
         header["label_name"],
         tuple(header["missing"]),
+        None if only is None else tuple(only),
+        tuple(header["left_out"]),
         tuple(header["writings"].items()),
     )
     sets = tuple(

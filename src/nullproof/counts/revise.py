@@ -13,8 +13,8 @@ from nullproof.counts.build import CandidateSets, Index, is_whole
 from nullproof.counts.sparse import Counts, Known, from_cells
 from nullproof.errors import NullproofError
 from nullproof.tables.columns import encode
+from nullproof.tables.kinds import column_of_cells
 from nullproof.tables.points import Points, encode_quietly
-from nullproof.tables.readers import column_of_cells
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import text
 from nullproof.words import many, some

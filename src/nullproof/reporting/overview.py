@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from nullproof.certificates import Certificates
 from nullproof.counts.index import CountIndex
+from nullproof.counts.notices import standing
 from nullproof.model import Model
 from nullproof.plots import BARS
 from nullproof.radii.cells import Radii
@@ -148,7 +149,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know before trusting the numbers."""
-    said = []
+    said = [f"{notice[0].upper()}{notice[1:]}." for notice in standing(index)]
     unseen = points.n_unseen
     if unseen.any():
         names = [text(index.features[j]) for j in np.argsort(-unseen, kind="stable")[:5].tolist()]

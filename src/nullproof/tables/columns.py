@@ -55,7 +55,8 @@ class Column:
     ``numbers`` (kind number, date or code; NaN = missing) or ``codes`` into ``values`` (kind category or
     boolean; -1 = missing). Numbers that NumPy's types would mix up are Python's own, in an array of
     objects. ``sets`` holds the rows with several candidates, which are missing in the array;
-    ``declared`` the categories of the column's type.
+    ``declared`` the categories of the column's type; ``taken`` and ``kept`` the spellings of missing that
+    were found, and those in doubt that are values.
     """
 
     name: str
@@ -65,6 +66,8 @@ class Column:
     values: Sequence[str] = ()
     sets: dict[int, tuple[Any, ...]] = field(default_factory=dict)
     declared: Sequence[str] = ()
+    taken: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.numbers if self.numbers is not None else self.codes)  # type: ignore[arg-type]
@@ -78,7 +81,7 @@ class Column:
         known: NDArray[np.bool_] = self.codes >= 0
         return known
 
-    def taken(self, rows: NDArray[np.intp]) -> Column:
+    def rows(self, rows: NDArray[np.intp]) -> Column:
         """The cells of some rows, in ascending order."""
         numbers, codes = (None if a is None else a[rows] for a in (self.numbers, self.codes))
         sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}

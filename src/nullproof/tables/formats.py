@@ -12,13 +12,13 @@ from nullproof.tables.arff import read_arff
 from nullproof.tables.contents import AS_IT_IS, KINDS, Content, FileOptions, Form
 from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows
 from nullproof.tables.excel import read_excel
+from nullproof.tables.spellings import USUAL, Spellings
 from nullproof.tables.text_files import read_text, told, unread_text
 from nullproof.tables.writings import Writings, written_plainly
 
 if TYPE_CHECKING:
     import polars as pl
 
-TEXT_MISSING = ("", "NA", "N/A", "NaN", "nan", "null", "NULL")
 _NAMES: dict[Form, str] = {
     "parquet": "a Parquet file",
     "arrow": "an Arrow file",
@@ -55,7 +55,7 @@ class FileTable:
 def read_file(
     path: str | Path,
     *,
-    missing: Collection[str] = (),
+    spellings: Spellings = USUAL,
     as_text: Collection[str] = (),
     options: FileOptions = AS_IT_IS,
     like: Writings | None = None,
@@ -66,8 +66,8 @@ def read_file(
     ----------
     path
         A file, or ``-`` for standard input.
-    missing
-        Spellings of missing besides those that every text file has.
+    spellings
+        What means missing, if not the usual spellings.
     as_text
         Columns to keep as they are written: ``01`` stays ``01``.
     options
@@ -79,7 +79,7 @@ def read_file(
     form = content.binary_form()
     if form is None:
         decode(content, options.encoding)
-    asked = _Asked(missing, as_text, options, like)
+    asked = _Asked(spellings, as_text, options, like)
     try:
         return _read(content, form, asked)
     except NotUtf8Error:
@@ -97,7 +97,7 @@ def read_file(
 class _Asked:
     """How a file is to be read."""
 
-    missing: Collection[str]
+    spellings: Spellings
     as_text: Collection[str]
     options: FileOptions
     like: Writings | None
@@ -109,7 +109,7 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     form = form or content.text_form()
     as_text, options = asked.as_text, asked.options
     _refuse_options(content, form, options)
-    nulls = [*TEXT_MISSING[1:], *asked.missing]
+    nulls = [spelling for spelling in asked.spellings.nulls if spelling]
     try:
         if form == "parquet":
             return FileTable(pl.read_parquet(content.source()))
@@ -119,11 +119,11 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
             return FileTable(pl.read_ipc_stream(content.source()))
         if form == "excel":
             frame = read_excel(content, as_text=as_text, options=options)
-            return FileTable(*_plain(frame, nulls, asked), from_text=True)
+            return FileTable(*_plain(frame, asked), from_text=True)
         if form == "arff":
             return FileTable(read_arff(content, as_text=as_text))
         frame, separator = read_text(content, nulls=nulls, as_text=as_text, header=options.header)
-        return FileTable(*_plain(frame, nulls, asked, separator), from_text=True)
+        return FileTable(*_plain(frame, asked, separator), from_text=True)
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,
@@ -135,11 +135,11 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
 
 
 def _plain(
-    frame: pl.DataFrame, nulls: Collection[str], asked: _Asked, separator: str = ""
+    frame: pl.DataFrame, asked: _Asked, separator: str = ""
 ) -> tuple[pl.DataFrame, Writings]:
     return written_plainly(
         frame,
-        nulls=nulls,
+        spellings=asked.spellings,
         as_text=asked.as_text,
         semicolons=separator == ";",
         like=asked.like,

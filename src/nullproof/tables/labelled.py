@@ -30,11 +30,11 @@ def labelled_rows(table: Table, labels: Column) -> Labelled:
     rows = np.flatnonzero(labels.known)
     frame, read = table.frame, table.read_series
     if frame is None or read is None:
-        some = replace(table, read=lambda name: table.read(name).taken(rows))
+        some = replace(table, read=lambda name, spelled: table.read(name, spelled).rows(rows))
     else:
         part = frame[rows.tolist()]
-        some = replace(table, read=lambda name: read(part[name]), frame=part)
-    return Labelled(replace(some, n_rows=len(rows), places=rows), labels.taken(rows), rows)
+        some = replace(table, read=lambda name, spelled: read(part[name], spelled), frame=part)
+    return Labelled(replace(some, n_rows=len(rows), places=rows), labels.rows(rows), rows)
 
 
 def tell_of_unlabelled(label: str, n_dropped: int, n_left: int) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import Binning, are_cut
 from nullproof.tables.contents import AS_IT_IS, FileOptions
-from nullproof.tables.readers import Table, open_table, spellings
+from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
+from nullproof.tables.spellings import Spellings, trimmed
 from nullproof.tables.values import is_missing, text
 
 # How many bins "uniform" and "quantile" make unless they are told.
@@ -33,11 +34,19 @@ class TableOptions:
     ignore: Collection[str] = ()
     unlabelled: Unlabelled = "refuse"
     file: FileOptions = AS_IT_IS
+    keep: Collection[str] = ()
+    missing_only: Collection[str] | None = None
 
     def __post_init__(self) -> None:
-        ignore = (self.ignore,) if isinstance(self.ignore, str) else tuple(self.ignore)
-        object.__setattr__(self, "ignore", ignore)
-        object.__setattr__(self, "missing", spellings(self.missing))
+        for option in ("ignore", "keep"):
+            names = getattr(self, option)
+            names = (names,) if isinstance(names, str) else tuple(names)
+            object.__setattr__(self, option, names)
+        object.__setattr__(self, "missing", trimmed(self.missing))
+        if self.missing_only is not None:
+            object.__setattr__(self, "missing_only", trimmed(self.missing_only))
+        # Both together are refused.
+        self.spellings  # noqa: B018
         self._refuse_binning()
         self._refuse_bins()
         if self.unlabelled not in get_args(Unlabelled):
@@ -74,6 +83,11 @@ class TableOptions:
                 )
 
     @property
+    def spellings(self) -> Spellings:
+        """The spellings of missing."""
+        return Spellings.of(self.missing, self.missing_only)
+
+    @property
     def binned_columns(self) -> list[str]:
         """The columns that ``binning`` names, if it is a mapping."""
         named = self.binning if isinstance(self.binning, Mapping) else ()
@@ -94,19 +108,23 @@ class TableOptions:
         values = self.domains.get(name, ())
         return [text(value) for value in values if not is_missing(value)]
 
+    def may_leave_out(self, name: str) -> bool:
+        """Whether a column may be left out if it only names the rows."""
+        return name not in self.keep and not self.declared(name)
+
     def open(self, source: Any, label: str | None, like: Schema | None = None) -> Table:
         """Open a table; spellings of missing and columns that stay text are those of ``like``, if given."""
         if isinstance(source, Table):
-            if self.missing:
+            if self.missing or self.missing_only is not None:
                 raise NullproofError(
-                    f"missing is {self.missing!r} but the table is opened already; give missing "
-                    "when it is opened"
+                    f"missing is {self.spellings.named!r} but the table is opened already; give "
+                    "missing when it is opened"
                 )
             self.file.refuse("opened already")
             return source
         return open_table(
             source,
-            missing=self.missing if like is None else like.missing,
+            missing=self.spellings if like is None else like.spellings,
             as_text=stay_text(label, like),
             file=self.file,
             like=None if like is None else dict(like.writings),
@@ -120,6 +138,7 @@ class TableOptions:
             "domains": self.domains,
             "ignore": self.ignore,
             "unlabelled": self.unlabelled,
+            "keep": self.keep,
         }
 
 

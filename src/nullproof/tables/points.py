@@ -227,7 +227,7 @@ def encode_quietly(schema: Schema, points: Any) -> Points:
     all_sets: list[tuple[tuple[int, ...], ...]] = []
     outside = []
     for j, feature in enumerate(schema.features):
-        column = table.column(feature.name)
+        column = table.like(feature)
         codes[j], sets = _coded(encode(feature, column), feature.n_values)
         all_sets.append(sets)
         outside.append(n_outside(feature, column))
@@ -285,11 +285,11 @@ def _is_one(points: Any) -> bool:
 def _table(schema: Schema, points: Any) -> Table:
     names = [feature.name for feature in schema.features]
     if isinstance(points, list | tuple):
-        return open_rows(points, names, missing=schema.missing)
+        return open_rows(points, names, missing=schema.spellings)
     if isinstance(points, np.ndarray):
         if points.ndim != 2 or points.shape[1] != len(names):
             raise _wrong_shape(points, schema)
-        return open_table(points, missing=schema.missing).renamed(names)
+        return open_table(points, missing=schema.spellings).renamed(names)
     table = TableOptions().open(points, None, schema)
     lacking = [name for name in names if name not in table.names]
     if lacking:

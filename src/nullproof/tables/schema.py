@@ -13,6 +13,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.tables.spellings import Spellings
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, as_number, text
 from nullproof.words import many, some
 
@@ -71,16 +72,32 @@ class Feature:
 
 @dataclass(frozen=True)
 class Schema:
-    """The features, in order, the labels, and the spellings of missing that an index counts by.
+    """What an index counts by.
 
-    ``writings`` tells how the training file wrote the numbers and dates of some features.
+    Parameters
+    ----------
+    features, labels
+        In order, with the features' domains.
+    missing, missing_only
+        Spellings of missing besides the usual ones, or instead of them.
+    left_out
+        Columns that only name the rows, and are no features.
+    writings
+        How the training file wrote the numbers and dates of some features.
     """
 
     features: tuple[Feature, ...]
     labels: tuple[Any, ...]
     label_name: str = "label"
     missing: tuple[str, ...] = ()
+    missing_only: tuple[str, ...] | None = None
+    left_out: tuple[str, ...] = ()
     writings: tuple[tuple[str, str], ...] = ()
+
+    @cached_property
+    def spellings(self) -> Spellings:
+        """The spellings of missing of every table that is read by this schema."""
+        return Spellings.of(self.missing, self.missing_only)
 
     @cached_property
     def label_codes(self) -> dict[str, int]:

@@ -21,7 +21,7 @@ from nullproof.tables.columns import Encoded, encode
 from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
 from nullproof.tables.options import TableOptions
-from nullproof.tables.readers import Table, open_rows, open_table
+from nullproof.tables.readers import Table, labels_apart, open_rows
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
 
@@ -46,11 +46,11 @@ class TrainingTable:
     ) -> TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
         if labels is not None:
-            table = open_rows(source, [f.name for f in schema.features], missing=schema.missing)
-            column = open_table({"label": labels}).column("label")
+            table = open_rows(source, [f.name for f in schema.features], missing=schema.spellings)
+            column = labels_apart(labels)
         else:
             table = TableOptions().open(source, schema.label_name, schema)
-            column = table.column(schema.label_name)
+            column = table.labels(schema.label_name)
         counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:
             counted = labelled_rows(table, column)
@@ -110,7 +110,7 @@ class ColumnWriter:
 
     def __init__(self, feature: Feature, table: Table, counted: Labelled) -> None:
         self.feature, self.table = feature, table
-        self.column = counted.table.column(feature.name)
+        self.column = counted.table.like(feature)
         self.encoded = encode(feature, self.column)
         if len(counted.rows) < table.n_rows:
             self._put_back(counted.rows)

@@ -31,10 +31,6 @@ DATE = re.compile(
     r"(Z|([+-])(\d\d)(:?(\d\d))?)?)?",
     re.ASCII,
 )
-# Texts, in lower case, that often mean missing: pointed out, but never taken for it unasked.
-OFTEN_MISSING = frozenset(
-    ("", "?", "??", "-", "--", ".", "unknown", "none", "missing", "na", "n/a", "nan", "null", "nil")
-)
 # Up to here doubles tell all neighbouring whole numbers apart.
 LARGEST_DOUBLE_INTEGER = 2**53
 DAY = 86_400_000_000

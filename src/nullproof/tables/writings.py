@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 import warnings
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from nullproof.errors import NullproofWarning
+from nullproof.tables.spellings import Spellings
 from nullproof.words import some
 
 if TYPE_CHECKING:
@@ -161,8 +162,8 @@ def _if_days(texts: pl.Series, found: Writing) -> Writing | None:
 class Verdicts:
     """How the columns of a file are written, one after another; then everything is told at once."""
 
-    def __init__(self, nulls: Iterable[str], *, semicolons: bool) -> None:
-        self._nulls = [*{"", *(null.strip().casefold() for null in nulls)}]
+    def __init__(self, spellings: Spellings, *, semicolons: bool) -> None:
+        self._spellings = spellings.in_files
         self._semicolons = semicolons
         self._found: dict[str, tuple[str, str]] = {}
         self._doubts: dict[str, tuple[str, str]] = {}
@@ -194,8 +195,9 @@ class Verdicts:
     def _known(self, texts: pl.Series) -> pl.Series:
         """The different texts without those that mean missing, in an order of their own."""
         found = texts.drop_nulls().unique()
-        spelled = found.str.strip_chars().str.to_lowercase().is_in(self._nulls)
-        return found.filter(~spelled).sort()
+        short = found.filter(found.str.len_chars() <= self._spellings.longest)
+        spelled = [text for text in short.to_list() if self._spellings.looks_missing(text)]
+        return found.filter(~found.is_in(spelled)).sort()
 
 
 _DOUBTS: dict[Doubt, str] = {
@@ -227,7 +229,7 @@ def _warn(message: str) -> None:
 def written_plainly(
     frame: pl.DataFrame,
     *,
-    nulls: Collection[str],
+    spellings: Spellings,
     as_text: Collection[str],
     semicolons: bool,
     like: Writings | None,
@@ -240,7 +242,7 @@ def written_plainly(
 
     texts = [series for series in frame if series.dtype == pl.String and series.name not in as_text]
     if like is None:
-        verdicts = Verdicts(nulls, semicolons=semicolons)
+        verdicts = Verdicts(spellings, semicolons=semicolons)
         for series in texts:
             if not verdicts.is_text(series.head(_SAMPLE)):
                 verdicts.judge(series.name, series)

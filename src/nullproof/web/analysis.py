@@ -174,7 +174,7 @@ def _truth(index: CountIndex, points: Points, label: str) -> list[Any] | None:
 
 def _label(index: CountIndex, cell: Any) -> Any:
     written = None if values.is_missing(cell) else values.text(cell)
-    if written is None or written in index.schema.missing:
+    if written is None or index.schema.spellings.of_labels.is_missing(written):
         return None
     code = index.schema.label_codes.get(written)
     return written if code is None else index.labels[code]

@@ -154,7 +154,14 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         wanted.label,
         alpha,
         wanted.prior,
-        TableOptions(wanted.missing, wanted.bins, wanted.binning, ignore=wanted.ignore),
+        TableOptions(
+            wanted.missing,
+            wanted.bins,
+            wanted.binning,
+            ignore=wanted.ignore,
+            keep=wanted.keep,
+            missing_only=wanted.missing_only,
+        ),
         wanted.own_holes,
         wanted.bias,
     )

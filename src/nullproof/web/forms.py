@@ -56,9 +56,9 @@ class ColumnForm(BaseModel):
     type: Literal["text", "number", "date", "boolean", "candidates"] = Field(
         description="What the column holds; `candidates` are lists of possible values."
     )
-    n_missing: int = Field(description="Empty cells, before further spellings of missing.")
+    n_missing: int = Field(description="Missing cells, before further spellings of missing.")
     n_distinct: int = Field(description="Distinct values among the first 10,000 known cells.")
-    is_key: bool = Field(description="Whether every value is different: a column to ignore.")
+    is_key: bool = Field(description="Whether it only names the rows: left out unless kept.")
 
 
 class TableForm(BaseModel):
@@ -71,7 +71,7 @@ class TableForm(BaseModel):
     columns: list[ColumnForm]
     preview: list[list[str | None]] = Field(description="The first rows as text, null for missing.")
     spellings: list[str] = Field(
-        description="Texts in the table that often mean missing, e.g. `?`; give them as `missing`."
+        description="Further texts that often mean missing, e.g. `unknown`: `missing` takes them."
     )
 
 
@@ -95,7 +95,7 @@ class AnalysisOrder(Form):
                     "table": "V1qk3YzPp0aB",
                     "label": "churn",
                     "alpha": 1,
-                    "missing": ["?"],
+                    "missing": ["unknown"],
                     "ignore": ["customer"],
                     "own_holes": "skip",
                     "bias": 1,
@@ -122,7 +122,11 @@ class AnalysisOrder(Form):
         "every value is a category.",
     )
     missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")
+    missing_only: list[str] | None = Field(
+        None, max_length=100, description="Spellings of missing instead of the usual ones."
+    )
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
+    keep: list[str] = Field([], max_length=2000, description="Columns to keep that name rows.")
     own_holes: Literal["skip", "any"] = Field(
         "skip",
         description="A point's own missing cells: left out, or whatever they hold.",

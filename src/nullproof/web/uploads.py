@@ -17,13 +17,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError
-from nullproof.tables.values import OFTEN_MISSING, text
+from nullproof.tables.spellings import OFTEN
+from nullproof.tables.values import text
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import MEGABYTE, Settings
 from nullproof.words import cut
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from nullproof.tables.columns import Column
+    from nullproof.tables.readers import Table
 
 SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
@@ -228,10 +232,12 @@ async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> Non
 
 
 def _described(name: str, path: Path, settings: Settings) -> Upload:
-    from nullproof.tables.formats import read_file
+    from nullproof.tables.readers import open_table
 
     _refuse_many_stored_rows(name, path, settings)
-    frame = read_file(path).frame
+    table = open_table(path)
+    assert table.frame is not None
+    frame = table.frame.to_native()
     if frame.height > settings.max_rows:
         raise _too_many(name, frame.height, settings)
     if frame.width > settings.max_columns:
@@ -248,7 +254,7 @@ def _described(name: str, path: Path, settings: Settings) -> Upload:
         )
     preview = [[_cell(cell) for cell in row] for row in frame.head(SHOWN_ROWS).rows()]
     size = path.stat().st_size
-    columns = [_column(series) for series in frame]
+    columns = [_column(series, _read(table, series.name)) for series in frame]
     return Upload(name, path, size, frame.height, columns, preview, _odd_spellings(frame))
 
 
@@ -280,7 +286,17 @@ def _cell(cell: Any) -> str | None:
     return None if cell is None else cut(text(cell), SHOWN_CHARACTERS)
 
 
-def _column(series: pl.Series) -> dict[str, Any]:
+def _read(table: Table, name: str) -> Column | None:
+    """A column as it would be counted; None if it cannot be, which matters only if it is to be."""
+    try:
+        return table.column(name)
+    except NullproofError:
+        return None
+
+
+def _column(series: pl.Series, read: Column | None) -> dict[str, Any]:
+    from nullproof.tables.identifiers import names_rows
+
     sample = series.drop_nulls().head(10_000)
     try:
         n_distinct = sample.n_unique()
@@ -289,16 +305,22 @@ def _column(series: pl.Series) -> dict[str, Any]:
         n_distinct = len(sample)
     return {
         "name": series.name,
-        "type": _kind(series),
-        "n_missing": series.null_count(),
+        "type": _kind(series, read),
+        "n_missing": _n_missing(series, read),
         "n_distinct": n_distinct,
-        "is_key": bool(
-            len(sample) > 20 and n_distinct == len(sample) and not series.dtype.is_float()
-        ),
+        "is_key": read is not None and names_rows(read),
     }
 
 
-def _kind(series: pl.Series) -> str:
+def _n_missing(series: pl.Series, read: Column | None) -> int:
+    if read is None or read.sets:
+        return series.null_count()
+    return int((~read.known).sum())
+
+
+def _kind(series: pl.Series, read: Column | None) -> str:
+    if read is not None and not read.sets and read.kind in ("number", "date", "boolean"):
+        return read.kind
     if series.dtype.is_numeric():
         return "number"
     if series.dtype.is_temporal():
@@ -316,8 +338,7 @@ def _odd_spellings(frame: pl.DataFrame) -> list[str]:
     for series in frame.head(100_000):
         if series.dtype == pl.String:
             hits = series.filter(
-                series.str.strip_chars().str.to_lowercase().is_in([*OFTEN_MISSING])
+                series.str.strip_chars().str.to_lowercase().is_in([*OFTEN])
             ).unique()
             found.update(cell.strip() for cell in hits.to_list())
-    # Blank cells of a text file are missing already.
-    return sorted(found - {""})
+    return sorted(found)

@@ -50,7 +50,7 @@ def test_all_cells_of_all_types(way: Way, tmp_path: Path) -> None:
     found: list[str] = []
     for options in (Options(), Options(bins=3, missing=("?", "-9"))):
         table = nasty_tables.whole_table(random.Random(SEED), holes=options.bins is None)
-        found += problems(way, carried(way, table, options), options, tmp_path)
+        found += problems(way, carried(way, table), options, tmp_path)
     none_of(found)
 
 
@@ -58,13 +58,13 @@ def test_cuts_of_all_types(way: Way, tmp_path: Path) -> None:
     """Columns that the label follows are cut between the same two cells, however near these are."""
     table = nasty_tables.cut_table(nasty_tables.whole_table(random.Random(SEED), holes=True), 0.35)
     options = Options(binning="mdl")
-    none_of(problems(way, carried(way, table, options), options, tmp_path))
+    none_of(problems(way, carried(way, table), options, tmp_path))
 
 
 def test_columns_without_a_known_cell(way: Way, tmp_path: Path) -> None:
     """Columns of holes are left out; those whose type declares values have these for a domain."""
     table = nasty_tables.empty_table(random.Random(SEED))
-    none_of(problems(way, carried(way, table, Options()), Options(), tmp_path))
+    none_of(problems(way, carried(way, table), Options(), tmp_path))
 
 
 def test_random_tables(way: Way, tmp_path: Path) -> None:
@@ -76,7 +76,7 @@ def test_random_tables(way: Way, tmp_path: Path) -> None:
         table = nasty_tables.typed_table(rng, rng.sample(nasty_tables.STORED, N_COLUMNS))
         options = Options.drawn(rng)
         wrong = [
-            *problems(way, carried(way, table, options), options, tmp_path),
+            *problems(way, carried(way, table), options, tmp_path),
             *point_problems(way, table, options, tmp_path),
             *round_trip_problems(POLARS, way, table, options, tmp_path),
         ]
@@ -88,5 +88,5 @@ def test_labels_with_holes_are_refused(way: Way, tmp_path: Path) -> None:
     """A label is never missing: not None, not NaN, not a named spelling."""
     found: list[str] = []
     for table, options in refusals.labels_with_holes():
-        found += problems(way, carried(way, table, options), options, tmp_path)
+        found += problems(way, carried(way, table), options, tmp_path)
     none_of(found)

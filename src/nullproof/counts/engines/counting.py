@@ -8,20 +8,17 @@ and is read as the same cells in memory would be.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
-from pathlib import Path
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Index, Make, feature_names, notify, suspicions
+from nullproof.counts.build import Index, Make, feature_names, schema_of
 from nullproof.counts.engines.dealing import FEW_ROWS, Labels, cut_columns
-from nullproof.counts.engines.duckdb_files import duckdb_files, is_many
 from nullproof.counts.engines.edges import Extents, edges_of, extents_of, lone_extremes
 from nullproof.counts.engines.groups import Groups, grouped
 from nullproof.counts.engines.guards import refuse_engine_that_miscounts
@@ -31,69 +28,31 @@ from nullproof.counts.engines.keys import (
     bin_key,
     column_of,
     in_python_years,
-    lazy_column,
     new_bin_key,
     shown_places,
     value_key,
 )
+from nullproof.counts.engines.serials import numbering
+from nullproof.counts.engines.tables import LazyTable
+from nullproof.counts.notices import Findings, notify
 from nullproof.counts.sparse import Counts, Known, tallied
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.bins import Rows
 from nullproof.tables.columns import Column, encode, fit_feature
-from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.identifiers import names_rows
 from nullproof.tables.intervals import Shown, binned_feature, both_shown
+from nullproof.tables.kinds import read_series
 from nullproof.tables.labelled import tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes
-from nullproof.tables.options import TableOptions, stay_text
-from nullproof.tables.readers import Table, read_series
+from nullproof.tables.options import TableOptions
 from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import text
-from nullproof.tables.writings import Writings
 from nullproof.words import many, some
 
 _FEW = 1000
-
-
-def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
-    """The table as a lazy narwhals frame; None if its library is not lazy."""
-    try:
-        frame = nw.from_native(table, pass_through=True)
-    except nw.exceptions.DuplicateError:
-        return None
-    return frame if isinstance(frame, nw.LazyFrame) else None
-
-
-@dataclass(frozen=True)
-class LazyTable:
-    """A lazy table and how it is to be read.
-
-    ``spellings`` of missing are those in ``missing``, and those of text files if it comes from one.
-    """
-
-    frame: nw.LazyFrame[Any]
-    label: str
-    missing: tuple[str, ...] = ()
-    spellings: tuple[str, ...] = ()
-    from_text: bool = False
-    writings: Writings = field(default_factory=dict)
-
-    @cached_property
-    def schema(self) -> nw.Schema:
-        return self.frame.collect_schema()
-
-    @property
-    def header(self) -> Table:
-        """A table with the same columns and no rows, which refuses wrong names as any table does."""
-        return Table(tuple(self.schema), 0, lambda name: Column(name, "category"))
-
-    @cached_property
-    def labels(self) -> tuple[Schema, Counts]:
-        """The labels and the rows of each, where they are needed before anything else is counted."""
-        return _labels(self, grouped(self.frame, _label_key(self), [])[0])
-
-    def column(self, name: str) -> LazyColumn:
-        self.header.column(name)
-        return lazy_column(self.frame, name, self.schema[name], self.spellings)
+# The labels and the rows of each, where they are needed before anything else is counted.
+CountedLabels = Callable[[], tuple[Schema, Counts]]
 
 
 def count_lazy(
@@ -115,12 +74,25 @@ def count_lazy(
 def _count(
     make: Make[Index], table: LazyTable, names: Sequence[str], options: TableOptions
 ) -> Index:
-    columns = [table.column(name) for name in names]
-    binned = [column for column in columns if _binned_there(table, column, options)]
+    columns = [table.column(name, options.declared(name)) for name in names]
+
+    @cache
+    def labels() -> tuple[Schema, Counts]:
+        return _labels(table, grouped(table.frame, _label_key(table), [])[0])
+
+    binned = [column for column in columns if _binned_there(column, options, labels)]
     extents = extents_of(table.frame, binned)
+    findings = Findings()
+    findings.left_out += numbering(
+        table.frame, [c for c in binned if options.may_leave_out(c.name)], extents
+    )
+    columns, binned = (
+        [column for column in some_ if column.name not in findings.left_out]
+        for some_ in (columns, binned)
+    )
     # With so few values it is faster to count each and bin it here than to compare every cell.
     binned = [column for column in binned if not _few(column, extents[column.name])]
-    learned = _cut(table, binned, extents, options)
+    learned = _cut(table, binned, extents, options, labels)
     edges = {
         name: found
         for name, found in edges_of(
@@ -132,27 +104,35 @@ def _count(
     keys = [new_bin_key(c, edges[c.name]) if c.name in edges else value_key(c) for c in others]
     rows, groups = grouped(table.frame, _label_key(table), keys)
     schema, label_counts = _labels(table, rows)
-    suspects = lone_extremes(table.frame, binned, extents)
-    empty = []
+    findings.suspects |= lone_extremes(table.frame, binned, extents)
     for j, key in enumerate(keys):
         counted = Counted(key, groups[j], schema, label_counts, table.from_text)
+        name = key.column.name
+        if options.may_leave_out(name) and counted.names_rows():
+            findings.left_out.append(name)
+            continue
         feature, codes = counted.fit(options)
-        for suspect in counted.suspicions():
-            suspects.setdefault(suspect, []).append(feature.name)
-        if feature.values:
-            learned[feature.name] = (feature, counted.tally(feature, codes))
-        else:
-            empty.append(feature.name)
+        if not feature.values:
+            findings.empty.append(name)
+            continue
+        if not key.edges:
+            findings.look_at(counted.column)
+        learned[name] = (feature, counted.tally(feature, codes))
     found = [learned[name] for name in names if name in learned]
     features = tuple(feature for feature, _ in found)
-    writings = tuple((f.name, table.writings[f.name]) for f in features if f.name in table.writings)
-    schema = Schema(features, schema.labels, table.label, table.missing, writings)
-    notify(schema, int(label_counts.sum()), empty, suspects)
-    return assembled(make, schema, label_counts, [known for _, known in found])
+    findings.take(table.nulled(), [feature.name for feature in features])
+    schema = schema_of(schema, features, table, findings)
+    index = assembled(make, schema, label_counts, [known for _, known in found])
+    notify(index, findings)
+    return index
 
 
 def _cut(
-    table: LazyTable, binned: Sequence[LazyColumn], extents: Extents, options: TableOptions
+    table: LazyTable,
+    binned: Sequence[LazyColumn],
+    extents: Extents,
+    options: TableOptions,
+    counted_labels: CountedLabels,
 ) -> dict[str, tuple[Feature, Known]]:
     """Learn and count the columns that the engine cuts where the label changes."""
     wanted = [
@@ -163,14 +143,14 @@ def _cut(
     ]
     if not wanted:
         return {}
-    schema = table.labels[0]
+    schema = counted_labels()[0]
     labels = Labels(
         _label_key(table), lambda found: _coded_labels(schema, found), len(schema.labels)
     )
     return {pair[0].name: pair for pair in cut_columns(table.frame, wanted, labels)}
 
 
-def _binned_there(table: LazyTable, column: LazyColumn, options: TableOptions) -> bool:
+def _binned_there(column: LazyColumn, options: TableOptions, labels: CountedLabels) -> bool:
     """Whether the engine finds the bins of a column; others are counted by value, and binned here."""
     binnable = column.kind in ("number", "date") and column.can_be_binned
     if not (binnable and options.cuts(column.name)):
@@ -178,7 +158,7 @@ def _binned_there(table: LazyTable, column: LazyColumn, options: TableOptions) -
     binning = options.binning_of(column.name)
     if binning == "mdl":
         # Engines reckon with numbers alike, but not with moments.
-        return column.kind == "number" and int(table.labels[1].sum()) > FEW_ROWS
+        return column.kind == "number" and int(labels()[1].sum()) > FEW_ROWS
     return column.has_places or binning != "quantile"
 
 
@@ -186,7 +166,7 @@ def _labelled(table: LazyTable) -> LazyTable:
     """The rows that have a label, and a notice of how many have none."""
     label = _label_key(table)
     groups = grouped(table.frame, label, [])[0]
-    known = read_series(groups.labels, table.spellings, retype=False, keep_text=True).known
+    known = read_series(groups.labels, table.spellings.of_labels, retype=False).known
     n_left = int(groups.counts[known].sum())
     tell_of_unlabelled(table.label, int(groups.counts.sum()) - n_left, n_left)
     if known.all():
@@ -203,7 +183,7 @@ def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
 
 
 def _count_like(make: Make[Index], schema: Schema, table: LazyTable) -> Index:
-    keys = [like_key(feature, table.column(feature.name)) for feature in schema.features]
+    keys = [like_key(feature, table.like(feature)) for feature in schema.features]
     rows, groups = grouped(table.frame, _label_key(table), keys)
     found, counts = _labels(table, rows)
     unknown = [label for label in found.labels if text(label) not in schema.label_codes]
@@ -249,7 +229,8 @@ class Counted:
     @cached_property
     def column(self) -> Column:
         """The groups as a column: one cell per group."""
-        return column_of(self.key, self.groups.values, retype=self.from_text)
+        holes = int(self.groups.counts.sum()) < int(self.label_counts.sum())
+        return column_of(self.key, self.groups.values, retype=self.from_text, holes=holes)
 
     def fit(self, options: TableOptions) -> tuple[Feature, NDArray[Any]]:
         """Learn the domain, and give the code of every group."""
@@ -280,9 +261,11 @@ class Counted:
         codes: NDArray[Any] = table[self.groups.values.to_numpy()]
         return codes
 
-    def suspicions(self) -> list[str]:
-        """Values that often stand for missing, among groups of values."""
-        return [] if self.key.edges else suspicions(self.column)
+    def names_rows(self) -> bool:
+        """Whether the column only names the rows; of columns in bins it is known before."""
+        if self.key.edges:
+            return False
+        return names_rows(self.column, self.groups.counts, int(self.label_counts.sum()))
 
     def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
         """Add up the groups of each code and label."""
@@ -306,7 +289,8 @@ def _label_key(table: LazyTable) -> Key:
 
 def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     """The labels and the rows of each."""
-    column = read_series(groups.labels, table.spellings, retype=False, keep_text=True)
+    spellings = table.spellings.in_files if table.from_text else table.spellings
+    column = read_series(groups.labels, spellings.of_labels, retype=False)
     n_holes = int(groups.counts[~column.known].sum())
     if n_holes:
         raise NullproofError(
@@ -316,13 +300,13 @@ def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     codes, names = label_codes(column)
     counts = np.zeros(len(names), dtype=np.int64)
     np.add.at(counts, codes, groups.counts)
-    return Schema((), names, table.label, table.missing), counts
+    return Schema((), names, table.label), counts
 
 
 def _coded_labels(schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
     if not len(labels):
         return np.empty(0, dtype=np.int64)
-    codes, names = label_codes(read_series(labels, (), retype=False, keep_text=True))
+    codes, names = label_codes(read_series(labels, NOTHING_SPELLED, retype=False))
     places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int64)
     return places[codes]
 
@@ -338,29 +322,3 @@ def assembled(
         n_null[j] = label_counts
         np.subtract.at(n_null[j], labels, cells)
     return make(schema, label_counts, known, n_null, ({},) * len(known))
-
-
-@contextmanager
-def open_lazily(
-    table: Any,
-    label: str,
-    missing: tuple[str, ...],
-    like: Schema | None = None,
-    memory_limit: str | None = None,
-) -> Iterator[LazyTable | None]:
-    """Open a table that is to be counted where it is; None if it is an ordinary one."""
-    if isinstance(table, str | Path):
-        if memory_limit is None and not is_many(table):
-            yield None
-            return
-        kept = stay_text(label, like)
-        written = None if like is None else dict(like.writings)
-        with duckdb_files(
-            table, missing=missing, as_text=kept, like=written, memory_limit=memory_limit
-        ) as (relation, from_text, writings):
-            spelled = (*missing, *(TEXT_MISSING if from_text else ()))
-            frame = nw.from_native(relation)
-            yield LazyTable(frame, label, missing, spelled, from_text, writings)
-        return
-    frame = as_lazy(table)
-    yield None if frame is None else LazyTable(frame, label, missing, missing)

@@ -6,14 +6,15 @@ import csv
 import glob
 import re
 import tempfile
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.tables.formats import TEXT_MISSING
+from nullproof.tables.spellings import USUAL, Spellings
 from nullproof.tables.text_files import separator_of
 from nullproof.tables.writings import Verdicts, Writings, writing
 
@@ -32,6 +33,8 @@ _DOUBLE = (
 )
 _PATTERNS = {"BIGINT": _INTEGER, "DOUBLE": _DOUBLE}
 _SAMPLE = 1_000
+_GLIMPSE = 100_000
+Nulled = Callable[[], Mapping[str, Collection[str]]]
 
 
 def is_many(path: str | Path) -> bool:
@@ -39,21 +42,33 @@ def is_many(path: str | Path) -> bool:
     return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
 
 
+@dataclass(frozen=True)
+class LazyFiles:
+    """Files as a DuckDB relation; ``nulled`` and ``writings`` of text files as for `Table`."""
+
+    relation: Any
+    from_text: bool = False
+    nulled: Nulled = dict
+    writings: Writings = field(default_factory=dict)
+
+
 @contextmanager
 def duckdb_files(
     path: str | Path,
     *,
-    missing: Collection[str] = (),
+    spellings: Spellings = USUAL,
     as_text: Collection[str] = (),
     like: Writings | None = None,
     memory_limit: str | None = None,
-) -> Iterator[tuple[Any, bool, Writings]]:
-    """Open files as a DuckDB relation; say whether they are text, and how they write numbers and dates.
+) -> Iterator[LazyFiles]:
+    """Open files as a DuckDB relation.
 
     Parameters
     ----------
     path
         A file, a folder or a pattern; folders like ``year=2024`` become columns.
+    spellings
+        What means missing in text files, if not the usual spellings.
     as_text
         Columns of text files to keep as they are written.
     like
@@ -74,16 +89,15 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    files = _TextFiles(connection, pattern, missing, as_text, like, hive)
-                    yield files.table(), True, files.writings
+                    texts = _TextFiles(connection, pattern, hive, spellings)
+                    spelled = partial(texts.nulled, [s for s in spellings.nulls if s])
+                    cells = texts.cells(as_text, like)
+                    yield LazyFiles(cells, True, spelled, texts.writings)
                 else:
-                    yield (
-                        connection.read_parquet(
-                            pattern, union_by_name=True, hive_partitioning=hive
-                        ),
-                        False,
-                        {},
+                    cells = connection.read_parquet(
+                        pattern, union_by_name=True, hive_partitioning=hive
                     )
+                    yield LazyFiles(cells)
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
@@ -144,7 +158,6 @@ def _bare(suffix: str) -> str:
     return suffix
 
 
-@dataclass
 class _TextFiles:
     """Text files whose cells go to a table on disk, by columns.
 
@@ -154,24 +167,22 @@ class _TextFiles:
     would be parsed again for every column that is counted.
     """
 
-    connection: Any
-    pattern: str
-    missing: Collection[str]
-    as_text: Collection[str]
-    like: Writings | None
-    hive: bool
-    writings: Writings = field(default_factory=dict)
+    def __init__(self, connection: Any, pattern: str, hive: bool, spellings: Spellings) -> None:
+        self.connection, self.pattern, self.hive = connection, pattern, hive
+        self.spellings = spellings
+        self.header = _first_line(connection, pattern)
+        tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
+        self.separator = "\t" if tabs else separator_of(self.header)
+        self.writings: Writings = {}
 
-    def table(self) -> Any:
+    def cells(self, as_text: Collection[str], like: Writings | None) -> Any:
         """The table; ``writings`` are known after it was made."""
-        first = _first_line(self.connection, self.pattern)
-        tabs = _bare(self.pattern.lower()).endswith((".tsv", ".tab"))
-        separator = "\t" if tabs else separator_of(first)
-        cells = self._read(separator)
-        columns = [*zip(cells.columns, _as_written(cells.columns, first, separator), strict=True)]
-        numbers = _number_types(cells, columns, self.as_text)
-        texts = [(c, n) for c, n in columns if c not in numbers and n not in self.as_text]
-        self.writings = self._written(cells, texts, separator == ";")
+        cells = self._texts({"", *self.spellings.nulls})
+        names = _as_written(cells.columns, self.header, self.separator)
+        columns = [*zip(cells.columns, names, strict=True)]
+        numbers = _number_types(cells, columns, as_text)
+        texts = [(c, n) for c, n in columns if c not in numbers and n not in as_text]
+        self.writings = self._written(cells, texts, like)
         plain = [
             f"{writing(self.writings[name]).sql(_quoted(column))} AS {_quoted(column)}"
             if name in self.writings
@@ -180,7 +191,7 @@ class _TextFiles:
         ]
         if self.writings:
             cells = cells.project(", ".join(plain))
-            others = [*self.as_text, *(n for _, n in columns if n not in self.writings)]
+            others = [*as_text, *(n for _, n in columns if n not in self.writings)]
             numbers |= _number_types(cells, columns, others)
         wanted = [
             f"{_cell(column, numbers.get(column))} AS {_quoted(name)}" for column, name in columns
@@ -188,15 +199,29 @@ class _TextFiles:
         cells.project(", ".join(wanted)).create("cells")
         return self.connection.table("cells")
 
-    def _read(self, separator: str) -> Any:
+    def nulled(self, spellings: Sequence[str]) -> dict[str, list[str]]:
+        """Which of some spellings the first rows hold, by column."""
+        if not spellings:
+            return {}
+        texts = self._texts({""})
+        listed = ", ".join("'" + spelling.replace("'", "''") + "'" for spelling in spellings)
+        wanted = [
+            f"list(DISTINCT {_quoted(column)}) FILTER ({_quoted(column)} IN ({listed}))"
+            for column in texts.columns
+        ]
+        (found,) = texts.limit(_GLIMPSE).aggregate(", ".join(wanted)).fetchall()
+        names = _as_written(texts.columns, self.header, self.separator)
+        return {name: sorted(held) for name, held in zip(names, found, strict=True) if held}
+
+    def _texts(self, missing: Collection[str]) -> Any:
         return self.connection.read_csv(
             self.pattern,
             header=True,
             all_varchar=True,
-            na_values=sorted({*TEXT_MISSING, *self.missing}),
+            na_values=sorted(missing),
             # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
             # value, and lines that begin with # for comments.
-            delimiter=separator,
+            delimiter=self.separator,
             quotechar='"',
             escapechar='"',
             comment="",
@@ -206,21 +231,21 @@ class _TextFiles:
         )
 
     def _written(
-        self, cells: Any, texts: Sequence[tuple[str, str]], semicolons: bool
+        self, cells: Any, texts: Sequence[tuple[str, str]], like: Writings | None
     ) -> dict[str, str]:
         """How each column of texts writes its numbers and dates, by all of its distinct texts."""
-        if self.like is not None:
-            return {name: self.like[name] for _, name in texts if name in self.like}
-        verdicts = Verdicts([*TEXT_MISSING, *self.missing], semicolons=semicolons)
+        if like is not None:
+            return {name: like[name] for _, name in texts if name in like}
+        verdicts = Verdicts(self.spellings, semicolons=self.separator == ";")
         for column, name in texts:
             own = cells.project(_quoted(column)).filter(f"{_quoted(column)} IS NOT NULL")
             # Most columns of texts are settled by a few of them.
-            if not verdicts.is_text(_texts(own.limit(_SAMPLE))):
-                verdicts.judge(name, _texts(own.distinct()))
+            if not verdicts.is_text(_fetched(own.limit(_SAMPLE))):
+                verdicts.judge(name, _fetched(own.distinct()))
         return verdicts.told()
 
 
-def _texts(cells: Any) -> pl.Series:
+def _fetched(cells: Any) -> pl.Series:
     import polars as pl
 
     return pl.Series([text for (text,) in cells.fetchall()], dtype=pl.String)

@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from nullproof.counts.build import NINES, lone_extremes_of
 from nullproof.counts.engines.keys import LazyColumn, collected, numbers_of, places_of
+from nullproof.counts.notices import NINES, lone_extremes_of
 from nullproof.tables.bins import (
     apart_edges,
     bin_edges,

@@ -76,7 +76,7 @@ def _reader(engine: str, native: Any) -> Callable[[str], Any] | None:
 def _is_right(read: Callable[[str], Any], name: str) -> bool:
     column_name, expected = _EXPECTED[name]
     frame: nw.LazyFrame[Any] = nw.from_native(read(str(PROBES / name)))
-    column = lazy_column(frame, column_name, frame.collect_schema()[column_name], ())
+    column = lazy_column(frame, column_name, frame.collect_schema()[column_name])
     cells = frame.select(bin_key(column, _EDGES).value.alias("bin"))
     found = collected(cells.group_by("bin").agg(nw.len().alias("count")))
     counted = dict(zip(found["bin"].to_list(), found["count"].to_list(), strict=True))

@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -20,9 +20,10 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, doubles, places, rounded_down
 from nullproof.tables.columns import Column, number_array
-from nullproof.tables.readers import read_series
+from nullproof.tables.kinds import read_series
 from nullproof.tables.schema import Kind
-from nullproof.tables.values import Exact, as_number, at_microseconds, exact
+from nullproof.tables.spellings import NOTHING_SPELLED, Spellings
+from nullproof.tables.values import Exact, at_microseconds, exact
 
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 # What neither 64 bits nor doubles hold is fetched as text.
@@ -37,7 +38,7 @@ class LazyColumn:
     name: str
     dtype: Any
     kind: Kind
-    spellings: tuple[str, ...] = ()
+    spellings: Spellings = NOTHING_SPELLED
     categories: tuple[str, ...] = ()
     engine: str = ""
 
@@ -151,8 +152,7 @@ class LazyColumn:
     def _numbers_missing(self) -> list[int | float]:
         if self.kind != "number":
             return []
-        found = map(as_number, self.spellings)
-        numbers = [number for number in found if number is not None]
+        numbers = self.spellings.numbers
         if self.dtype == nw.Float32 or str(self.dtype) == "Float16":
             # In memory, too, a spelling is rounded as the column's cells were.
             rounded = np.float32 if self.dtype == nw.Float32 else np.float16
@@ -192,7 +192,7 @@ class Key:
 
 
 def lazy_column(
-    frame: nw.LazyFrame[Any], name: str, dtype: Any, missing: Collection[str]
+    frame: nw.LazyFrame[Any], name: str, dtype: Any, spellings: Spellings = NOTHING_SPELLED
 ) -> LazyColumn:
     """Look at the type of a column, and refuse what cannot be counted where it is."""
     engine = frame.implementation.name.lower()
@@ -203,7 +203,7 @@ def lazy_column(
         native = frame.to_native()[name]
         if hasattr(native.dtype, "categories") and native.cat.known:
             categories = tuple(str(value) for value in native.cat.categories)
-    return LazyColumn(name, dtype, _kind(name, dtype, engine), tuple(missing), categories, engine)
+    return LazyColumn(name, dtype, _kind(name, dtype, engine), spellings, categories, engine)
 
 
 def _kind(name: str, dtype: Any, engine: str) -> Kind:
@@ -300,33 +300,35 @@ def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
 
 def numbers_of(series: nw.Series[Any]) -> NDArray[Any]:
     """Numbers or moments, as they came from an engine, on the line that bins cut."""
-    found = read_series(series, (), retype=False)
+    found = read_series(series, NOTHING_SPELLED, retype=False)
     assert found.numbers is not None
     return doubles(places(found.numbers, found.kind))
 
 
 def places_of(series: nw.Series[Any]) -> NDArray[np.float64]:
     """The same as `nullproof.tables.bins.line` has them."""
-    found = read_series(series, (), retype=False)
+    found = read_series(series, NOTHING_SPELLED, retype=False)
     assert found.numbers is not None
     return rounded_down(places(found.numbers, found.kind))
 
 
 def shown_places(series: nw.Series[Any]) -> list[Any]:
     """The same as numbers of Python: doubles, or whole microseconds of moments."""
-    found = read_series(series, (), retype=False)
+    found = read_series(series, NOTHING_SPELLED, retype=False)
     assert found.numbers is not None
     cells: list[Any] = places(found.numbers, found.kind).tolist()
     return [int(cell) for cell in cells] if found.kind == "date" else cells
 
 
-def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
+def column_of(key: Key, values: nw.Series[Any], *, retype: bool, holes: bool = False) -> Column:
     """The groups of a column as a column of their own, read as the same cells in memory would be.
 
     Parameters
     ----------
     retype
         Whether the column comes from a text file.
+    holes
+        Whether it has missing cells besides these groups.
     """
     column = key.column
     if column.kind == "boolean":
@@ -338,7 +340,8 @@ def column_of(key: Key, values: nw.Series[Any], *, retype: bool) -> Column:
         return Column(column.name, "number", numbers=values.to_numpy())
     if column.categories:
         values = values.cast(nw.Enum(column.categories))
-    read = read_series(values, column.spellings, retype=retype)
+    spellings = column.spellings.in_files if retype else column.spellings
+    read = read_series(values, spellings, retype=retype and spellings.retypes, holes=holes)
     read.name = column.name
     return read
 

@@ -129,7 +129,7 @@ export class Options {
     this.missing = el("input", {
       type: "text",
       value: train.spellings.join(" "),
-      placeholder: "? NA unknown",
+      placeholder: "unknown -9",
       autocomplete: "off",
       spellcheck: "false",
     });
@@ -164,7 +164,11 @@ export class Options {
         "div",
         { className: "fields" },
         field("Column to predict", this.label),
-        field("Spellings of missing", this.missing, "besides empty cells and NA; with spaces between"),
+        field(
+          "Spellings of missing",
+          this.missing,
+          "besides empty, NA, ?, none, - and the like; with spaces between",
+        ),
         field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
         field("Bins of numbers", this.binning),
         field("How many bins", this.bins, "of equal width, or with equally many rows"),
@@ -251,6 +255,11 @@ export class Options {
       ignore: this.columns.filter((column) =>
         this.ignore.get(column).checked && column !== this.label.value
       ),
+      // What names the rows is left out unless it is kept.
+      keep: this.train.columns
+        .filter((column) => column.is_key && !this.ignore.get(column.name).checked)
+        .map((column) => column.name)
+        .filter((column) => column !== this.label.value),
     };
     if (!Number.isInteger(order.bins)) {
       return this.problem(`The number of bins came as ${bins}; give a whole number.`);
