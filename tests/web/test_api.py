@@ -16,7 +16,9 @@ from support.web_server import Example, Served, analysed, served, state, told, u
 
 from nullproof import CountIndex, certify, label_odds, radius
 from nullproof.cli.demo import load
+from nullproof.model import Model
 from nullproof.reporting.document import tell
+from nullproof.web.answers import explain
 
 # Threads share one list of filters; the command switches these notices off too.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -43,6 +45,7 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
         assert answer["point"] == place
         assert answer["values"] == {f: new[f][place] for f in index.features}
+        assert answer["bins"] == {}
         assert answer["certain"] == certificates[place].certain
         assert answer["possible"] == list(certificates[place].possible)
         assert answer["radius"] == radii[place]
@@ -53,6 +56,16 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
             assert shown == {label: pair[0] for label, pair in odds[place].items()}
             winners = [set(world["winners"]) for world in answer["worlds"]]
             assert winners[0] != winners[1]
+
+
+def test_numbers_come_with_their_bins() -> None:
+    """A point's numbers lie in bins that are named as the report names them; holes lie in none."""
+    table = {"age": [16, 20, 32, 40, 41, 66], "town": [*"uvuvuv"], "y": [*"aababb"]}
+    index = CountIndex.from_table(pl.DataFrame(table), "y", bins=3)
+    model = Model(index, 1)
+    for age, bins in ((22, {"age": "16–32"}), (66, {"age": "66"}), (None, {})):
+        point = index.encode({"age": age, "town": "u"}).read("skip")
+        assert explain(model, point)["bins"] == bins
 
 
 def test_a_point_is_edited(server: Served, example: Example) -> None:

@@ -19,7 +19,7 @@ from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
-from nullproof.words import many, some
+from nullproof.words import some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnHoles = Literal["skip", "any"]
@@ -329,12 +329,11 @@ def _warn_of_unseen(schema: Schema, points: Points, smoothed: bool) -> None:
 
 
 def _warn_of_outside(schema: Schema, points: Points) -> None:
-    n_cells = sum(points.n_outside)
-    if not n_cells:
+    if not any(points.n_outside):
         return
     warnings.warn(
-        f"{many(n_cells, 'cell')} of the points lie{'s' * (n_cells == 1)} outside what the training table "
-        f"shows, in {_named(schema, points.n_outside)}; they count to the bins at its ends",
+        f"points lie outside what the training table shows in {_named(schema, points.n_outside)}; they "
+        "count to the bins at its ends",
         NullproofWarning,
         stacklevel=2,
     )
