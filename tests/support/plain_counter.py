@@ -16,6 +16,8 @@ from fractions import Fraction
 from itertools import pairwise
 from typing import Any, Literal
 
+from support.plain_calendar import date_text, days_of, month_days, time_text
+
 Kind = Literal[
     "integer",
     "float",
@@ -189,7 +191,7 @@ def _cells(column: Column, rules: Rules) -> list[tuple[str, Any]]:
     elif column.kind in ("text", "category"):
         cells = _unspelled(cells, column.categories, rules) if kind == "text" else cells
     elif kind == "time":
-        written = [None if c is None else _time_text(c) for c in cells]
+        written = [None if c is None else time_text(c) for c in cells]
         cells = [None if t and t in spelled else c for t, c in zip(written, cells, strict=True)]
     return [(kind, cell) for cell in cells]
 
@@ -311,7 +313,7 @@ def _stamp(text: str) -> int | None:
         return None
     year, month, day = (int(part) for part in found.group(1, 2, 3))
     hour, minute, second = (int(part or 0) for part in found.group(4, 5, 6))
-    if not (1 <= month <= 12 and 1 <= day <= _month_days(year, month)):
+    if not (1 <= month <= 12 and 1 <= day <= month_days(year, month)):
         return None
     if hour > 23 or minute > 59 or second > 59:
         return None
@@ -323,41 +325,6 @@ def _stamp(text: str) -> int | None:
     return total * 10**9 + nanos
 
 
-# The calendar, of any year -----------------------------------------------------------------------
-
-
-def _leap(year: int) -> bool:
-    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
-
-
-def _month_days(year: int, month: int) -> int:
-    return (
-        29
-        if month == 2 and _leap(year)
-        else (31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31)[month - 1]
-    )
-
-
-def days_of(year: int, month: int, day: int) -> int:
-    """Days since 1970-01-01 in the calendar of today, extended to all years."""
-    before = year - 1
-    total = before * 365 + before // 4 - before // 100 + before // 400
-    return total + sum(_month_days(year, m) for m in range(1, month)) + day - 719_163
-
-
-def date_of(days: int) -> tuple[int, int, int]:
-    """Year, month and day of the days since 1970-01-01."""
-    year = 1970 + days * 400 // 146_097
-    while days_of(year, 1, 1) > days:
-        year -= 1
-    while days_of(year + 1, 1, 1) <= days:
-        year += 1
-    month = 1
-    while month < 12 and days_of(year, month + 1, 1) <= days:
-        month += 1
-    return year, month, days - days_of(year, month, 1) + 1
-
-
 # Writing -----------------------------------------------------------------------------------------
 
 
@@ -367,30 +334,17 @@ def _text(kind: str, cell: Any) -> str:
     if kind == "boolean":
         return "true" if cell else "false"
     if kind == "date":
-        return _date_text(cell)
+        return date_text(cell)
     if kind == "stamp":
         days, nanos = divmod(cell, DAY)
-        return _date_text(days) + (f" {_time_text(nanos)}" if nanos else "")
+        return date_text(days) + (f" {time_text(nanos)}" if nanos else "")
     if kind == "time":
-        return _time_text(cell)
+        return time_text(cell)
     if kind == "duration":
         micros, nanos = divmod(abs(cell), 1000)
         sign = "-" if cell < 0 else ""
         return f"{sign}{micros}" + (f".{nanos:03}".rstrip("0") if nanos else "")
     return str(cell)
-
-
-def _date_text(days: int) -> str:
-    year, month, day = date_of(days)
-    sign = "-" if year < 0 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day:02}"
-
-
-def _time_text(nanos: int) -> str:
-    """As ISO 8601: no fraction, one of microseconds, or one of nanoseconds."""
-    seconds, part = divmod(nanos, 10**9)
-    fraction = "" if not part else f".{part:09}" if part % 1000 else f".{part // 1000:06}"
-    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
 # Counting ----------------------------------------------------------------------------------------
