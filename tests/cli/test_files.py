@@ -146,7 +146,7 @@ def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
         (["train.csv", *LABEL, "--sheet", "a"], "sheet was given but train.csv is a text file"),
         (["t.xlsx", *LABEL, "--encoding", "utf-8"], "encoding was given but t.xlsx is an Excel f"),
         (["t.arff", *LABEL, "--no-header"], "header=False was given but t.arff is an ARFF file"),
-        (["t.index", "test.csv", "--drop-unlabelled"], "t.index is a saved index, whose rows all"),
+        (["t.index", "test.csv", "--drop-unlabelled"], "the saved index t.index has settled"),
         (["t.index", "test.csv", "--sheet", "a"], "sheet was given but test.csv is a text file"),
         (["train.csv", *LABEL, "--encoding", "klingon"], "encoding is 'klingon', which is no enc"),
         (["t.xlsx", "test.csv", *LABEL, "--memory-limit", "1GB"], "not .xlsx; give files of one"),

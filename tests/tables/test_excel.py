@@ -52,6 +52,7 @@ def test_cells_of_every_kind(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.filterwarnings("ignore:'NA' in 'code' was taken as missing")
 def test_the_same_index_as_from_csv(tmp_path: Path) -> None:
     """A table saved as Excel counts as the same table saved as CSV, points included."""
     cells: Any = [["age", "code", "seen", "y"], [31, "01", "2020-01-31", 1], [2, "NA", " ", 0]]

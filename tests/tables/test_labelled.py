@@ -159,7 +159,7 @@ def test_worlds_fill_the_rows_that_count(counted: tuple[CountIndex, Path]) -> No
 def test_worksheets_know_only_rows_that_count(counted: tuple[CountIndex, Path]) -> None:
     """An answer for a row with a label is counted at its place; for another it is refused."""
     index, path = counted
-    cleaner = Cleaner(index, [(30, "Ulm")], path, alpha=1)
+    cleaner = Cleaner(index, [(31, "Ulm")], path, alpha=1)
     with pytest.raises(NullproofError, match="row 4, which has no label and was left out"):
         cleaner.answer({(4, "age"): "40"})
     cleaner.answer({(2, "age"): "40", (3, "town"): "Ulm"})

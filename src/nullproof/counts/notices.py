@@ -29,7 +29,7 @@ _MANY_NUMBERS = 10
 _SHOWN = 3
 _LONGEST = 100
 # From which share of all missing cells on those that cannot matter are told.
-_NOTABLE = 0.1
+_NOTABLE = 0.5
 
 
 class Counted(Protocol):
