@@ -62,7 +62,7 @@ def certify(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> certify(index, ("a", "x")).certain
     True

@@ -91,7 +91,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     Examples
     --------
     >>> import numpy as np
-    >>> X = np.array([["a", None], ["a", "x"], ["b", "y"], ["b", "x"]], dtype=object)
+    >>> X = np.array([["a", None], ["a", "x"], ["a", "y"], ["b", "x"]], dtype=object)
     >>> model = CertifiedNB().fit(X, ["yes", "yes", "no", "no"])
     >>> model.predict([["a", "x"], ["b", "y"]])
     array(['yes', 'no'], dtype='<U3')

@@ -83,7 +83,7 @@ def tolerance(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> tolerance(index, [("a", "x"), ("b", "y")], alpha=1)
     array([1., 1.])

@@ -128,13 +128,13 @@ def witness(
 
     Examples
     --------
-    >>> rows, labels = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")], ["yes", "yes", "no", "no"]
+    >>> rows, labels = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")], ["yes", "yes", "no", "no"]
     >>> index = CountIndex.from_rows(rows, labels)
     >>> one, other = witness(index, ("a", "y"))
     >>> one, other
-    (World(ties no and yes), World(predicts yes))
+    (World(predicts no), World(predicts yes))
     >>> other.complete(rows, labels)
-    [('a', 'y'), ('a', 'x'), ('b', 'y'), ('b', 'x')]
+    [('a', 'y'), ('a', 'x'), ('a', 'y'), ('b', 'x')]
     """
     model = Model(index, alpha, prior, bias)
     points = model.points(point, own_holes)

@@ -288,7 +288,7 @@ def test_columns_to_keep_must_be_there() -> None:
 
 
 def test_holes_that_cannot_matter_are_told() -> None:
-    """Holes of columns with one value are told where they are a tenth of all, the most holes first."""
+    """Holes of columns with one value are told where they are half of all, the most holes first."""
     one = {"a": ["u", *[None] * 39], "b": ["v"] * 10 + [None] * 30}
     two = {"c": ["s", "t"] * 19 + [None] * 2}
     assert notices(table_of(40, **one, **two)) == [

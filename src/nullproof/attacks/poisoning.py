@@ -74,9 +74,9 @@ def poison(
     >>> labels = ["yes", "yes", "yes", "no"]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")])
     >>> attack
-    Attack: 1 cell breaks 1 certain point (optimal)
+    Attack: 2 cells break 1 certain point (optimal)
     >>> attack.apply(rows, labels)
-    [('a', 'x'), ('a', 'x'), ('a', 'x'), (None, 'y')]
+    [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes)

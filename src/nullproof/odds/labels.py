@@ -165,12 +165,12 @@ def label_odds(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> label_odds(index, [("a", "x"), ("a", "y")])
     Odds: 1 of 2 points have one label in 99 % of the worlds
       0: no 0 %, yes 100 %
-      1: no 25.0 %, yes 75.0 %
+      1: no 50.0 %, yes 50.0 %
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes)

@@ -57,13 +57,13 @@ def sample_worlds(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> worlds = sample_worlds(index, ("a", "y"), 1000)[0]
     >>> worlds.shape
     (1000, 2, 2)
     >>> np.unique(worlds, axis=0).tolist()
-    [[[0, 1], [2, 0]], [[0, 1], [2, 1]]]
+    [[[1, 1], [2, 0]], [[1, 1], [2, 1]]]
     """
     if not isinstance(n, numbers.Integral) or n < 1:
         raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")

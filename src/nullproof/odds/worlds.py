@@ -72,10 +72,10 @@ def count_worlds(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> count_worlds(index, ("a", "y"))
-    WorldCounts(total=2, wins={'no': 0, 'yes': 1}, ties={('no', 'yes'): 1})
+    WorldCounts(total=2, wins={'no': 1, 'yes': 1}, ties={})
     """
     points = index.encode(point).read(own_holes)
     if len(points) != 1 or not points.complete[0]:

@@ -152,7 +152,7 @@ def radius(
     >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
     >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")])
-    array([3., 1., 0.])
+    array([6., 2., 2.])
     """
     return radii(index, points, alpha=alpha, prior=prior, own_holes=own_holes).radius
 
@@ -176,9 +176,9 @@ def radii(
     >>> found = radii(index, [("a", "x"), ("b", "y")])
     >>> found
     Radii: 2 points, 0 not certain, 0 beyond any attack
-      cells to blank: 1 to 3, median 2
+      cells to blank: 2 to 6, median 4
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
-    (['no', 'yes'], [0, 0], [3, 1])
+    (['no', 'yes'], [2, 0], [4, 2])
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes)

@@ -119,7 +119,7 @@ def report(
 
     Examples
     --------
-    >>> rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> made = report(index, [("a", "x"), ("a", "y"), ("b", "y")])
     >>> made
