@@ -127,7 +127,7 @@ def random_column(seed: int, n: int = 300) -> tuple[NDArray[np.float64], NDArray
 
 
 def edges(cells: NDArray[Any], labels: NDArray[Any]) -> tuple[float, ...]:
-    return bin_edges(cells, None, "mdl", rows=Rows(labels))
+    return bin_edges(cells, 5, "mdl", rows=Rows(labels))
 
 
 @pytest.mark.parametrize("n", [300, 5000])

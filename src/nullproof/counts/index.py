@@ -146,15 +146,7 @@ class CountIndex:
         """
         file = FileOptions(encoding, header, sheet)
         options = TableOptions(
-            missing,
-            bins,
-            binning,
-            domains or {},
-            ignore,
-            unlabelled=unlabelled,
-            file=file,
-            keep=keep,
-            missing_only=missing_only,
+            missing, bins, binning, domains or {}, ignore, unlabelled, file, keep, missing_only
         )
         schema = None if like is None else _settled(like, missing_only, keep)
         spelled = options.spellings if schema is None else schema.spellings

@@ -44,11 +44,6 @@ class Rows:
 EVERY_ROW = Rows()
 
 
-def are_cut(bins: int | None, binning: Binning) -> bool:
-    """Whether numbers are put into bins at all; ``"mdl"`` finds out itself how many there are."""
-    return binning == "mdl" or (binning != "none" and bins is not None)
-
-
 def code_type(n_values: int) -> type[np.signedinteger[Any]]:
     """Choose the narrowest type that holds -1 and ``n_values``: bytes are counted fastest."""
     if n_values < 2**7:
@@ -158,7 +153,7 @@ def _distinct_objects(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int
 
 def bin_edges(
     array: NDArray[Any],
-    bins: int | None,
+    bins: int,
     binning: Binning,
     kind: Kind = "number",
     rows: Rows = EVERY_ROW,
@@ -166,7 +161,6 @@ def bin_edges(
     """Find the edges from the known, finite numbers; infinite ones fall into the end bins."""
     if binning == "mdl":
         return cut_line(array, kind, rows).edges
-    assert bins is not None
     if binning == "quantile":
         return _quantile_edges(array, bins, kind, rows)
     array = doubles(places(array, kind))

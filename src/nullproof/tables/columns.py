@@ -17,7 +17,6 @@ from nullproof.tables.bins import (
     MISSING,
     Binning,
     Rows,
-    are_cut,
     bin_codes,
     bin_edges,
     code_type,
@@ -120,7 +119,7 @@ def without_cells(array: NDArray[Any], gone: NDArray[np.bool_]) -> NDArray[Any]:
 def fit_feature(
     column: Column,
     *,
-    bins: int | None,
+    bins: int,
     binning: Binning,
     domain: Sequence[str] = (),
     rows: Rows = EVERY_ROW,
@@ -132,7 +131,7 @@ def fit_feature(
     """
     if domain and not column.known.any() and not column.sets and not any(map(_is_word, domain)):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
-    if column.kind in ("number", "date") and not domain and are_cut(bins, binning):
+    if column.kind in ("number", "date") and not domain and binning != "none":
         return _fit_bins(column, bins, binning, rows)
     if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
@@ -244,9 +243,7 @@ def _is_word(value: str) -> bool:
     return as_number(value) is None
 
 
-def _fit_bins(
-    column: Column, bins: int | None, binning: Binning, rows: Rows
-) -> tuple[Feature, Encoded]:
+def _fit_bins(column: Column, bins: int, binning: Binning, rows: Rows) -> tuple[Feature, Encoded]:
     assert column.numbers is not None
     kind = column.kind
     candidates = number_array([x for cells in column.sets.values() for x in cells])

@@ -9,7 +9,7 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import Binning, are_cut
+from nullproof.tables.bins import Binning
 from nullproof.tables.contents import AS_IT_IS, FileOptions
 from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
@@ -101,7 +101,7 @@ class TableOptions:
 
     def cuts(self, name: str) -> bool:
         """Whether the numbers of a column are put into bins."""
-        return are_cut(self.bins, self.binning_of(name)) and not self.declared(name)
+        return self.binning_of(name) != "none" and not self.declared(name)
 
     def declared(self, name: str) -> list[str]:
         """The declared values of a column, as text."""

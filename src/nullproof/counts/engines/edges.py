@@ -67,9 +67,9 @@ def edges_of(
         name, binning = column.name, options.binning_of(column.name)
         low, high = extents[name]
         if binning == "quantile" and low < high:
-            found[name] = _quantile_edges(frame, column, options.bins or 1)
+            found[name] = _quantile_edges(frame, column, options.bins)
         else:
-            found[name] = bin_edges(np.array(extents[name]), options.bins or 1, "uniform")
+            found[name] = bin_edges(np.array(extents[name]), options.bins, "uniform")
     return found
 
 
