@@ -69,7 +69,7 @@ class Options:
         }
 
 
-MORE = int(os.environ.get("NULLPROOF_TABLES", "20000")) / 20_000
+MORE = int(os.environ.get("NULLPROOF_WAYS_TABLES", "20000")) / 20_000
 SEED = os.environ.get("NULLPROOF_SEED", "20240604")
 ALL_OPTIONS = (
     Options(),
@@ -302,6 +302,9 @@ def point_problems(way: Way, table: Table, options: Options, folder: Path) -> It
 
 
 def _point_problems(way: Way, options: Options, folder: Path, table: Table) -> list[str]:
+    if way.name == "Spark":
+        # The rows of several files have no order there.
+        table = replace(table, cuts=())
     index = _right(way, table, options, folder)
     if index is None:
         return []

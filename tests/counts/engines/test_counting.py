@@ -25,7 +25,7 @@ from support.engines import (
 from support.odd_tables import crowded_numbers, many_numbers, odd_table
 
 from nullproof.attacks.locate import locate_cells
-from nullproof.counts.engines.dealing import FEW_ROWS
+from nullproof.counts.engines import counting, dealing
 from nullproof.counts.engines.guards import PROBES
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
@@ -115,8 +115,8 @@ def test_spark_is_kept_from_skipping_pages_with_nan() -> None:
     with spark_session() as session:
         lazy = session.read.parquet(str(path))
         assert len(lazy.filter("real < 1e9").collect()) == 0  # else this file proves nothing
-        for options in OPTIONS.values():
-            options = {**options, "ignore": ["id"], "domains": {}}
+        for how in ("uniform", "mdl"):
+            options: dict[str, Any] = {"binning": how, "ignore": ["id"]}
             expected = CountIndex.from_table(table, "label", **options)
             assert CountIndex.from_table(lazy, "label", **options) == expected
         wanted = [
@@ -140,10 +140,11 @@ def test_more_numbers_than_are_fetched(put: Put, binning: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Sending large graph")
-def test_cells_are_counted_in_the_engine(put: Put) -> None:
+def test_cells_are_counted_in_the_engine(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
     """So many rows that cells are dealt there, crowded ones again: the same bins and counts."""
-    table = crowded_numbers()
-    assert len(table) > FEW_ROWS
+    for module in (counting, dealing):
+        monkeypatch.setattr(module, "FEW_ROWS", 2**13)
+    table = crowded_numbers(10_000)
     expected = CountIndex.from_table(table, "label", binning="mdl")
     assert min(len(feature.edges) for feature in expected.schema.features) > 3
     found = CountIndex.from_table(put(table), "label", binning="mdl")
@@ -254,7 +255,7 @@ def test_cells_of_an_attack_are_located(put: Put) -> None:
     """The cells fit: as many rows as asked for, each with the label and the value."""
     table = odd_table(300).select("word", "whole", "real", "flag", "day", "label")
     table = table.with_row_index("id").with_columns(pl.col("id").cast(pl.Int64))
-    index = CountIndex.from_table(table, "label", ignore=["id"])
+    index = CountIndex.from_table(table, "label", ignore=["id"], binning="uniform")
     wanted = [
         Cells(i, j, (code,), int(min(3, index.exact(j)[code, i])))
         for i, j, code in [(0, 0, 1), (1, 1, 4), (2, 2, 0), (0, 3, 1), (1, 4, 2), (1, 0, 0)]
