@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from support.bias_box import BoxJudge
 from support.bias_oracle import Judge, OwnHoles, double_below
 from support.bias_tables import Holed, fitted, random_bias, random_holed, written
+from support.hostile import hostile_index, hostile_points
 from support.large_counts import large_table
 
 from nullproof import CountIndex, NullproofError, certify, tolerance
@@ -220,6 +221,17 @@ def test_no_tolerance_is_written_without_a_sign() -> None:
     index = CountIndex.from_rows(rows, list("ABCC"), domains={"x0": [0, 1]})
     told = tolerance(index, [(1,)], alpha=0, prior=[1, 1, 9])
     assert [str(number) for number in told.tolist()] == ["0.0"]
+
+
+@pytest.mark.filterwarnings("ignore:points hold values")
+def test_leads_that_rounding_leaves_at_zero() -> None:
+    """Where no end of a bracket has a lead, its middle is tried; exact verdicts agree with the answer."""
+    index, points = hostile_index(), hostile_points()
+    told = tolerance(index, points, alpha=0)
+    for place in np.flatnonzero((told > 0) & (told < 1)).tolist():
+        last = float(told[place])
+        for bias, holds in ((last, True), (math.nextafter(last, 1), False)):
+            assert certify(index, points[place], alpha=0, bias=bias).certain is holds
 
 
 def test_ties_and_single_labels() -> None:

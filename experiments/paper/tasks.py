@@ -198,7 +198,7 @@ def _compare_greedy(task: Task, split: Split, _grid: Grid, store: Store) -> dict
     """GS against the exact radius on many points; each difference is listed."""
     n_points = min(task.n_points, max(10, _GREEDY_ROWS // split.train.n_rows))
     points = split.points(n_points, predicted=True)
-    exact = radii(index_of(split.train), points)
+    exact = radii(index_of(split.train), points, alpha=0)
     found = [greedy_search(split.train, point) for point in points]
     rows = []
     for place, greedy in enumerate(found):

@@ -188,7 +188,10 @@ class _Bracket:
         width, n_jumps = self.right - self.left, np.maximum(self.n_jumps, 1.0)
         top, bottom = np.minimum(self.low.log, 50.0), np.maximum(self.high.log, -50.0)
         step = np.where(self.rose, _BEYOND, -_BEYOND) / n_jumps
-        share = np.clip(top / (top - bottom) + step, 0.01, 0.99)
+        # Where rounding leaves no lead at either end, there is no line.
+        crosses = np.full_like(top, _MIDDLE)
+        np.divide(top, top - bottom, out=crosses, where=top > bottom)
+        share = np.clip(crosses + step, 0.01, 0.99)
         if number % 4 == 0:
             share[:] = _MIDDLE
         return self.left + width * np.where(n_jumps <= 2 * _BEYOND, _MIDDLE, share)

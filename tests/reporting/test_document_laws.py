@@ -134,7 +134,7 @@ BINNED = {"age": [16, 20, 32, 40, 41, 66], "fare": [7.25, 8.5, 30.125, 71.5, 40.
 def test_points_are_told_with_their_own_numbers(form: str) -> None:
     """A number is told with its bin where that is written otherwise, whatever the points came as."""
     table = pl.DataFrame({**BINNED, "sex": list("mfmfmf"), "y": list("aababb")})
-    index = CountIndex.from_table(table, "y", bins=3, ignore=["sex"])
+    index = CountIndex.from_table(table, "y", bins=3, binning="uniform", ignore=["sex"])
     assert index.schema.features[0].values == ("16–32", "33–49", "66")
     rows: Any = [(22, 30.125), (70.0, 7.5), (40, None)]
     if form == "frame":

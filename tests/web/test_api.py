@@ -29,7 +29,7 @@ def test_the_document_is_that_of_the_library(server: Served, example: Example) -
     """What the page shows is what the report says."""
     name, index, new = example
     document = server.client.get(f"/api/analyses/{name}/document").json()
-    assert document == json.loads(json.dumps(tell(index, new, alpha=0)))
+    assert document == json.loads(json.dumps(tell(index, new)))
     assert document["certain"]["n_certain"] == 5
 
 
@@ -37,9 +37,9 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
     """Verdict, intervals, radius and odds of a point are those of the library."""
     name, index, new = example
     certificates, radii, odds = (
-        certify(index, new, alpha=0),
-        radius(index, new, alpha=0),
-        label_odds(index, new, alpha=0),
+        certify(index, new),
+        radius(index, new),
+        label_odds(index, new),
     )
     for place in range(len(new)):
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
@@ -61,7 +61,7 @@ def test_a_point_is_explained(server: Served, example: Example) -> None:
 def test_numbers_come_with_their_bins() -> None:
     """A point's numbers lie in bins that are named as the report names them; holes lie in none."""
     table = {"age": [16, 20, 32, 40, 41, 66], "town": [*"uvuvuv"], "y": [*"aababb"]}
-    index = CountIndex.from_table(pl.DataFrame(table), "y", bins=3)
+    index = CountIndex.from_table(pl.DataFrame(table), "y", bins=3, binning="uniform")
     model = Model(index, 1)
     for age, bins in ((22, {"age": "16–32"}), (66, {"age": "66"}), (None, {})):
         point = index.encode({"age": age, "town": "u"}).read("skip")
@@ -79,18 +79,18 @@ def test_a_point_is_edited(server: Served, example: Example) -> None:
     ]
     for values in points:
         answer = server.client.post(f"/api/analyses/{name}/point", json={"values": values})
-        expected = certify(index, values, alpha=0)
+        expected = certify(index, values)
         assert answer.json()["possible"] == list(expected.possible), values
     left_out = server.client.post(f"/api/analyses/{name}/point", json={"values": {"age": "18-35"}})
     nulls = dict.fromkeys(index.features) | {"age": "18-35"}
-    assert left_out.json()["possible"] == list(certify(index, nulls, alpha=0).possible)
+    assert left_out.json()["possible"] == list(certify(index, nulls).possible)
 
 
 def test_verdicts_are_listed(server: Served, example: Example) -> None:
     """The list of points can be filtered and paged."""
     name, index, new = example
     path = f"/api/analyses/{name}/points"
-    expected = certify(index, new, alpha=0).verdict.tolist()
+    expected = certify(index, new).verdict.tolist()
     for verdict in ("certain", "holds", "open"):
         page = server.client.get(path, params={"verdict": verdict}).json()
         assert page["bias"] == 0.05
@@ -129,12 +129,12 @@ def test_what_if_counts_the_changed_table(server: Served, example: Example, do: 
         "n_cells": 2,
     }
     answer = server.client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
-    expected = certify(_recounted(changed, index), new, alpha=0)
+    expected = certify(_recounted(changed, index), new)
     assert answer["n_certain_before"] == 5
     assert answer["n_certain"] == int(expected.certain.sum())
     assert answer["n_missing"] == index.n_missing + (2 if do == "blank" else -2)
     moved = {line["point"]: line["possible"] for line in answer["changed"]}
-    original = certify(index, new, alpha=0)
+    original = certify(index, new)
     assert moved == {
         place: list(expected[place].possible)
         for place in range(len(new))
@@ -191,7 +191,7 @@ def test_downloads(server: Served, example: Example) -> None:
     csv = server.client.get(path + "certificates.csv")
     assert csv.headers["content-disposition"] == 'attachment; filename="nullproof-certificates.csv"'
     assert pl.read_csv(io.BytesIO(csv.content))["certain"].to_list() == [
-        bool(one) for one in certify(index, new, alpha=0).certain
+        bool(one) for one in certify(index, new).certain
     ]
     listed = server.client.get(path + "certificates.json").json()
     assert listed["n_certain"] == 5

@@ -272,7 +272,7 @@ def test_a_cancelled_job_leaves_its_work() -> None:
 def test_the_drawing_process_comes_back(request: pytest.FixtureRequest) -> None:
     """If the process that draws is killed, the next question starts another."""
     train, new = load()
-    document = tell(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
+    document = tell(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
     drawer = Drawer()
     request.addfinalizer(drawer.close)
     first = drawer.sections(document)
