@@ -1,6 +1,6 @@
 """Every way from a table to an index counts as a plain counter does that knows only ``docs/values.md``.
 
-``NULLPROOF_WAYS_TABLES`` (20000) scales the number of random tables, ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_WAYS_TABLES`` (20000) sets how many random tables, ``NULLPROOF_SEED`` says where they start.
 """
 
 from __future__ import annotations
