@@ -79,6 +79,8 @@ ALL_OPTIONS = (
     Options(missing=("b", "-9"), keep=True),
     Options(missing=("?", "-9"), only=True, keep=True),
 )
+# With fewer random tables than all, two stand for the others, which random tables draw as well.
+SOME_OPTIONS = ALL_OPTIONS if MORE >= 1 else (ALL_OPTIONS[0], ALL_OPTIONS[3])
 
 
 def none_of(found: Iterable[str]) -> None:

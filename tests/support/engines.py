@@ -57,6 +57,8 @@ def spark_session() -> Iterator[Any]:
         "spark.sql.shuffle.partitions": "2",
         "spark.sql.session.timeZone": "America/New_York",
         "spark.driver.memory": "1g",
+        # Nor is Java's second compiler, which took more time than the queries.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         # Tables of a few rows are not worth compiling for.
         "spark.sql.codegen.wholeStage": "false",
         "spark.sql.codegen.factoryMode": "NO_CODEGEN",
