@@ -28,9 +28,12 @@ POLARS = next(way for way in TYPED_WAYS if way.name == "polars")
 N_COLUMNS = 25
 
 
-@pytest.fixture(
-    scope="module", params=["Dask NumPy", "Dask Arrow", "Dask read_parquet", "Spark", "Postgres"]
-)
+ENGINES = ["Dask read_parquet", "Spark", "Postgres"]
+if MORE >= 1:
+    ENGINES += ["Dask NumPy", "Dask Arrow"]
+
+
+@pytest.fixture(scope="module", params=ENGINES)
 def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     """Start an engine, and give the way through it."""
     if request.param == "Spark":
