@@ -22,18 +22,21 @@ from support.engine_ways import dask_ways, postgres_way, spark_way
 from support.engines import QUIET, postgres_server, spark_session
 from support.ways import TYPED_WAYS, Way
 
-pytestmark = [*QUIET, pytest.mark.xdist_group("ways of engines")]
+pytestmark = [
+    *QUIET,
+    pytest.mark.xdist_group("ways of engines"),
+    pytest.mark.skipif(
+        MORE < 1, reason="takes minutes; NULLPROOF_WAYS_TABLES=20000 ./check runs it"
+    ),
+]
 POLARS = next(way for way in TYPED_WAYS if way.name == "polars")
 # So many types at once that a few tables show all of them.
 N_COLUMNS = 25
 
 
-ENGINES = ["Dask read_parquet", "Spark", "Postgres"]
-if MORE >= 1:
-    ENGINES += ["Dask NumPy", "Dask Arrow"]
-
-
-@pytest.fixture(scope="module", params=ENGINES)
+@pytest.fixture(
+    scope="module", params=["Dask NumPy", "Dask Arrow", "Dask read_parquet", "Spark", "Postgres"]
+)
 def way(request: pytest.FixtureRequest) -> Iterator[Way]:
     """Start an engine, and give the way through it."""
     if request.param == "Spark":
