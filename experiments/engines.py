@@ -25,7 +25,7 @@ LIMIT = "1GB"
 OURS = """
 from nullproof.counts.index import CountIndex
 start = time.perf_counter()
-CountIndex.from_table(sys.argv[1], "label", memory_limit=sys.argv[2], binning="uniform")
+CountIndex.from_table(sys.argv[1], "label", memory_limit=sys.argv[2], binning=sys.argv[3])
 """
 BARE = """
 import duckdb
@@ -45,6 +45,7 @@ def run(*, quick: bool) -> list[str]:
     )
     with tempfile.TemporaryDirectory() as folder:
         lines = _duckdb(Path(folder), millions)
+        lines += _bins(Path(folder), millions)
         lines += _spark(Path(folder), [1] if quick else [2, 10], runs=3 if quick else 7)
         lines += _saving(Path(folder))
     return lines
@@ -79,7 +80,8 @@ def _duckdb(folder: Path, millions: list[int]) -> list[str]:
         for text in (False, True):
             path = write_table(folder / "table", count, text=text)
             pairs = [
-                (in_process(OURS, path, LIMIT), in_process(BARE, path, LIMIT)) for _ in range(3)
+                (in_process(OURS, path, LIMIT, "uniform"), in_process(BARE, path, LIMIT))
+                for _ in range(3)
             ]
             ours, bare = min(pair[0] for pair in pairs), min(pair[1] for pair in pairs)
             over = statistics.median(ours[0] / bare[0] for ours, bare in pairs)
@@ -96,6 +98,40 @@ def _duckdb(folder: Path, millions: list[int]) -> list[str]:
         "one run after the other.",
         "",
     ]
+
+
+def _bins(folder: Path, millions: list[int]) -> list[str]:
+    lines = [
+        f"## DuckDB: Parquet, {COLUMNS} columns of doubles that differ, 1 % missing, memory limit {LIMIT}",
+        "",
+        "| million rows | uniform bins | mdl bins | ratio |",
+        "|---|---|---|---|",
+    ]
+    for count in millions:
+        path = _write_doubles(folder / "table", count)
+        pairs = [
+            [in_process(OURS, path, LIMIT, how)[0] for how in ("uniform", "mdl")] for _ in range(3)
+        ]
+        uniform, mdl = (min(times) for times in zip(*pairs, strict=True))
+        over = statistics.median(slow / fast for fast, slow in pairs)
+        lines.append(f"| {count} | {uniform:.2f} s | {mdl:.2f} s | {over:.2f} |")
+        shutil.rmtree(folder / "table")
+    return [*lines, ""]
+
+
+def _write_doubles(folder: Path, millions: int) -> str:
+    """Write Parquet files of a million rows; every other column tells something about the label."""
+    folder.mkdir()
+    for part in range(millions):
+        rng = np.random.default_rng(part)
+        labels = rng.integers(0, 2, PART)
+        columns: dict[str, Any] = {"label": labels.astype(np.int8)}
+        for j in range(COLUMNS):
+            cells = rng.normal(size=PART) + labels * (j % 2)
+            cells[rng.random(PART) < 0.01] = np.nan
+            columns[f"x{j}"] = pl.Series(cells).fill_nan(None)
+        pl.DataFrame(columns).write_parquet(folder / f"{part:03}.parquet")
+    return str(folder / "*.parquet")
 
 
 def _spark(folder: Path, millions: list[int], runs: int) -> list[str]:
