@@ -102,6 +102,12 @@ def test_a_tie_goes_to_the_lower_cut() -> None:
     assert mdl_cuts(np.arange(3.0), mirror[:, ::-1]) == (0.5,)
 
 
+def test_a_tie_goes_to_the_cut_nearest_the_middle_by_rows() -> None:
+    """The first cut and the last leave the same entropy; after the first the last would not pay."""
+    counts = np.array([[0, 12, 0], [0, 0, 8], [0, 4, 0], [12, 8, 4]])
+    assert mdl_cuts(np.arange(4.0), counts) == (0.5, 1.5, 2.5)
+
+
 def test_edges_lie_between_neighbours() -> None:
     """The middle, or the upper neighbour where no double lies between; never the lower one."""
     tiny, huge = 5e-324, 1.7976931348623157e308
