@@ -7,11 +7,12 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from support.command_line import PAPER, Runner, one_line
+from support.command_line import Runner, one_line
 
 from nullproof import CountIndex, certify
 
-LABEL = ("--label", "kind", *PAPER)
+COUNT = ("--label", "kind", "--binning", "uniform")
+LABEL = (*COUNT, "--alpha", "0")
 TRAIN = (
     "colour,size,code,kind\n"
     + "red,1,007,a\n" * 6
@@ -39,7 +40,7 @@ def test_radius_json(run: Runner) -> None:
     first = document["points"][0]
     assert isinstance(first["radius"], int)
     assert (first["label"], first["rival"]) == ("a", "b")
-    smooth = run("radius", "train.csv", "test.csv", *LABEL, "--json", "--alpha", "1000")
+    smooth = run("radius", "train.csv", "test.csv", *COUNT, "--json", "--alpha", "1000")
     assert {point["radius"] for point in json.loads(smooth.out)["points"]} == {None}
 
 
@@ -121,8 +122,8 @@ def test_poison_shows_the_attack(run: Runner) -> None:
         (("poison", "train.csv", *LABEL), "give TEST after TRAIN"),
         (("poison", "train.csv", "test.csv", *LABEL, "-o", "train.csv"), "a file that is read"),
         (("poison", "train.csv", "test.csv", *LABEL, "-o", "x.json"), "end it in .csv or .parquet"),
-        (("poison", "train.csv", "test.csv", *LABEL, "--alpha", "1000"), "--skip-unbreakable"),
-        (("index", "train.csv", *LABEL), "add -o FILE"),
+        (("poison", "train.csv", "test.csv", *COUNT, "--alpha", "1000"), "--skip-unbreakable"),
+        (("index", "train.csv", *COUNT), "add -o FILE"),
         (("certify", "train.csv", "--like", "nothing.index"), "no such index file"),
         (("certify", "train.csv", "--like", "test.csv"), "is not an index"),
     ],
@@ -138,7 +139,7 @@ def test_mistakes(run: Runner, arguments: tuple[str, ...], said: str) -> None:
 
 def test_unbreakable_points_can_be_left_out(run: Runner) -> None:
     """--skip-unbreakable attacks the others."""
-    arguments = ("poison", "train.csv", "test.csv", *LABEL, "--alpha", "1000", "--json")
+    arguments = ("poison", "train.csv", "test.csv", *COUNT, "--alpha", "1000", "--json")
     done = run(*arguments, "--skip-unbreakable")
     assert done.code == 0
     assert json.loads(done.out)["n_cells"] == 0
@@ -146,7 +147,7 @@ def test_unbreakable_points_can_be_left_out(run: Runner) -> None:
 
 def test_a_saved_index_is_a_training_table(run: Runner) -> None:
     """certify and radius say the same of a table and of its saved index."""
-    assert run("index", "train.csv", *LABEL, "-o", "counts.index").code == 0
+    assert run("index", "train.csv", *COUNT, "-o", "counts.index").code == 0
     for question in ("certify", "radius"):
         from_table = run(question, "train.csv", "test.csv", *LABEL, "--json").out
         assert run(question, "counts.index", "test.csv", "--alpha", "0", "--json").out == from_table
@@ -163,7 +164,7 @@ def test_a_saved_index_is_a_training_table(run: Runner) -> None:
 )
 def test_what_an_index_has_settled_is_refused(run: Runner, option: list[str]) -> None:
     """Options about the training table mean nothing to a saved index, nor to a table counted like one."""
-    run("index", "train.csv", *LABEL, "-o", "counts.index")
+    run("index", "train.csv", *COUNT, "-o", "counts.index")
     for tables in (
         ("counts.index", "test.csv"),
         ("train.csv", "test.csv", "--like", "counts.index"),
@@ -203,7 +204,7 @@ def test_the_help_lists_the_usual_spellings(run: Runner) -> None:
 
 def test_like_takes_over_domains_and_label(run: Runner, folder: Path) -> None:
     """A poisoned file is judged by the bins and domains from before the attack."""
-    run("index", "train.csv", *LABEL, "-o", "counts.index")
+    run("index", "train.csv", *COUNT, "-o", "counts.index")
     run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "-o", "poisoned.csv")
     judged = ("certify", "poisoned.csv", "test.csv", "--like", "counts.index", "--alpha", "0")
     done = run(*judged, "--json")

@@ -73,10 +73,10 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         (["certfy"], "No such command 'certfy'"),
         ([*CERTIFY, "--frob"], "No such option: --frob"),
         ([*CERTIFY, "--label"], "requires an argument"),
-        ([*CERTIFY, "--alpha", "x"], "'x' is not a number; give one like 0, 0.5 or 1/2"),
-        ([*CERTIFY, "--alpha", "1/0"], "'1/0' is not a number"),
-        ([*CERTIFY, "--alpha", "-1"], "alpha is -1"),
-        ([*CERTIFY, "--alpha", "nan"], "alpha is nan"),
+        ([*CERTIFY[:5], "--alpha", "x"], "'x' is not a number; give one like 0, 0.5 or 1/2"),
+        ([*CERTIFY[:5], "--alpha", "1/0"], "'1/0' is not a number"),
+        ([*CERTIFY[:5], "--alpha", "-1"], "alpha is -1"),
+        ([*CERTIFY[:5], "--alpha", "nan"], "alpha is nan"),
         ([*CERTIFY, "--prior", "1,2,3"], "prior has 3 numbers but there are 2 labels"),
         ([*CERTIFY, "--prior", "1,x"], "'x' is not a number"),
         ([*CERTIFY, "--prior", "yes=1"], "--prior names yes but the labels are no, yes"),
@@ -91,7 +91,10 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
             "--binning gives the rest two ways; give one",
         ),
         ([*CERTIFY, "--ignore", "x"], "ignore names the column 'x'"),
-        ([*CERTIFY, "-o", "out.txt"], "-o out.txt names no format by its ending"),
+        (
+            [*CERTIFY, "-o", "out.txt"],
+            "-o out.txt names no format by its ending; end it in .csv, .parquet or",
+        ),
         ([*CERTIFY, "-o", "no/out.csv"], "-o no/out.csv: there is no folder no; make it first"),
         ([*CERTIFY, "-o", "train.csv"], "-o train.csv is a file that is read"),
         ([*CERTIFY, "-o", "./test.csv"], "-o test.csv is a file that is read"),
@@ -254,7 +257,7 @@ def test_a_directory_in_the_way(run: Runner, folder: Path) -> None:
     """A directory with the name of the output is not overwritten."""
     (folder / "out.csv").mkdir()
     before = sorted(folder.iterdir())
-    one_line(run(*CERTIFY, "-o", "out.csv"), "cannot write out.csv")
+    one_line(run(*CERTIFY, "-o", "out.csv"), "-o out.csv is a folder; name a file in it")
     assert sorted(folder.iterdir()) == before
 
 

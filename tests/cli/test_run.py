@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 import pytest
-from support.command_line import CERTIFY, TEST, TRAIN, Done, Runner, one_line
+from support.command_line import CERTIFY, PAPER, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, certify, files
 from nullproof.cli import demo, streams
@@ -212,7 +212,7 @@ def test_priors_and_smoothing(run: Runner, folder: Path, written: str, given: An
     """Priors are given by name or in the order of the labels; numbers may be fractions."""
     index = CountIndex.from_table(folder / "train.csv", "churn")
     expected = certify(index, index.encode(folder / "test.csv"), alpha=0.5, prior=given)
-    done = run(*CERTIFY, "--json", "--prior", written, "--alpha", "1/2")
+    done = run(*CERTIFY[:5], *PAPER[2:], "--json", "--prior", written, "--alpha", "1/2")
     found = [point["possible"] for point in json.loads(done.out)["points"]]
     assert found == [list(one.possible) for one in expected]
 

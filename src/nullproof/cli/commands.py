@@ -1,56 +1,32 @@
-"""The commands: arguments in, results out; the work is done elsewhere."""
+"""The commands that ask about a table: arguments in, results out; the work is done elsewhere."""
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from nullproof.cli.options import Request, command
-from nullproof.cli.outputs import TABLES, refuse_overwriting, write_changed, write_poisoned
+from nullproof.cli.options import Request
+from nullproof.cli.outputs import TABLES, failing, write_changed, write_poisoned
+from nullproof.cli.program import app
+from nullproof.cli.refusals import refuse_overwriting
+from nullproof.cli.registry import TEST, command
 from nullproof.cli.streams import console, echo, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 
-app = typer.Typer(
-    name="nullproof",
-    no_args_is_help=True,
-    add_completion=False,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
-)
+__all__ = ["app"]
 
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
-
-
-@app.callback()
-def _options(
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="No notices.")] = False,
-    debug: Annotated[bool, typer.Option("--debug", help="Show tracebacks.")] = False,
-    version: Annotated[bool, typer.Option("--version", help="Print the version.")] = False,
-) -> None:
-    """Which predictions hold whatever the missing training values really were.
-
-    [bold]Example:[/] nullproof certify train.csv test.csv --label churn
-    """
-
-
-@app.command()
-def demo() -> None:
-    """Show what a certificate is, on an embedded example.
-
-    [bold]Example:[/] nullproof demo
-    """
-    from nullproof.cli.demo import show_demo
-
-    show_demo(console())
+_QUESTION = "belongs to the question, not to the counts; leave it out here and give it to certify"
+_BIAS = (
+    "is about accident, which certify, clean and report ask about, and not about {}; leave it out"
+)
 
 
 @command(app)
@@ -73,19 +49,18 @@ def certify(request: Request, bias: BiasOption = None, check: Check = False) -> 
         if labels is not None:
             truth = right_by_verdict(result.verdict, result.predicted, labels)
     asked = Asked(request.own_holes, request.test is None, truth)  # type: ignore[arg-type]
-    request.answer(
-        result,
-        lambda console: show_certificates(console, result, asked),
-        n_missing=index.n_missing,
-        own_holes=request.own_holes,
-        bias=plain_bias(asked_bias),
-        **({} if truth is None else {"truth": truth}),
-    )
-    if check and not result.certain.all():
-        raise typer.Exit(1)
+    with failing(check and not result.certain.all()):
+        request.answer(
+            result,
+            lambda console: show_certificates(console, result, asked),
+            n_missing=index.n_missing,
+            own_holes=request.own_holes,
+            bias=plain_bias(asked_bias),
+            **({} if truth is None else {"truth": truth}),
+        )
 
 
-@command(app)
+@command(app, without={"--bias": _BIAS.format("an enemy")})
 def radius(request: Request, check: Check = False) -> None:
     """Tell how many training cells would have to be blanked before a prediction is not certain.
 
@@ -98,18 +73,29 @@ def radius(request: Request, check: Check = False) -> None:
         index, points = request.load()
     with working("finding the fewest cells for each point"):
         result = radii(index, points, **request.model(index))
-    request.answer(result, lambda console: show_radii(console, index, result))
-    if check and not result.radius.all():
-        raise typer.Exit(1)
+    with failing(check and not result.radius.all()):
+        request.answer(result, lambda console: show_radii(console, index, result))
 
 
-@command(app)
+@command(
+    app,
+    without={"--bias": _BIAS.format("an enemy")},
+    needs={"test": "no points to attack were named; give TEST after TRAIN"},
+    helps={
+        "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -).",
+        "test": "Points to attack.",
+        "memory_limit": "Count TRAIN by DuckDB within, e.g., 1GB; with --key.",
+        "output": "Write TRAIN with the attacked cells blank: .csv or .parquet.",
+    },
+    endings=TABLES,
+)
 def poison(
     request: Request,
     skip_unbreakable: SkipUnbreakable = False,
     time_limit: Annotated[
-        float, typer.Option("--time-limit", metavar="SECONDS", help="How long to look for less.")
-    ] = 10.0,
+        float | None,
+        typer.Option("--time-limit", metavar="SECONDS", help="How long to look for less; else 10."),
+    ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
     ] = None,
@@ -127,11 +113,9 @@ def poison(
     from nullproof.cli.terminal import show_attack
     from nullproof.files import to_json
 
-    if request.test is None:
-        raise NullproofError("no points to attack were named; give TEST after TRAIN")
-    if request.output is not None and request.output.suffix not in TABLES:
+    if steps is not None and time_limit is not None:
         raise NullproofError(
-            f"-o {request.output} is to be the poisoned table; end it in {' or '.join(TABLES)}"
+            "--steps and --time-limit are both given, and each says how long to look; leave one out"
         )
     with working("reading and counting"):
         index, points = request.load()
@@ -142,7 +126,7 @@ def poison(
         attack = attack_on(
             index,
             points,
-            time_limit=time_limit,
+            time_limit=10.0 if time_limit is None else time_limit,
             steps=steps,
             seed=seed,
             skip_unbreakable=skip_unbreakable,
@@ -163,7 +147,7 @@ def poison(
         show_attack(console(), attack)
 
 
-@command(app)
+@command(app, without={"--bias": _BIAS.format("chance")})
 def odds(
     request: Request,
     cells: Annotated[
@@ -187,7 +171,7 @@ def odds(
     request.answer(result, lambda console: show_odds(console, index, result))
 
 
-@command(app)
+@command(app, helps={"output": "Write the report: .html, .md or .json."}, endings=())
 def report(
     request: Request,
     form: Annotated[
@@ -203,6 +187,10 @@ def report(
     from nullproof.reporting.reports import FORMATS, format_of
     from nullproof.reporting.reports import report as tell_of
 
+    if form not in (None, "json") and request.as_json and request.output is None:
+        raise NullproofError(
+            f"--json and --format {form} are both given; leave one out, or name a file for one: -o FILE"
+        )
     if form is None:
         form = "json" if request.as_json else "md"
         if request.output is not None:
@@ -211,7 +199,7 @@ def report(
         raise NullproofError(f"--format is {form!r}; give html, md or json")
     asked_bias = written_bias(bias)
     with working("reading and counting"):
-        index, points = request.load(endings=())
+        index, points = request.load()
         labels = request.truth(index, points)
     with working("writing the report") as say:
         told = tell_of(
@@ -230,7 +218,11 @@ def report(
         echo(told.json())
 
 
-@command(app)
+@command(
+    app,
+    helps={"output": "Write a worksheet to fill in (.csv) or the plan (.json)."},
+    endings=(".csv", ".json"),
+)
 def clean(
     request: Request,
     confidence: Annotated[
@@ -277,9 +269,12 @@ def clean(
             f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
         )
     asked_bias = written_bias(bias)
-    refuse_overwriting((request.output, repaired), (request.train, request.test, *(answers or ())))
+    refuse_overwriting(
+        {"-o": request.output, "--repaired": repaired},
+        (request.train, request.test, request.like, *(answers or ())),
+    )
     with working("reading and counting"):
-        index, points = request.load(endings=(".csv", ".json"))
+        index, points = request.load()
     options = {
         "confidence": confidence,
         "cells": cells,
@@ -303,57 +298,30 @@ def clean(
         show_plan(console(), plan, brought)
 
 
-@command(app)
+@command(
+    app,
+    without={
+        **dict.fromkeys(("--alpha", "--prior", "--own-holes", "--bias", "--check"), _QUESTION),
+        "--json": "is for answers, and index writes counts to a file; leave it out",
+        TEST: "index counts TRAIN alone, and TEST belongs to the question; leave it out here and give it "
+        "to certify",
+    },
+    needs={"output": "no file was named for the index; add -o FILE"},
+    helps={
+        "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -), folder or pattern.",
+        "output": "File for the counts; its name may end in anything.",
+    },
+    endings=(),
+)
 def index(request: Request) -> None:
     """Count TRAIN and save the counts; the file can be TRAIN of every other command.
 
     [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
     """
-    if request.output is None:
-        raise NullproofError("no file was named for the index; add -o FILE")
     with working("reading and counting"):
         counted = request.count()
-    counted.save(request.output)
+    counted.save(request.output)  # type: ignore[arg-type]  # needed above
     typer.echo(repr(counted), err=True)
-
-
-@app.command()
-def serve(
-    port: Annotated[
-        int, typer.Option("--port", metavar="N", help="Port; 0 for any free one.")
-    ] = 8321,
-    host: Annotated[
-        str, typer.Option("--host", metavar="H", help="Address to listen on.")
-    ] = "127.0.0.1",
-    name: Annotated[
-        list[str] | None,
-        typer.Option("--name", metavar="HOST", help="A name the server is reached by; repeatable."),
-    ] = None,
-    max_upload: Annotated[
-        int, typer.Option("--max-upload", metavar="MB", min=1, help="Largest file.")
-    ] = 256,
-    max_rows: Annotated[
-        int, typer.Option("--max-rows", metavar="N", min=1, help="Most rows of a table.")
-    ] = 2_000_000,
-    browser: Annotated[
-        bool | None,
-        typer.Option("--browser/--no-browser", help="Open a browser; by default on a terminal."),
-    ] = None,
-) -> None:
-    """Serve a local page to explore a table in, with a JSON API; Ctrl-C ends it.
-
-    [bold]Example:[/] nullproof serve --port 8321
-    """
-    from nullproof.web.server import serve as serve_page
-    from nullproof.web.settings import MEGABYTE, Settings
-
-    serve_page(
-        Settings(tuple(name or ()), max_upload=max_upload * MEGABYTE, max_rows=max_rows),
-        host=host,
-        port=port,
-        say=lambda address: echo(f"nullproof serves {address} (Ctrl-C ends it)"),
-        browser=sys.stdout.isatty() if browser is None else browser,
-    )
 
 
 def _progress(best: int, bound: int) -> str:

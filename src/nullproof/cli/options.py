@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
-from collections.abc import Callable, Collection
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Protocol
 
 import numpy as np
 import typer
@@ -53,7 +51,7 @@ class Request:
     ]
     test: Annotated[
         str | None,
-        typer.Argument(metavar="[TEST]", help="Points to predict; by default the training rows."),
+        typer.Argument(metavar="TEST", help="Points to predict; by default the training rows."),
     ] = None
     label: Annotated[
         str | None, typer.Option("--label", metavar="COL", help="Column to predict.")
@@ -76,8 +74,9 @@ class Request:
         ),
     ] = "skip"
     bins: Annotated[
-        str, typer.Option("--bins", metavar="N", help="How many bins, uniform or quantile.")
-    ] = "5"
+        str | None,
+        typer.Option("--bins", metavar="N", help="How many bins, uniform or quantile; else 5."),
+    ] = None
     binning: Annotated[
         list[str] | None,
         typer.Option(
@@ -146,30 +145,24 @@ class Request:
         typer.Option("-o", "--output", metavar="FILE", help="Write .csv, .parquet or .json."),
     ] = None
 
-    def load(self, endings: Collection[str] | None = None) -> tuple[CountIndex, Table]:
-        """Read and count TRAIN; the points are TEST, or the rows of TRAIN.
-
-        ``endings`` are the endings that the answer's file may have: by default those of tables; if it
-        is empty, any.
-        """
-        from nullproof.counts.index import CountIndex
-
-        self._refuse_output(endings)
+    def load(self) -> tuple[CountIndex, Table]:
+        """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
         refuse_reading(self.own_holes, "--own-holes")
-        if self.train == self.test == "-":
-            raise NullproofError(
-                "TRAIN and TEST are both standard input; give one of them as a file"
-            )
-        if self._is_index:
-            self._refuse_settled(self.train)
+        if self.is_index:
             if self.test is None:
                 raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
-            return self._with_points(CountIndex.load(self.train))
-        if self.test is None and self._is_lazy:
+            return self._with_points(self._saved(self.train))
+        if self.test is None and self.is_lazy:
             raise NullproofError(
                 f"{self.train} is counted without being read into memory; name the points as TEST"
             )
-        return self._with_points(self.count())
+        return self._with_points(self._counted())
+
+    def count(self) -> CountIndex:
+        """Read and count TRAIN alone, for a file of counts."""
+        if self.is_index:
+            raise NullproofError(f"{self.train} is a saved index already; give the table to count")
+        return self._counted()
 
     def _with_points(self, index: CountIndex) -> tuple[CountIndex, Table]:
         """The index, and TEST (with its label column left as it is written) or the rows of TRAIN."""
@@ -178,14 +171,14 @@ class Request:
         if self.test is None:
             return index, self._table
         # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
-        options = TableOptions(file=replace(self.file, strict=self._is_index))
+        options = TableOptions(file=replace(self.file, strict=self.is_index))
         return index, options.open(self.test, index.schema.label_name, index.schema)
 
-    def count(self) -> CountIndex:
+    def _counted(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
         from nullproof.counts.index import CountIndex
 
-        if self._is_lazy:
+        if self.is_lazy:
             if self.label is None and self._like is None:
                 raise NullproofError("no label column was named; add --label COL")
             return CountIndex.from_table(
@@ -207,11 +200,11 @@ class Request:
     @property
     def table(self) -> Any:
         """The training table itself, for commands that point at its cells."""
-        if self._is_index:
+        if self.is_index:
             raise NullproofError(
                 f"{self.train} is a saved index, without rows; give the table that has the cells"
             )
-        if self._is_lazy:
+        if self.is_lazy:
             raise NullproofError(
                 f"the cells of {self.train} cannot be named by their rows; give one file, "
                 "without --memory-limit"
@@ -219,26 +212,35 @@ class Request:
         return self._table
 
     @property
-    def _is_lazy(self) -> bool:
+    def is_lazy(self) -> bool:
         """Whether TRAIN is many files, or is not to be read into memory."""
         from nullproof.counts.engines.duckdb_files import is_many
 
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
-    def _is_index(self) -> bool:
+    def is_index(self) -> bool:
+        """Whether TRAIN is a saved index."""
         from nullproof.counts.parquet import is_saved
 
         return self.train != "-" and is_saved(self.train)
 
     @cached_property
     def _like(self) -> CountIndex | None:
+        return None if self.like is None else self._saved(self.like)
+
+    def _saved(self, path: str) -> CountIndex:
+        """Load an index, and refuse a label that is not its own."""
         from nullproof.counts.index import CountIndex
 
-        if self.like is None:
-            return None
-        self._refuse_settled(self.like)
-        return CountIndex.load(self.like)
+        index = CountIndex.load(path)
+        name = index.schema.label_name
+        if self.label not in (None, name):
+            raise NullproofError(
+                f"--label is {self.label!r}, but the saved index {path} counts by {name!r}; leave "
+                "--label out, or count the table anew"
+            )
+        return index
 
     @cached_property
     def _table(self) -> Any:
@@ -288,13 +290,9 @@ class Request:
     def _options(self) -> TableOptions:
         from nullproof.tables.options import TableOptions
 
-        if not (self.bins.isascii() and self.bins.isdigit()):
-            raise NullproofError(
-                f"--bins is {self.bins!r}; give a whole number, or --binning none for no bins"
-            )
         return TableOptions(
             self.missing or (),
-            int(self.bins),
+            TableOptions.bins if self.bins is None else int(self.bins),
             written_binning(self.binning) if self.binning else TableOptions.binning,
             ignore=self.ignore or (),
             unlabelled="drop" if self.drop_unlabelled else "refuse",
@@ -303,82 +301,9 @@ class Request:
             missing_only=self.missing_only,
         )
 
-    def _refuse_settled(self, index: str) -> None:
-        """Refuse options about the training table where a saved index has settled them."""
-        settled = (
-            *("bins", "binning", "missing", "missing_only", "ignore", "keep", "drop_unlabelled"),
-        )
-        defaults = {field.name: field.default for field in fields(self)}
-        for name in settled:
-            if getattr(self, name) not in (defaults[name], []):
-                raise NullproofError(
-                    f"--{name.replace('_', '-')} is given, but the saved index {index} has settled "
-                    "it; leave it out, or count the table anew"
-                )
-
     @property
     def file(self) -> FileOptions:
         """How TRAIN and TEST are to be read where they are files of text or Excel."""
         from nullproof.tables.contents import FileOptions
 
         return FileOptions(self.encoding, not self.no_header, self.sheet)
-
-    def _refuse_output(self, endings: Collection[str] | None) -> None:
-        from nullproof.files import FORMATS
-
-        written_number(self.alpha)
-        if self.output is None:
-            return
-        endings = FORMATS if endings is None else endings
-        if endings and self.output.suffix not in endings:
-            raise NullproofError(
-                f"-o {self.output} names no format by its ending; end it in {', '.join(endings)}"
-            )
-        if not self.output.parent.is_dir():
-            raise NullproofError(
-                f"-o {self.output}: there is no folder {self.output.parent}; make it first"
-            )
-        inputs = (Path(name) for name in (self.train, self.test) if name not in (None, "-"))
-        if any(_same_file(self.output, path) for path in inputs):
-            raise NullproofError(f"-o {self.output} is a file that is read; give another name")
-
-
-def command(app: typer.Typer) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose first parameter is a `Request`: its fields become arguments too."""
-
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        hints = get_type_hints(Request, include_extras=True)
-        shared = [
-            inspect.Parameter(
-                field.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=inspect.signature(Request).parameters[field.name].default,
-                annotation=hints[field.name],
-            )
-            for field in fields(Request)
-        ]
-        own_hints = get_type_hints(function, include_extras=True)
-        own = [
-            parameter.replace(
-                kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[parameter.name]
-            )
-            for parameter in list(inspect.signature(function).parameters.values())[1:]
-        ]
-
-        @functools.wraps(function)
-        def run(**arguments: Any) -> None:
-            request = Request(
-                **{field.name: arguments.pop(field.name) for field in fields(Request)}
-            )
-            function(request, **arguments)
-
-        run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
-        del run.__wrapped__
-        return app.command()(run)
-
-    return register
-
-
-def _same_file(a: Path, b: Path) -> bool:
-    return a.exists() and b.exists() and a.samefile(b)

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nullproof.errors import NullproofError, NullproofWarning
+import typer
+
+from nullproof.errors import NullproofWarning
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from nullproof.attacks.attack import Attack
     from nullproof.cli.options import Request
 
 TABLES = (".csv", ".parquet")
 
 
-def refuse_overwriting(targets: Iterable[Path | None], read: Iterable[Any]) -> None:
-    """No file that is read is written over, and no file is written twice."""
-    taken = [Path(name).resolve() for name in read if name not in (None, "-")]
-    for path in targets:
-        if path is not None and path.resolve() in taken:
-            raise NullproofError(f"{path} is a file that is read or written; give another name")
-        taken += [] if path is None else [path.resolve()]
+@contextmanager
+def failing(failed: bool) -> Iterator[None]:
+    """Exit with 1 after an answer to a ``--check`` that failed, even if nobody reads the answer."""
+    try:
+        yield
+    except BrokenPipeError:
+        if not failed:
+            raise
+    if failed:
+        raise typer.Exit(1)
 
 
 def write_poisoned(attack: Attack, request: Request, path: Path) -> None:

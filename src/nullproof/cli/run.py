@@ -16,6 +16,7 @@ import typer
 
 from nullproof import __version__
 from nullproof.cli.commands import app
+from nullproof.cli.registry import refusal
 from nullproof.errors import NullproofError, NullproofWarning
 
 _INTERRUPTED = 130
@@ -45,7 +46,11 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
             warnings.simplefilter("ignore" if quiet else "always", NullproofWarning)
             warnings.showwarning = _show_notice
             code = app(arguments or ["--help"], prog_name="nullproof", standalone_mode=False)
-    sys.stdout.flush()
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # What was found out before the reader went counts: a failed --check stays one.
+        _drop_output()
     if code == _INTERRUPTED:
         # This is how typer says that the user pressed Ctrl-C.
         raise KeyboardInterrupt
@@ -82,13 +87,8 @@ def _sentence(problem: BaseException) -> str:
         return "there is not enough memory; give fewer rows or columns, or --memory-limit for files"
     if isinstance(problem, NullproofError | OSError | SystemExit):
         return str(problem) or type(problem).__name__
-    if getattr(problem, "option_name", None) == "--bias":
-        return (
-            "only certify, clean and report have --bias: it is about accident, not about an enemy (radius, "
-            "poison) or chance (odds); leave it out"
-        )
     if hasattr(problem, "format_message"):
-        return f"{problem.format_message().rstrip('.')}; see nullproof --help"
+        return refusal(problem) or f"{problem.format_message().rstrip('.')}; see nullproof --help"
     return f"{type(problem).__name__}: {problem}; this is a mistake in nullproof, see --debug"
 
 

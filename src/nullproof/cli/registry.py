@@ -1,0 +1,197 @@
+"""Which command has which options: what its help lists, what it refuses and why, how it is typed again."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import shlex
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from copy import copy
+from dataclasses import fields
+from operator import getitem
+from typing import Annotated, Any, get_type_hints
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+from typer.models import ArgumentInfo, OptionInfo
+
+from nullproof.cli.options import Request
+from nullproof.cli.refusals import refuse_output, refuse_together
+from nullproof.errors import NullproofError
+from nullproof.files import FORMATS
+from nullproof.words import either
+
+TEST = "TEST"
+# Per command: what it does not have and why, and what it needs and how to give it.
+_WITHOUT: dict[str, Mapping[str, str]] = {}
+_NEEDED: dict[str, Mapping[str, str]] = {}
+
+
+def command(
+    app: typer.Typer,
+    *,
+    without: Mapping[str, str] | None = None,
+    needs: Mapping[str, str] | None = None,
+    helps: Mapping[str, str] | None = None,
+    endings: Collection[str] = FORMATS,
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Register a command whose first parameter is a `Request`: its fields become arguments too.
+
+    Parameters
+    ----------
+    without
+        Options (``"--alpha"``, ``TEST``) that the command does not have, each with the reason that a
+        person is told who gives it.
+    needs
+        Fields of `Request` that must be given here, each with what a person is told who does not.
+    helps
+        Fields of `Request` whose help says something else here.
+    endings
+        How the name of the answer's file may end; empty for anything.
+    """
+    without, needs, helps = without or {}, needs or {}, helps or {}
+
+    def register(function: Callable[..., None]) -> Callable[..., None]:
+        _WITHOUT[function.__name__], _NEEDED[function.__name__] = without, needs
+        shared = [
+            _parameter(name, info, name in needs, helps.get(name))
+            for name, info in _shared().items()
+            if not {*_names(info)} & {*without}
+        ]
+        own_hints = get_type_hints(function, include_extras=True)
+        own = [
+            parameter.replace(
+                kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[parameter.name]
+            )
+            for parameter in list(inspect.signature(function).parameters.values())[1:]
+        ]
+
+        @functools.wraps(function)
+        def run(**arguments: Any) -> None:
+            request = Request(**{p.name: arguments.pop(p.name) for p in shared})
+            refuse_together(request)
+            refuse_output(request, endings)
+            function(request, **arguments)
+
+        run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
+        del run.__wrapped__
+        return app.command(cls=Command)(run)
+
+    return register
+
+
+def typed(name: str, request: Request, more: Sequence[str] = (), **changes: Any) -> str:
+    """A command on the same tables with the same options, as one types it.
+
+    Options that the command does not have are left out, and so is where the answer goes; ``more`` are
+    further words, ``changes`` other values of fields.
+    """
+    words = ["nullproof", name]
+    changes = {"as_json": False, "output": None, **changes}
+    defaults = {field.name: field.default for field in fields(Request)}
+    for field_name, info in _shared().items():
+        option = _names(info)[0]
+        value = changes.get(field_name, getattr(request, field_name))
+        if value == defaults[field_name] or option in _WITHOUT[name]:
+            continue
+        for one in value if isinstance(value, list) else [value]:
+            words += [] if isinstance(info, ArgumentInfo) else [option]
+            words += [] if one is True else [str(one)]
+    return shlex.join([*words, *more])
+
+
+def refusal(problem: Any) -> str | None:
+    """What to tell of an option or argument that typer refused, where we can say why."""
+    context = getattr(problem, "ctx", None)
+    if context is None or context.parent is None:
+        return None
+    name = context.info_name
+    missed = str(getattr(getattr(problem, "param", None), "name", None))
+    if "Missing" in type(problem).__name__ and missed in _NEEDED.get(name, {}):
+        return _NEEDED[name][missed]
+    without = _WITHOUT.get(name, {})
+    option = getattr(problem, "option_name", None)
+    if option is None:
+        extra = "unexpected extra argument" in problem.format_message()
+        return without[TEST] if extra and TEST in without else None
+    if option in without:
+        return f"{option} {without[option]}"
+    others = [other for other in context.parent.command.commands.values() if _has(other, option)]
+    if not others or type(problem).__name__ != "NoSuchOption":
+        return None
+    owners = either([str(other.name) for other in others], "and")
+    return f"{option} belongs to {owners}, not to {name}; leave it out"
+
+
+class _PlainHelp:
+    """Help as a person reads it: flags take no value, and TRAIN stands without braces."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for parameter in found:
+            if getattr(parameter, "is_flag", False):
+                parameter.metavar = ""
+        return found
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        pieces: Iterable[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
+        return [piece.strip("{}") for piece in pieces]
+
+
+class Command(_PlainHelp, TyperCommand):
+    """A command with plain help, in which an option that takes a value is given once."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        _, _, given = self.make_parser(ctx).parse_args(args=[*args])
+        for parameter, times in Counter(given).items():
+            is_flag, many = (
+                getattr(parameter, "is_flag", True),
+                getattr(parameter, "multiple", True),
+            )
+            if times > 1 and not is_flag and not many:
+                raise NullproofError(f"{parameter.opts[-1]} is given {times} times; give it once")
+        return super().parse_args(ctx, args)
+
+
+class Group(_PlainHelp, TyperGroup):
+    """The whole program with plain help, the server last."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return sorted(super().list_commands(ctx), key=lambda name: name == "serve")
+
+
+def _shared() -> dict[str, ArgumentInfo | OptionInfo]:
+    """The fields of a request, each with what typer knows of it."""
+    hints = get_type_hints(Request, include_extras=True)
+    return {field.name: hints[field.name].__metadata__[0] for field in fields(Request)}
+
+
+def _names(info: ArgumentInfo | OptionInfo) -> list[str]:
+    """How an option is written, the long name first; of an argument its metavar."""
+    if isinstance(info, ArgumentInfo):
+        return [str(info.metavar)]
+    # In an annotation the first name stands where the default would.
+    return sorted((str(info.default), *(info.param_decls or ())), key=len, reverse=True)
+
+
+def _has(other: Any, option: str) -> bool:
+    return any(option in parameter.opts for parameter in other.params)
+
+
+def _parameter(
+    name: str, info: ArgumentInfo | OptionInfo, needed: bool, told: str | None
+) -> inspect.Parameter:
+    """A field of a request as a parameter of a command."""
+    hint = get_type_hints(Request, include_extras=True)[name]
+    default = inspect.signature(Request).parameters[name].default
+    if told is not None:
+        info = copy(info)
+        info.help = told
+    return inspect.Parameter(
+        name,
+        inspect.Parameter.KEYWORD_ONLY,
+        default=inspect.Parameter.empty if needed else default,
+        annotation=getitem(Annotated, (hint.__origin__, info)),
+    )
