@@ -20,6 +20,7 @@ PUBLIC = [
     "NullproofWarning",
     "certify",
     "cleaning_plan",
+    "explain",
     "inject_missing",
     "label_odds",
     "poison",

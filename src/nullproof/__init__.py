@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
+    from nullproof.explanation import explain as explain
     from nullproof.odds.labels import label_odds as label_odds
     from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
@@ -32,6 +33,7 @@ __all__, __getattr__, __dir__ = public(
         "NullproofWarning": "errors",
         "certify": "decision",
         "cleaning_plan": "cleaning.plan",
+        "explain": "explanation",
         "inject_missing": "tables.injection",
         "label_odds": "odds.labels",
         "poison": "attacks.poisoning",

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.curve import CertaintyCurve, curve_of
+from nullproof.explanation import Explanation, explanation_of
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
@@ -53,6 +54,11 @@ class Certificate:
     def rival(self) -> Any:
         """The label that threatens first as the bias grows; None where there is none."""
         return self.among.rival[self.position]
+
+    def explain(self, *, label: Any = None, rival: Any = None) -> Explanation:
+        """Which cells of the point speak for its label and against it; options as for `explain`."""
+        among = self.among
+        return explanation_of(among.model, among.points, self.position, label=label, rival=rival)
 
     def _repr_html_(self) -> str:
         return shown_figure(repr(self), _picture(self))

@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import groups_of
+from nullproof.bias import Groups, groups_of
 from nullproof.model import Floats, Model, exact_prior
 from nullproof.tables.points import Points
 
@@ -90,30 +90,45 @@ def _close(model: Model, supports: Floats) -> NDArray[np.intp]:
 
 def exact_supports(model: Model, points: Points, place: int) -> list[Fraction]:
     """The supports of one point's labels as fractions, with missing cells skipped."""
-    index, alpha = model.index, model.alpha
-    found = [
-        share if alpha or n else Fraction(0)
-        for share, n in zip(model.prior, index.label_counts.tolist(), strict=True)
-    ]
+    pairs = zip(model.prior, model.index.label_counts.tolist(), strict=True)
+    found = [share if model.alpha or n else Fraction(0) for share, n in pairs]
     for j, code in enumerate(points.codes[:, place].tolist()):
-        if points.kind(j, code) in ("skipped", "missing"):
-            continue
-        codes = np.array(points.candidates(j, code))
-        for i in (i for i, support in enumerate(found) if support):
-            size = int(index.label_counts[i]) + alpha * int(index.n_values[j])
-            found[i] *= sum(_centre(model, j, codes, i), len(codes) * alpha) / size
+        shares = exact_shares(model, points, j, code)
+        found = [support * share for support, share in zip(found, shares, strict=True)]
     return found
 
 
-def _centre(model: Model, j: int, codes: NDArray[np.intp], i: int) -> Iterator[Fraction]:
-    """The counts of a label with every group of open cells shared out like the known ones."""
-    every = [*groups_of(model.index, j, codes)]
-    for row, known in enumerate(model.index.low(j, codes)[:, i].tolist()):
-        of_groups = (
-            int(groups.n_cells[row, i]) * Fraction(*groups.ratio((row, i), model.alpha))
-            for groups in every
+def exact_shares(model: Model, points: Points, j: int, code: int) -> list[Fraction]:
+    """What a cell multiplies each label's support by: 1 if it is skipped, 0 for a label without any."""
+    index, alpha = model.index, model.alpha
+    sizes = [n + alpha * int(index.n_values[j]) for n in index.label_counts.tolist()]
+    if _is_skipped(points, j, code):
+        return [Fraction(bool(size)) for size in sizes]
+    codes = np.array(points.candidates(j, code))
+    low, every = index.low(j, codes).tolist(), [*groups_of(index, j, codes)]
+    return [
+        sum(
+            (_centre(every, row, i, alpha) + low[row][i] + alpha for row in range(len(codes))),
+            Fraction(0),
         )
-        yield known + sum(of_groups, Fraction(0))
+        / size
+        if size
+        else Fraction(0)
+        for i, size in enumerate(sizes)
+    ]
+
+
+def _centre(every: list[Groups], row: int, i: int, alpha: Fraction) -> Fraction:
+    """The open cells that hold a value if each group is shared out like the known cells."""
+    of_groups = (
+        int(groups.n_cells[row, i]) * Fraction(*groups.ratio((row, i), alpha)) for groups in every
+    )
+    return sum(of_groups, Fraction(0))
+
+
+def _is_skipped(points: Points, j: int, code: int) -> bool:
+    """Whether plain predictions leave a cell out: they skip what a point does not know."""
+    return points.kind(j, code) in ("skipped", "missing")
 
 
 def probabilities(model: Model, supports: Floats) -> Floats:
@@ -132,7 +147,7 @@ def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -
     shares[plain] = _log_estimates(model, j, used[plain])
     for place in np.flatnonzero(~plain):
         code = int(used[place])
-        if points.kind(j, code) in ("skipped", "missing"):
+        if _is_skipped(points, j, code):
             continue
         codes = np.array(points.candidates(j, code))
         with np.errstate(divide="ignore"):

@@ -8,7 +8,7 @@ styles of its own: colours are readable on light and dark, and a page may change
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal, NamedTuple
 
@@ -122,6 +122,69 @@ def support(log: float) -> str:
     return f"{digits}·{_power(exponent)}"
 
 
+def factor(log: float) -> str:
+    """How many times as much, given by a natural logarithm whose sign does not matter: ``× 3.20``."""
+    size = abs(log)
+    if size >= math.log(999_999.5):
+        return f"× {support(size)}"
+    times = math.exp(size)
+    return (
+        f"× {times:.2f}"
+        if times < 9.995
+        else f"× {times:.1f}"
+        if times < 99.95
+        else f"× {times:,.0f}"
+    )
+
+
+class LeadBar(NamedTuple):
+    """What one cell adds to a lead: natural logarithms, and the one in the middle in words."""
+
+    name: str
+    least: float
+    reference: float
+    greatest: float
+    text: str
+
+
+def leads(bars: Sequence[LeadBar], label: Any, rival: Any) -> str:
+    """Draw what each cell adds to the lead of a label over its rival.
+
+    A bar goes from the least to the greatest term and has a mark at the reference. It lies on the right
+    of the middle where the cell speaks for the label, and on the left where it speaks for the rival.
+
+    Examples
+    --------
+    >>> picture = leads([LeadBar("age: 22", -0.5, 0.5, 1.0, "× 1.65 for yes")], "yes", "no")
+    >>> picture[:33], picture.count("<rect")
+    ('<svg class="np-leads" role="img" ', 1)
+    """
+    ends = [abs(end) for bar in bars for end in bar[1:4] if math.isfinite(end)]
+    reach, middle = max(ends, default=0.0) or 1.0, WIDTH / 2
+    height = _TOP + _ROW * len(bars) + 24
+
+    def place(log: float) -> float:
+        # What is infinite, or not a number, is drawn to the edge, or in the middle.
+        log = 0.0 if math.isnan(log) else min(max(log, -reach), reach)
+        return middle + log / reach * (middle - 2)
+
+    said = "; ".join(f"{cut(bar.name, LONGEST_LABEL)}: {bar.text}" for bar in bars)
+    bottom = _TOP + _ROW * len(bars)
+    parts = [
+        f'<svg class="np-leads" role="img" aria-label="{escape(said)}" viewBox="0 0 {WIDTH} {height}" '
+        f'width="{WIDTH}" height="{height}" font-family="system-ui, sans-serif" font-size="13" '
+        'fill="currentColor" xmlns="http://www.w3.org/2000/svg">',
+        f'<line x1="{middle}" x2="{middle}" y1="{_TOP}" y2="{bottom + 4}" stroke="currentColor" '
+        'stroke-opacity="0.5"/>',
+        f'<text x="0" y="{bottom + 19}" font-size="11">← {escape(cut(str(rival), LONGEST_LABEL))}</text>',
+        f'<text x="{WIDTH}" y="{bottom + 19}" font-size="11" text-anchor="end">'
+        f"{escape(cut(str(label), LONGEST_LABEL))} →</text>",
+    ]
+    for number, bar in enumerate(bars):
+        parts += _lead_row(bar, place, _TOP + _ROW * number)
+    return "".join([*parts, "</svg>"])
+
+
 def histogram(radius: NDArray[np.float64], n_bars: int) -> list[dict[str, int]]:
     """How many points have which radius, in bars of equal ratio; both ends of a bar belong to it."""
     if not len(radius):
@@ -217,6 +280,22 @@ def _row(bar: Interval, scale: _Scale, top: float) -> list[str]:
         f'{fill} stroke="{colour}"/></g>'
     )
     return parts
+
+
+def _lead_row(bar: LeadBar, place: Callable[[float], float], top: float) -> list[str]:
+    """The name and the words of a cell, and its bar below them."""
+    start, mark, stop = place(bar.least), place(bar.reference), place(bar.greatest)
+    colour = CERTAIN if bar.least > 0 else OUT if bar.greatest < 0 else OPEN
+    y, length = top + 20, max(stop - start, 2.0)
+    return [
+        f"<g><title>{escape(bar.name[:200])}: {escape(bar.text)}</title>"
+        f'<text x="0" y="{top + 14}">{escape(cut(bar.name, LONGEST_LABEL))}</text>'
+        f'<text x="{WIDTH}" y="{top + 14}" text-anchor="end" font-size="12">{escape(bar.text)}</text>'
+        f'<rect class="np-bar" x="{start:.1f}" y="{y}" width="{length:.1f}" height="{_BAR}" rx="3" '
+        f'fill="{colour}" fill-opacity="0.35" stroke="{colour}"/>'
+        f'<line x1="{mark:.1f}" x2="{mark:.1f}" y1="{y - 2}" y2="{y + _BAR + 2}" stroke="{colour}" '
+        'stroke-width="3"/></g>'
+    ]
 
 
 def _axis(scale: _Scale, bottom: float) -> list[str]:

@@ -260,7 +260,7 @@ LABELS = ["yes", "yes", "no", "no"]
 def test_frames(library: str) -> None:
     """Points and tables may be frames or rows; the plan names the same cells and comes back alike."""
     columns = {"f": [row[0] for row in ROWS], "g": [row[1] for row in ROWS]}
-    points: Any = {"f": ["a", "b"], "g": ["y", "y"]}
+    points: Any = {"f": ["a", "b", "b"], "g": ["y", "y", "y"]}
     if library == "rows":
         index = CountIndex.from_rows(ROWS, LABELS, features=["f", "g"])
         plan = cleaning_plan(index, list(zip(*points.values(), strict=True)), alpha=1)
@@ -275,7 +275,7 @@ def test_frames(library: str) -> None:
     assert type(shown).__module__.startswith("pandas" if library == "pandas" else "polars")
     assert list(shown.columns) == ["label", "feature", "n_cells", "expected", "best"]
     assert list(shown["n_cells"]) == [1, 1]
-    assert "1 of 2 points are certain; 2 cells in 2 steps" in repr(plan)
+    assert "2 of 3 points are certain; 2 cells in 2 steps" in repr(plan)
     assert "n_cells" in plan._repr_html_()
 
 

@@ -157,7 +157,7 @@ class CleaningPlan:
 
     def to_frame(self) -> Any:
         """One row per step, in the library that the points came in."""
-        return native_frame(self.columns(), self.points.frame)
+        return native_frame(self.columns(), self.points.frame, same_rows=False)
 
     def _headline(self) -> str:
         what = "are certain" if self.model.unbiased is self.model else "hold up to the bias"

@@ -30,20 +30,46 @@ _BIAS = (
 
 
 @command(app)
-def certify(request: Request, bias: BiasOption = None, check: Check = False) -> None:
+def certify(
+    request: Request,
+    bias: BiasOption = None,
+    check: Check = False,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            "--explain",
+            metavar="POINT",
+            help="Show which cells of one point speak for its label, and which against it.",
+        ),
+    ] = None,
+    rival: Annotated[
+        str | None,
+        typer.Option(
+            "--rival", metavar="LABEL", help="Explain against this label, not the strongest rival."
+        ),
+    ] = None,
+) -> None:
     """Tell for each point whether every world predicts the same label, or up to which bias.
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
     from nullproof.cli.certificates import Asked, show_certificates
+    from nullproof.cli.explanations import position_of, show_explanation
     from nullproof.curve import right_by_verdict
     from nullproof.decision import certify as decide
 
     asked_bias = written_bias(bias)
+    if rival is not None and explain is None:
+        raise NullproofError("--rival is given without --explain; add --explain POINT")
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
         result = decide(index, points, bias=asked_bias, **request.model(index))
+    if explain is not None:
+        one = result[position_of(explain, len(result))].explain(rival=rival)
+        request.answer(one, lambda console: show_explanation(console, one))
+        raise typer.Exit(int(check and not one.certain))
+    with working("certifying"):
         labels = request.truth(index, points)
         truth = None
         if labels is not None:

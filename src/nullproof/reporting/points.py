@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +15,7 @@ from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
 from nullproof.reporting.overview import GAP, weakest
 from nullproof.tables.points import Points
-from nullproof.tables.values import text as value_text
+from nullproof.tables.wordings import cell_words, value_words
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import text
 from nullproof.worlds import World, disagreeing
@@ -25,7 +24,6 @@ MOST_VALUES = 40
 MOST_LABELS = 12
 _MOST_DIFFERENCES = 12
 _MOST_SORTS = 12
-_MOST_CANDIDATES = 8
 # Odds cost time for every completion of a point, every feature and every label.
 _ODDS_BUDGET = 30_000
 
@@ -47,7 +45,10 @@ def points(
                 **_verdict(judged, at),
                 "possible": _label_texts(model, anywhere.possible[at]),
                 **_radius(fragile, place),
-                "values": _values(model, encoded, place),
+                "values": [
+                    cell_words(model.index.schema, encoded, place, j)._asdict()
+                    for j in range(min(model.d, MOST_VALUES))
+                ],
                 "n_values_left_off": max(0, model.d - MOST_VALUES),
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
@@ -116,7 +117,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
         {
             "label": text(index.labels[blank.label]),
             "feature": text(index.features[blank.feature]),
-            "values": _value_texts(model, blank.feature, blank.candidates),
+            "values": value_words(index.schema, blank.feature, blank.candidates),
             "n_cells": blank.n_cells,
             "effect": "lowers" if blank.label == own else "raises",
         }
@@ -166,36 +167,6 @@ def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDAr
     return some
 
 
-def _values(model: Model, encoded: Points, place: int) -> list[dict[str, Any]]:
-    told = []
-    for j in range(min(model.d, MOST_VALUES)):
-        code = int(encoded.codes[j, place])
-        value, kind, own = None, encoded.kind(j, code), None
-        if kind == "known":
-            value = text(model.index.schema.features[j].values[code])
-            own = _own(model, encoded, place, j) if model.index.schema.features[j].edges else None
-        elif kind == "unseen":
-            value = _own(model, encoded, place, j)
-        elif kind == "candidates":
-            value = " or ".join(_value_texts(model, j, encoded.candidates(j, code)))
-        told.append(
-            {
-                "feature": text(model.index.features[j]),
-                "value": value,
-                "kind": kind,
-                "own": None if own == value else own,
-            }
-        )
-    return told
-
-
-def _own(model: Model, encoded: Points, place: int, j: int) -> str | None:
-    """A value of the point itself, where that is still known."""
-    cell = encoded.own(j, model.index.features[j], place)
-    is_one = isinstance(cell, str) or not hasattr(cell, "__iter__")
-    return text(value_text(cell)) if cell is not None and is_one else None
-
-
 def _witness(model: Model, one: Points, found: Verdicts) -> dict[str, Any]:
     """Two worlds that disagree, by the holes that they fill differently."""
     if found.certain[0]:
@@ -234,7 +205,7 @@ def _difference(model: Model, worlds: tuple[World, World], i: int, j: int) -> di
     if not n_cells:
         return None
     first, second = (
-        {"value": _value_texts(model, j, (world.codes[j],))[0], "takes": takes}
+        {"value": value_words(model.index.schema, j, (world.codes[j],))[0], "takes": takes}
         for world, takes in zip(worlds, raised, strict=True)
     )
     return {
@@ -244,16 +215,6 @@ def _difference(model: Model, worlds: tuple[World, World], i: int, j: int) -> di
         "first": first,
         "second": second,
     }
-
-
-def _value_texts(model: Model, j: int, codes: Sequence[int]) -> list[str]:
-    values = model.index.schema.features[j].values
-    named = [
-        text(values[code]) if code < len(values) else "a value never seen"
-        for code in codes[:_MOST_CANDIDATES]
-    ]
-    more = len(codes) - _MOST_CANDIDATES
-    return [*named, f"{more:,} more"] if more > 0 else named
 
 
 def _finite(log: Any) -> float | None:

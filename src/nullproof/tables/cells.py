@@ -82,14 +82,19 @@ def _set_arrow(native: Any, name: str, values: list[Any]) -> Any:
     return native.set_column(position, name, pa.array(values, type=dtype))
 
 
-def native_frame(columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None) -> Any:
-    """A frame of plain columns in the library of another, with its pandas index; else of polars."""
+def native_frame(
+    columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None, *, same_rows: bool = True
+) -> Any:
+    """A frame of plain columns in the library of another, else of polars.
+
+    Where it has the ``same_rows`` it also takes over the pandas index.
+    """
     if like is None:
         import polars as pl
 
         return pl.DataFrame(columns, schema_overrides={"label": pl.String})
     made = nw.from_dict(columns, backend=like.implementation)
-    if like.implementation.is_pandas_like():
+    if like.implementation.is_pandas_like() and same_rows:
         native = made.to_native()
         native.index = like.to_native().index
         return native

@@ -1,0 +1,278 @@
+"""explain: which cells of a point speak for its label and which against it, and by how much."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nullproof.bias import Bias
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Model, Prior
+from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
+from nullproof.tables.cells import native_frame
+from nullproof.tables.points import OwnHoles, Points
+from nullproof.tables.wordings import CellWords, cell_words
+from nullproof.terms import Lead, PointTerms
+from nullproof.words import some
+
+
+class Term(NamedTuple):
+    """What one cell of the point, or the prior, adds to the lead."""
+
+    cell: CellWords
+    lead: Lead
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class Explanation:
+    """What each cell of a point adds to the lead of its label over one rival.
+
+    Parameters
+    ----------
+    position
+        Where the point stands among ``points``.
+    label, rival
+        The two labels that are compared.
+    prior
+        What the prior adds to the lead, in every world the same.
+    terms
+        One per feature, in the order of the index.
+    total
+        The whole lead. The terms and the prior add up to it.
+    leads
+        The whole lead over each of the other labels.
+    """
+
+    model: Model
+    points: Points
+    position: int
+    label: Any
+    rival: Any
+    prior: float
+    terms: tuple[Term, ...]
+    total: Lead
+    leads: dict[Any, Lead]
+
+    @property
+    def certain(self) -> bool:
+        """Whether ``label`` wins in every world (of at most the bias): its least leads are all above 0."""
+        return all(lead.least > 0 for lead in self.leads.values())
+
+    @property
+    def nearest(self) -> Any:
+        """The strongest rival: the label that gets furthest in the least world."""
+        return min(self.leads, key=lambda rival: _strength(self.leads[rival]))
+
+    @property
+    def strongest_first(self) -> tuple[Term, ...]:
+        """The terms in the order of how much they weigh by the model's own estimate, either way."""
+        return tuple(sorted(self.terms, key=_weight, reverse=True))
+
+    def against(self, rival: Any) -> Explanation:
+        """The same point and label, explained against another rival."""
+        return explanation_of(self.model, self.points, self.position, label=self.label, rival=rival)
+
+    def said(self, log: float) -> str:
+        """A lead or a term in words: ``× 3.20 for yes``, ``rules no out``, ``even``."""
+        if math.isnan(log):
+            return "rules both out"
+        if math.isinf(log):
+            return f"rules {self.rival if log > 0 else self.label} out"
+        return f"{factor(log)} for {self.label if log > 0 else self.rival}" if log else "even"
+
+    def sentence(self) -> str:
+        """The verdict on the label, with the leads over this rival."""
+        verdict = (
+            f"every world predicts {self.label}"
+            if self.certain
+            else f"some world does not predict {self.label}"
+        )
+        least, reference, greatest = (self.said(log) for log in self.total)
+        return (
+            f"{self.label} against {self.rival}: {reference} by the known cells, {least} in the least "
+            f"world, {greatest} in the greatest; {verdict}"
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Plain columns, one row for the prior and one per feature; each log column adds up to its lead."""
+        cells = [None, *(term.cell for term in self.terms)]
+        logs = [Lead(*(self.prior,) * 3), *(term.lead for term in self.terms)]
+        return {
+            "feature": [None if cell is None else cell.feature for cell in cells],
+            "value": [None if cell is None else cell.value for cell in cells],
+            "kind": ["prior" if cell is None else cell.kind for cell in cells],
+            **{name: [lead[place] for lead in logs] for place, name in enumerate(Lead._fields)},
+        }
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them."""
+        return self.columns()
+
+    def to_frame(self) -> Any:
+        """One row for the prior and one per feature, in the library that the point came in."""
+        return native_frame(self.columns(), self.points.frame, same_rows=False)
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form; a log is null where a label is ruled out, and ``rules_out`` says which."""
+        return {
+            "point": self.position,
+            "label": str(self.label),
+            "rival": str(self.rival),
+            "certain": self.certain,
+            "total": self._plain(self.total, self.rival),
+            "prior": _plain(self.prior, self.label, self.rival),
+            "terms": [
+                {**term.cell._asdict(), **self._plain(term.lead, self.rival)} for term in self.terms
+            ],
+            "rivals": [
+                {"label": str(rival), **self._plain(lead, rival)}
+                for rival, lead in self.leads.items()
+            ],
+        }
+
+    def _plain(self, lead: Lead, rival: Any) -> dict[str, Any]:
+        return {name: _plain(log, self.label, rival) for name, log in lead._asdict().items()}
+
+    def _repr_html_(self) -> str:
+        shown = self.strongest_first[:ROWS]
+        bars = [LeadBar("prior", *(self.prior,) * 3, self.said(self.prior))]
+        for term in shown:
+            name = f"{term.cell.feature}: {term.cell.shown}"
+            bars.append(LeadBar(name, *term.lead, self.said(term.lead.reference)))
+        return shown_figure(repr(self).splitlines()[0], leads(bars, self.label, self.rival))
+
+    def __repr__(self) -> str:
+        lines = [f"Explanation: {self.sentence()}", f"  prior: {self.said(self.prior)}"]
+        for term in self.strongest_first[:5]:
+            ends = " to ".join(self.said(log) for log in (term.lead.least, term.lead.greatest))
+            said = self.said(term.lead.reference)
+            where = "" if ends == f"{said} to {said}" else f" ({ends})"
+            lines.append(f"  {term.cell.feature}: {term.cell.shown}: {said}{where}")
+        return "\n".join(lines + (["  …"] if len(self.terms) > 5 else []))
+
+
+def explain(
+    index: CountIndex,
+    point: Any,
+    *,
+    label: Any = None,
+    rival: Any = None,
+    alpha: Alpha = 1.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    bias: Bias = 1.0,
+) -> Explanation:
+    """Tell which cells of a point speak for its label and against it, and by how much.
+
+    Each cell adds a term to the lead of the label over a rival: the logarithm of how many times as
+    frequent its value is among the rows of the label as among those of the rival. Three numbers are
+    given for each: in the *least* world, where the missing cells suit the label worst; by the
+    *reference*, the estimate from the known cells that `predict` uses; and in the *greatest* world,
+    where they suit it best. The label is certain if its least lead over every rival is above 0.
+
+    Parameters
+    ----------
+    point
+        One point, as for `certify`.
+    label
+        The label to explain; by default the predicted one.
+    rival
+        The label to compare it with; by default the one with the greatest support against it in the
+        least world.
+    alpha, prior, own_holes, bias
+        As for `certify`. With a bias the two worlds are the least and the greatest of that bias. A
+        cell that the point does not know is left out, and adds nothing; under ``"any"`` it adds its
+        worst value in the least world and its best one in the greatest.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> explain(index, ("a", "x"))
+    Explanation: yes against no: × 2.00 for yes by the known cells, × 1.50 for yes in the least world, \
+× 2.25 for yes in the greatest; every world predicts yes
+      prior: even
+      x0: a: × 1.50 for yes
+      x1: x: × 1.33 for yes (even to × 1.50 for yes)
+    """
+    model = Model(index, alpha, prior, bias)
+    points = model.points(point, own_holes)
+    if len(points) != 1:
+        raise NullproofError(
+            f"explain takes one point but got {len(points):,}; give one row, or ask "
+            "certify(index, points)[position].explain()"
+        )
+    return explanation_of(model, points, 0, label=label, rival=rival)
+
+
+def explanation_of(
+    model: Model, points: Points, position: int, *, label: Any = None, rival: Any = None
+) -> Explanation:
+    """Explain one of some points; options as for `explain`."""
+    if model.m == 1:
+        raise NullproofError(
+            f"the only label is {model.index.labels[0]!r}, so nothing speaks against it; explain "
+            "needs a table with two labels"
+        )
+    one = points.take(np.array([position]))
+    box = PointTerms(model, one)
+    i = box.predicted if label is None else _named(model, label, "label")
+    others = [k for k in range(model.m) if k != i]
+    found = {k: box.total(i, k) for k in others}
+    k = (
+        min(others, key=lambda k: _strength(found[k]))
+        if rival is None
+        else _named(model, rival, "rival")
+    )
+    if k == i:
+        raise NullproofError(f"label and rival are both {rival!r}; give two labels")
+    labels = model.index.labels
+    cells = (cell_words(model.index.schema, points, position, j) for j in range(model.d))
+    terms = tuple(Term(cell, lead) for cell, lead in zip(cells, box.terms(i, k), strict=True))
+    return Explanation(
+        model,
+        points,
+        position,
+        labels[i],
+        labels[k],
+        box.prior(i, k),
+        terms,
+        found[k],
+        {labels[other]: lead for other, lead in found.items()},
+    )
+
+
+def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
+    """A lead or a term as JSON has it."""
+    out = [label] * (log != math.inf) + [rival] * (log != -math.inf)
+    ahead = None if math.isnan(log) or log == 0 else label if log > 0 else rival
+    return {
+        "log": log if math.isfinite(log) else None,
+        "times": math.exp(abs(log)) if abs(log) < 700 else None,
+        "for": None if ahead is None else str(ahead),
+        "rules_out": [] if math.isfinite(log) else [str(one) for one in out],
+    }
+
+
+def _strength(lead: Lead) -> tuple[float, float, float]:
+    """How weak the label is against a rival: in the least world, then by the reference, then at most."""
+    return lead.least, 0.0 if math.isnan(lead.reference) else lead.reference, lead.greatest
+
+
+def _weight(term: Term) -> tuple[float, float]:
+    """How much a term weighs by the reference; of equal ones that first which may weigh most."""
+    reference = abs(term.lead.reference)
+    width = max(abs(term.lead.least), abs(term.lead.greatest))
+    return (math.inf if math.isnan(reference) else reference), width
+
+
+def _named(model: Model, label: Any, what: str) -> int:
+    labels = model.index.labels
+    for i, own in enumerate(labels):
+        if own == label or str(own) == label:
+            return i
+    raise NullproofError(f"the {what} is {label!r}; give one of {some(map(repr, labels), 8)}")

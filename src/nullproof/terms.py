@@ -1,0 +1,136 @@
+"""What each feature of a point adds to the lead of a label over a rival, in integers.
+
+Naive Bayes multiplies one factor per feature, so a lead is a sum of logarithms. The factors of a label
+are least at its ``low`` counts and greatest at its ``high`` counts, and labels share no cells (T1). So one
+world gives every feature its least term at once: low counts for the label, high counts for the rival.
+Another one gives every feature its greatest term. Where a cell of the point may hold several values,
+each feature has its own worst value (T4). Logarithms come last.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import cached_property
+from typing import NamedTuple
+
+import numpy as np
+
+from nullproof.counts.index import LEFT_OUT
+from nullproof.model import Model
+from nullproof.prediction import exact_shares, log_supports, winners
+from nullproof.tables.points import Points
+from nullproof.verdicts import least_ratio
+
+# Above the line what the label has, below it what its rival has.
+Ratio = tuple[int, int]
+
+
+class Lead(NamedTuple):
+    """How far a label is ahead of a rival, as natural logarithms; below 0 it is behind.
+
+    Parameters
+    ----------
+    least
+        In the world that is worst for the label: low counts for it and high counts for the rival. It
+        is -inf where the label has no support there, whatever the rival has.
+    reference
+        By the model's own estimate from the known cells, as `predict` uses it; NaN where neither label
+        has any support.
+    greatest
+        In the world that is best for the label: high counts for it and low counts for the rival. It is
+        inf where the rival has no support there, whatever the label has.
+    """
+
+    least: float
+    reference: float
+    greatest: float
+
+
+class PointTerms:
+    """The counts of one point between their two ends, and its shares by the known cells."""
+
+    def __init__(self, model: Model, one: Points) -> None:
+        self.model, self.one = model, one
+        codes = one.codes[:, 0].tolist()
+        candidates = [np.array(one.candidates(j, code)) for j, code in enumerate(codes)]
+        self.low = [model.low(j, own).T.tolist() for j, own in enumerate(candidates)]
+        self.high = [model.high(j, own).T.tolist() for j, own in enumerate(candidates)]
+
+    @cached_property
+    def shares(self) -> list[list[Fraction]]:
+        """Per feature and label the factor by the known cells."""
+        codes = self.one.codes[:, 0].tolist()
+        return [exact_shares(self.model, self.one, j, code) for j, code in enumerate(codes)]
+
+    @property
+    def predicted(self) -> int:
+        """The label that plain Naive Bayes predicts; in a tie one of those that share it."""
+        return int(winners(self.model, self.one, log_supports(self.model, self.one))[0])
+
+    def prior(self, i: int, k: int) -> float:
+        """What the prior adds to the lead of ``i`` over ``k``."""
+        return _log(*self._prior(i, k), nothing=math.nan)
+
+    def terms(self, i: int, k: int) -> list[Lead]:
+        """What each feature adds to the lead of ``i`` over ``k``."""
+        columns = zip(self._least(i, k), self._reference(i, k), self._least(k, i), strict=True)
+        return [_lead(*ratios) for ratios in columns]
+
+    def total(self, i: int, k: int) -> Lead:
+        """The lead of ``i`` over ``k``: all ratios multiplied, without any rounding."""
+        mine, theirs = self._prior(i, k), self._prior(k, i)
+        return _lead(
+            _product([mine, *self._least(i, k)]),
+            _product([mine, *self._reference(i, k)]),
+            _product([theirs, *self._least(k, i)]),
+        )
+
+    def _prior(self, i: int, k: int) -> Ratio:
+        mine, theirs = self.model.prior[i], self.model.prior[k]
+        return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
+
+    def _least(self, i: int, k: int) -> list[Ratio]:
+        """Per feature low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
+        p, q = self.model.alpha.as_integer_ratio()
+        found = []
+        for j, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
+            mine, theirs = self.model.sizes[i][j], self.model.sizes[k][j]
+            pairs = [(a * q + p, b * q + p) for a, b in zip(low[i], high[k], strict=True)]
+            # A feature that is left out has its own size as numerator, so that its factor is 1.
+            left_out = low[i][0] == LEFT_OUT
+            a, b = (mine, theirs) if left_out else pairs[least_ratio(pairs)]
+            # A label without rows and without smoothing has no support.
+            found.append((a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0))
+        return found
+
+    def _reference(self, i: int, k: int) -> list[Ratio]:
+        pairs = ((own[i], own[k]) for own in self.shares)
+        return [
+            (mine.numerator * theirs.denominator, theirs.numerator * mine.denominator)
+            for mine, theirs in pairs
+        ]
+
+
+def _lead(least: Ratio, reference: Ratio, reverse: Ratio) -> Lead:
+    """The three logarithms; the greatest lead of a label is the least one of its rival, reversed."""
+    return Lead(
+        _log(*least, nothing=-math.inf),
+        _log(*reference, nothing=math.nan),
+        0.0 - _log(*reverse, nothing=-math.inf),
+    )
+
+
+def _product(ratios: Iterable[Ratio]) -> Ratio:
+    above, below = zip(*ratios, strict=True)
+    return math.prod(above), math.prod(below)
+
+
+def _log(above: int, below: int, *, nothing: float) -> float:
+    """The logarithm of a ratio, with the sign that the integers have; ``nothing`` where both are 0."""
+    if not above or not below:
+        return nothing if above == below else -math.inf if not above else math.inf
+    if 2 * abs(above - below) < below:
+        return math.log1p((above - below) / below)
+    return math.log(above) - math.log(below)
