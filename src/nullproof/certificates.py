@@ -16,6 +16,7 @@ from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
+from nullproof.tables.names import key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.verdicts import Verdicts, verdicts
@@ -261,9 +262,10 @@ class Certificates:
         return (self[position] for position in range(len(self)))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The verdicts as plain columns, from ``predicted`` to ``n_own_holes``."""
+        """The verdicts as plain columns, the key first if there is one."""
         names = [str(label) for label in self.labels]
         return {
+            **key_columns(self.points.names),
             "predicted": _written(self.predicted),
             "verdict": self.verdict.tolist(),
             "certain": self.certain.tolist(),

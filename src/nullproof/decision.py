@@ -8,6 +8,7 @@ from nullproof.bias import Bias
 from nullproof.certificates import Certificate, Certificates, certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Model, Prior
+from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
 
 
@@ -20,6 +21,7 @@ def certify(
     prior: Prior = ...,
     own_holes: OwnHoles = ...,
     bias: Bias = ...,
+    key: Key | None = ...,
 ) -> Certificate: ...
 @overload
 def certify(
@@ -30,6 +32,7 @@ def certify(
     prior: Prior = ...,
     own_holes: OwnHoles = ...,
     bias: Bias = ...,
+    key: Key | None = ...,
 ) -> Certificates: ...
 def certify(
     index: CountIndex,
@@ -39,6 +42,7 @@ def certify(
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
+    key: Key | None = None,
 ) -> Certificate | Certificates:
     """Decide for each point whether every world predicts the same label; exact for tables of any size.
 
@@ -59,6 +63,8 @@ def certify(
         How far missing training cells may differ from the known ones (docs/assumptions.md): 1 for
         any values at all; 0.05 if the share of a value among them is within 0.05 of its share
         among the known cells. Or a mapping from column to number, with ``"*"`` for the rest.
+    key
+        What names the points in the result: a column of theirs, or one name per point.
 
     Examples
     --------
@@ -73,6 +79,6 @@ def certify(
       2: Certificate(certain: no in every world)
     """
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     found = certificates_of(model, encoded)
     return found[0] if encoded.single else found

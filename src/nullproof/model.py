@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from nullproof.bias import Bias, Groups, exact_bias, groups_of, held
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
+from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles, Points, encode_points
 
 Alpha = float | Fraction
@@ -85,9 +86,9 @@ class Model:
         mine, theirs = ((one.alpha, one.prior, one.bias, one.fixed) for one in (self, other))
         return self.index is other.index and mine == theirs
 
-    def points(self, points: Any, own_holes: OwnHoles = "skip") -> Points:
-        """Read the points of a question."""
-        encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0)
+    def points(self, points: Any, own_holes: OwnHoles = "skip", key: Key | None = None) -> Points:
+        """Read the points of a question; ``key`` names them."""
+        encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0, key=key)
         return encoded.read(own_holes)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:

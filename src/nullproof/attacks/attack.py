@@ -17,6 +17,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
+from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.training import TrainingTable
 from nullproof.tables.values import text
 from nullproof.words import many
@@ -51,12 +52,15 @@ class Attack:
         Every attack on all targets needs at least this many cells; proven.
     targets
         What the attack does to each point.
+    names
+        The names of the points, if a key was given.
     """
 
     model: Model
     blanks: tuple[Cells, ...]
     lower_bound: int
     targets: tuple[Target, ...]
+    names: RowNames | None = None
 
     @property
     def index(self) -> CountIndex:
@@ -110,21 +114,32 @@ class Attack:
         )
 
     def document(
-        self, cells: Iterable[tuple[Any, str]], named: Literal["row", "key"] = "row"
+        self,
+        cells: Iterable[tuple[Any, str]],
+        named: Literal["row", "key"] = "row",
+        rows: RowNames | None = None,
     ) -> dict[str, Any]:
-        """The JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found."""
+        """The JSON form; ``cells`` are those that `cells` (``"row"``) or `locate` (``"key"``) found.
+
+        ``rows`` are the names of the rows that `cells` found, if they have some.
+        """
         return {
             "n_points": len(self.targets),
             "n_cells": self.n_cells,
             "lower_bound": self.lower_bound,
             "optimal": self.optimal,
             "cells": [
-                {named: name if isinstance(name, int | str) else text(name), "column": column}
+                {
+                    named: name if isinstance(name, int | str) else text(name),
+                    **key_at(rows, name),
+                    "column": column,
+                }
                 for name, column in cells
             ],
             "points": [
                 {
                     "point": target.point,
+                    **key_at(self.names, target.point),
                     "certain_before": target.radius > 0,
                     "label": None if target.label is None else str(target.label),
                     "rival": None if target.rival is None else str(target.rival),

@@ -26,6 +26,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.radii.cells import PointCounts, Radii, radii_of
 from nullproof.radii.frontier import Frontier
+from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import some
@@ -45,6 +46,7 @@ def poison(
     seed: int = 0,
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
+    key: Key | None = None,
 ) -> Attack:
     """Choose training cells to blank so that no given point is certain any more.
 
@@ -67,6 +69,8 @@ def poison(
         Leave out points that no attack can break (possible with smoothing) instead of refusing.
     on_progress
         Called with the best number of cells and the bound whenever one of them changes.
+    key
+        What names the points in the result: a column of theirs, or one name per point.
 
     Examples
     --------
@@ -79,7 +83,7 @@ def poison(
     [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
     """
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     return attack_of(
         model,
         encoded,
@@ -115,7 +119,7 @@ def attack_of(
     found = radii_of(model, points, judged)
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
-        raise _no_attack(unbreakable.tolist())
+        raise _no_attack([shown_name(points.names, place) for place in unbreakable[:11].tolist()])
     places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
     plans = [single_attack(model, found, place) for place in places.values()]
     rivals = [rival for rival, _ in plans]
@@ -131,7 +135,8 @@ def attack_of(
             # In a joint attack another completion than a point's weakest may be cheaper.
             bound = max(bound, needed)
     fallen_to = dict(zip(places, rivals, strict=True))
-    return Attack(model, blanks, bound, tuple(_targets(model.index, found, fallen_to)))
+    targets = tuple(_targets(model.index, found, fallen_to))
+    return Attack(model, blanks, bound, targets, points.names)
 
 
 def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
@@ -183,7 +188,7 @@ def _can_solve() -> bool:
     return False
 
 
-def _no_attack(points: list[int]) -> NullproofError:
+def _no_attack(points: list[str]) -> NullproofError:
     return NullproofError(
         f"no attack can break point {some(points, 10)}: its label wins even with every cell blanked; leave "
         "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"

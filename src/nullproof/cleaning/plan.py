@@ -25,6 +25,7 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
+from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
@@ -135,6 +136,7 @@ class CleaningPlan:
 
     def document(self, brought: dict[str, Any] | None = None) -> dict[str, Any]:
         """The JSON form, with what answers ``brought`` where some were taken."""
+        names = self.points.names
         return {
             **({} if brought is None else {"answers": brought}),
             "n_points": self.n_points,
@@ -142,6 +144,7 @@ class CleaningPlan:
             "confidence": self.confidence,
             "n_cells": self.n_cells,
             "stuck": list(self.stuck),
+            **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
             "steps": [
                 {
                     "label": str(step.label),
@@ -194,6 +197,7 @@ def cleaning_plan(
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
+    key: Key | None = None,
 ) -> CleaningPlan:
     """Order the missing cells so that few of them settle many points.
 
@@ -218,6 +222,8 @@ def cleaning_plan(
         As for `certify`: a point is done when it holds up to this bias. A cell that is filled is a
         known cell, so it changes what is assumed of the others; what is expected takes that into
         account, and counts points that are done already only while they stay so.
+    key
+        What names the points in the result: a column of theirs, or one name per point.
 
     Examples
     --------
@@ -229,7 +235,7 @@ def cleaning_plan(
       x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
     """
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     return plan_of(
         model,
         encoded,

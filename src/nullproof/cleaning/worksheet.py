@@ -20,18 +20,26 @@ from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
+from nullproof.tables.names import RowNames, key_at
+from nullproof.tables.points import Points
 
 COLUMNS = ("row", "column", "label", "candidates", "value", "check")
 _NEEDED = ("row", "column", "value", "check")
 
 
 class Work:
-    """A plan for a table, after the answers of worksheets were taken."""
+    """A plan for a table, after the answers of worksheets were taken; ``key`` names its rows."""
 
     def __init__(
-        self, index: CountIndex, points: Any, table: Callable[[], Any], options: dict[str, Any]
+        self,
+        index: CountIndex,
+        points: Points,
+        table: Callable[[], Any],
+        options: dict[str, Any],
+        key: str | None = None,
     ) -> None:
         self.index, self.points, self._table, self._options = index, points, table, options
+        self._key = key
         self._cleaner: Cleaner | None = None
 
     @property
@@ -74,26 +82,36 @@ class Work:
 
     def write_worksheet(self, path: Path, plan: CleaningPlan) -> int:
         """Write the cells that are left, marked as cells of the table as it is."""
-        return write_worksheet(path, self.cleaner.open_cells, self.cleaner.cells(plan))
+        cells = self.cleaner.open_cells
+        names = cells.training.names(self._key)
+        return write_worksheet(path, cells, self.cleaner.cells(plan), names)
 
     def _new(self) -> Cleaner:
         return Cleaner(self.index, self.points, self._table(), **self._options)
 
 
-def write_worksheet(path: Path, cells: OpenCells, chosen: Iterable[tuple[int, str]]) -> int:
-    """Write cells in their order, the values left blank; return how many."""
+def write_worksheet(
+    path: Path,
+    cells: OpenCells,
+    chosen: Iterable[tuple[int, str]],
+    names: RowNames | None = None,
+) -> int:
+    """Write cells in their order, with the names of their rows, the values left blank; return how many."""
     index, mark = cells.index, fingerprint(cells.index)
     lines = []
     for row, column in chosen:
         j = index.schema.position[column]
         candidates = cells.candidates(row, j) or ()
         label = index.labels[int(cells.training.row_labels[row])]
-        names = " | ".join(index.schema.features[j].values[code] for code in candidates)
-        lines.append((row, column, str(label), names, "", _check(mark, row, column)))
+        written = " | ".join(index.schema.features[j].values[code] for code in candidates)
+        own = () if names is None else (names.values[row],)
+        lines.append((row, *own, column, str(label), written, "", _check(mark, row, column)))
+    row_column, *others = COLUMNS
+    head = (row_column, *(() if names is None else ("key",)), *others)
 
     def write(part: Path) -> None:
         with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([COLUMNS, *lines])
+            csv.writer(file).writerows([head, *lines])
 
     write_whole(path, write)
     return len(lines)
@@ -127,13 +145,17 @@ def read_worksheet(path: Path, cells: OpenCells) -> dict[tuple[int, str], str]:
 def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
     """The JSON form of what answers brought; both cleaners have the same points."""
     gained = (after.done & ~before.done).nonzero()[0]
-    labels = after.certificates.label
+    labels, names = after.certificates.label, after.points.names
     return {
         "n_answers": len(after.filled),
         "n_done_before": int(before.done.sum()),
         "n_done": int(after.done.sum()),
         "became_done": [
-            {"point": int(p), "label": None if labels[p] is None else str(labels[p])}
+            {
+                "point": int(p),
+                **key_at(names, int(p)),
+                "label": None if labels[p] is None else str(labels[p]),
+            }
             for p in gained
         ],
     }

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.terminal import SHOWN, empty_grid, say_more
+from nullproof.cli.terminal import SHOWN, empty_grid, point_heading, point_name, say_more
 from nullproof.words import PLAIN, either, many, per_cent, tolerance
 
 if TYPE_CHECKING:
@@ -101,14 +101,14 @@ def groups(result: Certificates, truth: dict[str, dict[str, int]] | None) -> Tab
     return found
 
 
-def table(result: Certificates, limit: int, names: list[str] | None = None) -> Table:
-    """Points with their verdicts, the weakest first if not all fit; ``names`` replaces positions."""
-    first = "point" if names else ">point"
-    found = empty_grid(first, "verdict", "predicted", ">holds up to", "first rival")
+def table(result: Certificates, limit: int) -> Table:
+    """Points with their verdicts, the weakest first if not all fit."""
+    names = result.points.names
+    found = empty_grid(point_heading(names), "verdict", "predicted", ">holds up to", "first rival")
     for place in _order(result, limit):
         one = result[place]
         found.add_row(
-            Text(names[place] if names else str(place)),
+            point_name(names, place),
             Text(one.verdict, _STYLES[one.verdict]),
             Text("tie" if one.predicted is None else str(one.predicted)),
             tolerance(one.tolerance),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -15,7 +15,11 @@ from nullproof.cli.registry import TEST, command
 from nullproof.cli.streams import console, echo, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
-from nullproof.model import written_number
+from nullproof.model import Model, written_number
+from nullproof.tables.training import TrainingTable
+
+if TYPE_CHECKING:
+    from nullproof.attacks.attack import Attack
 
 __all__ = ["app"]
 
@@ -64,7 +68,8 @@ def certify(
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
-        result = decide(index, points, bias=asked_bias, **request.model(index))
+        named = request.naming(points)
+        result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
         one = result[position_of(explain, len(result))].explain(rival=rival)
         request.answer(one, lambda console: show_explanation(console, one))
@@ -98,7 +103,7 @@ def radius(request: Request, check: Check = False) -> None:
     with working("reading and counting"):
         index, points = request.load()
     with working("finding the fewest cells for each point"):
-        result = radii(index, points, **request.model(index))
+        result = radii(index, points, **request.model(index), **request.naming(points))
     with failing(check and not result.radius.all()):
         request.answer(result, lambda console: show_radii(console, index, result))
 
@@ -126,10 +131,6 @@ def poison(
         int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
-    key: Annotated[
-        str | None,
-        typer.Option("--key", metavar="COL", help="A column that names rows, for large TRAIN."),
-    ] = None,
 ) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
 
@@ -145,7 +146,7 @@ def poison(
         )
     with working("reading and counting"):
         index, points = request.load()
-        if key is None:
+        if not request.by_key:
             # Asked for now, so that a table without rows is refused before the long work.
             _ = request.table
     with working("looking for an attack") as say:
@@ -158,17 +159,12 @@ def poison(
             skip_unbreakable=skip_unbreakable,
             on_progress=lambda best, bound: say(_progress(best, bound)),
             **request.model(index),
+            **request.naming(points),
         )
     if request.output is not None:
         write_poisoned(attack, request, request.output)
     if request.as_json:
-        if key is None:
-            document = attack.document(attack.cells(request.table))
-        else:
-            limit = request.memory_limit or "1GB"
-            cells = attack.locate(request.train, key=key, memory_limit=limit)
-            document = attack.document(cells, "key")
-        echo(to_json(document))
+        echo(to_json(_attacked(request, attack)))
     elif request.output is None:
         show_attack(console(), attack)
 
@@ -193,7 +189,14 @@ def odds(
     with working("reading and counting"):
         index, points = request.load()
     with working("weighing the worlds"):
-        result = label_odds(index, points, cells=cells, gap=gap, **request.model(index))  # type: ignore[arg-type]
+        result = label_odds(
+            index,
+            points,
+            cells=cells,  # type: ignore[arg-type]
+            gap=gap,
+            **request.model(index),
+            **request.naming(points),
+        )
     request.answer(result, lambda console: show_odds(console, index, result))
 
 
@@ -235,6 +238,7 @@ def report(
             bias=asked_bias,
             truth=None if labels is None or None in labels else labels,
             **request.model(index),
+            **request.naming(points),
         )
         if request.output is not None:
             told.save(request.output, form)
@@ -309,7 +313,9 @@ def clean(
         **request.model(index),
     }
     with working("planning"):
-        work = Work(index, points, lambda: request.table, options)
+        judged = Model(index, options["alpha"], options["prior"], asked_bias)
+        encoded = judged.points(points, options["own_holes"], **request.naming(points))
+        work = Work(index, encoded, lambda: request.table, options, request.key)
         brought = work.take(answers or [])
         plan = work.plan(budget)
     if repaired is not None:
@@ -348,6 +354,17 @@ def index(request: Request) -> None:
         counted = request.count()
     counted.save(request.output)  # type: ignore[arg-type]  # needed above
     typer.echo(repr(counted), err=True)
+
+
+def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
+    """The JSON form of an attack, with its cells by row, or by key where TRAIN is not read into memory."""
+    if request.by_key:
+        limit = request.memory_limit or "1GB"
+        cells = attack.locate(request.train, key=request.key, memory_limit=limit)
+        return attack.document(cells, "key")
+    table = request.table
+    names = TrainingTable.open(attack.index.schema, table).names(request.key)
+    return attack.document(attack.cells(table), rows=names)
 
 
 def _progress(best: int, bound: int) -> str:

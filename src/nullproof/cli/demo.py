@@ -34,7 +34,7 @@ def show_demo(console: Console) -> None:
     """Tell the whole story once: the holes, the verdicts, and why one of them is open."""
     train, new = load()
     index = CountIndex.from_table(train, LABEL, ignore=[NAME])
-    result = certify(index, new)
+    result = certify(index, new, key=NAME)
     console.print(
         f"An insurer wants to know which customers will leave. Of {index.n_rows} records "
         f"{index.n_missing} cells are missing.\nEvery way to fill them in is a possible world; "
@@ -42,8 +42,7 @@ def show_demo(console: Console) -> None:
         "which the missing cells differ from the known ones by no more than that."
     )
     console.print(headline(result))
-    names = [f"customer {number}" for number in new[NAME]]
-    console.print(table(result, len(result), names))
+    console.print(table(result, len(result)))
     open_points = [p for p in range(len(result)) if not result[p].certain]
     _show_why(console, (train, new), index, result, open_points[0])
 

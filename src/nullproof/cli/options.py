@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Protocol
 import numpy as np
 import typer
 
+from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo
 from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
@@ -112,6 +113,14 @@ class Request:
             "--keep", metavar="COL", help="A column to count though it names rows; repeatable."
         ),
     ] = None
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="COL",
+            help="A column that names rows, in TRAIN and in TEST; no feature.",
+        ),
+    ] = None
     drop_unlabelled: Annotated[
         bool, typer.Option("--drop-unlabelled", help="Leave out rows of TRAIN without a label.")
     ] = False
@@ -169,10 +178,14 @@ class Request:
         from nullproof.tables.options import TableOptions
 
         if self.test is None:
-            return index, self._table
-        # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
-        options = TableOptions(file=replace(self.file, strict=self.is_index))
-        return index, options.open(self.test, index.schema.label_name, index.schema)
+            points = self._table
+        else:
+            # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+            options = TableOptions(file=replace(self.file, strict=self.is_index))
+            points = options.open(self.test, index.schema.label_name, index.schema, self.key)
+        if self.key is not None:
+            refuse_unknown_key(self.key, index, points.names, self._names)
+        return index, points
 
     def _counted(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
@@ -191,11 +204,32 @@ class Request:
                 header=not self.no_header,
                 sheet=self.sheet,
                 missing_only=self._options.missing_only,
-                **self._options.for_opened(),
+                **self._for_opened,
             )
-        return CountIndex.from_table(
-            self._table, self._label, like=self._like, **self._options.for_opened()
-        )
+        return CountIndex.from_table(self._table, self._label, like=self._like, **self._for_opened)
+
+    @property
+    def _for_opened(self) -> dict[str, Any]:
+        """How the columns of TRAIN become features; the key is none."""
+        options = self._options.for_opened()
+        if self.key is not None and self._like is None and self.key != self._label:
+            options["ignore"] = left_out(
+                self.key, self._names, self._options.ignore, self._options.keep
+            )
+        return options
+
+    @cached_property
+    def _names(self) -> tuple[str, ...]:
+        """The columns of TRAIN; none of a saved index."""
+        from nullproof.counts.engines.tables import open_lazily
+
+        if self.is_index:
+            return ()
+        if not self.is_lazy:
+            return tuple(self._table.names)
+        spelled, limit = self._options.spellings, self.memory_limit
+        with open_lazily(self.train, self._label, spelled, memory_limit=limit) as lazy:
+            return () if lazy is None else lazy.header.names
 
     @property
     def table(self) -> Any:
@@ -210,6 +244,11 @@ class Request:
                 "without --memory-limit"
             )
         return self._table
+
+    @property
+    def by_key(self) -> bool:
+        """Whether rows of TRAIN have only names, and no positions: it is not read into memory."""
+        return self.key is not None and self.is_lazy
 
     @property
     def is_lazy(self) -> bool:
@@ -246,7 +285,7 @@ class Request:
     def _table(self) -> Any:
         schema = None if self._like is None else self._like.schema
         label = self.label or (None if schema is None else schema.label_name)
-        return self._options.open(self.train, label, schema)
+        return self._options.open(self.train, label, schema, self.key)
 
     @property
     def _label(self) -> str:
@@ -274,6 +313,10 @@ class Request:
             "prior": written_prior(self.prior, index),
             "own_holes": self.own_holes,
         }
+
+    def naming(self, points: Table) -> dict[str, Any]:
+        """The option that names the points, if they have the column of --key."""
+        return {"key": self.key if self.key in points.names else None}
 
     def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:
         """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at."""

@@ -12,7 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.show import histogram, interval_rows
-from nullproof.words import PLAIN, many, odds, some, span
+from nullproof.tables.names import shown_name
+from nullproof.words import PLAIN, cut, many, odds, some, span
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -23,11 +24,13 @@ if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
     from nullproof.odds.labels import Odds
     from nullproof.radii.cells import Radii
+    from nullproof.tables.names import RowNames
 
 SHOWN = 20
 _BARS = 8
 _LABELS = 6
 _SURE = 0.99
+_NAME = 24
 
 
 def intervals(result: Certificates, position: int, width: int = 48) -> Table:
@@ -76,13 +79,15 @@ def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
 
 
 def _weakest(result: Radii) -> Table:
-    grid = empty_grid(">point", ">radius", "label now", "rival")
+    grid = empty_grid(point_heading(result.names), ">radius", "label now", "rival")
     names = [("" if x is None else str(x)) for x in (*result.label, *result.rival)]
     for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
         label = names[place] if radius else "not certain"
-        grid.add_row(str(place), shown, Text(label), Text(names[len(result) + place]))
+        grid.add_row(
+            point_name(result.names, place), shown, Text(label), Text(names[len(result) + place])
+        )
     return grid
 
 
@@ -139,13 +144,13 @@ def _odds_headline(result: Odds) -> Text:
 
 def odds_table(result: Odds, limit: int) -> Table:
     """Per point its likeliest labels, each with a bar and the bounds of its odds."""
-    grid = empty_grid(">point", "label", "share of the worlds", ">")
+    grid = empty_grid(point_heading(result.names), "label", "share of the worlds", ">")
     for position in range(min(limit, len(result))):
         upper = result.upper[position]
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
         for rank, i in enumerate(order[:_LABELS]):
             grid.add_row(
-                str(position) if rank == 0 else "",
+                point_name(result.names, position) if rank == 0 else "",
                 Text(str(result.labels[i])),
                 odds_bar(float(result.lower[position, i]), float(upper[i])),
                 odds(float(result.lower[position, i]), float(upper[i]), PLAIN),
@@ -184,7 +189,8 @@ def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | No
         console.print("No missing cell within the budget would help the others.")
     say_more(console, len(plan.steps), "steps: --json lists all")
     if plan.stuck:
-        console.print(f"\nLabels tie whatever these cells hold for point {some(plan.stuck, 10)}.")
+        names = (shown_name(plan.points.names, place) for place in plan.stuck)
+        console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
     if plan.steps and plan.confidence == 1:
         console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
 
@@ -195,7 +201,8 @@ def _show_progress(console: Console, brought: dict[str, Any]) -> None:
     console.print(f"\n{answers} taken, {points} done")
     for entry in gained[:SHOWN]:
         said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
-        console.print(f"  point {entry['point']}: {said}", highlight=False, markup=False)
+        name = entry.get("key") or entry["point"]
+        console.print(f"  point {name}: {said}", highlight=False, markup=False)
     say_more(console, len(gained), "points: --json lists all")
 
 
@@ -218,6 +225,16 @@ def empty_grid(*names: str) -> Table:
     for name in names:
         grid.add_column(name.removeprefix(">"), justify="right" if name[:1] == ">" else "left")
     return grid
+
+
+def point_heading(names: RowNames | None) -> str:
+    """The name of the column that names points: that of the key, or ``point`` above positions."""
+    return ">point" if names is None else cut(names.column, _NAME)
+
+
+def point_name(names: RowNames | None, place: int) -> Text:
+    """A point by its name, shortened, or by its position."""
+    return Text(cut(shown_name(names, place), _NAME))
 
 
 def say_more(console: Console, count: int, what: str) -> None:

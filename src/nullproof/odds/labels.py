@@ -22,6 +22,7 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
 from nullproof.show import ROWS, shown_table
+from nullproof.tables.names import Key, RowNames, key_at, key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
@@ -46,6 +47,7 @@ class Odds:
     lower: Floats
     upper: Floats
     frame: nw.DataFrame[Any] | None = None
+    names: RowNames | None = None
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -63,8 +65,9 @@ class Odds:
         return self.model.named((self.lower + self.upper).argmax(axis=1))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: the likeliest label, then lower and upper bound of every label."""
-        found: dict[str, list[Any]] = {"likeliest": [str(label) for label in self.likeliest]}
+        """Return plain columns: the key if there is one, the likeliest label, the bounds of every label."""
+        found = key_columns(self.names)
+        found["likeliest"] = [str(label) for label in self.likeliest]
         for i, label in enumerate(self.labels):
             found[f"lower {label}"] = self.lower[:, i].tolist()
             found[f"upper {label}"] = self.upper[:, i].tolist()
@@ -84,6 +87,7 @@ class Odds:
             "points": [
                 {
                     "point": point,
+                    **key_at(self.names, point),
                     "lower": dict(zip(names, lower, strict=True)),
                     "upper": dict(zip(names, upper, strict=True)),
                 }
@@ -118,7 +122,12 @@ class Odds:
         return f"Odds: {n_likely:,} of {len(self):,} points have one label in 99 % of the worlds"
 
     def _repr_html_(self) -> str:
-        some = replace(self, lower=self.lower[:ROWS], upper=self.upper[:ROWS])
+        some = replace(
+            self,
+            lower=self.lower[:ROWS],
+            upper=self.upper[:ROWS],
+            names=None if self.names is None else self.names.take(np.arange(min(len(self), ROWS))),
+        )
         columns = {"point": list(range(len(some))), **some.columns()}
         return shown_table(self._headline(), columns, len(self))
 
@@ -139,6 +148,7 @@ def label_odds(
     own_holes: OwnHoles = "skip",
     cells: Cells = "uniform",
     gap: float = 0.01,
+    key: Key | None = None,
 ) -> Odds:
     """Bound how likely each label is when chance fills the missing cells of the training table.
 
@@ -162,6 +172,8 @@ def label_odds(
     gap
         How far apart the two bounds may be, for a point that is complete or whose holes are skipped;
         at least 0.000001.
+    key
+        What names the points in the result: a column of theirs, or one name per point.
 
     Examples
     --------
@@ -173,7 +185,7 @@ def label_odds(
       1: no 50.0 %, yes 50.0 %
     """
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     return odds_of(model, encoded, verdicts(model, encoded), cells=cells, gap=gap)
 
 
@@ -192,4 +204,4 @@ def odds_of(
     for place in np.flatnonzero(~certain & ~complete):
         lower[place], upper[place] = asker.of_completions(points, int(place), possible[place])
     asker.notify()
-    return Odds(model, lower, upper, points.frame)
+    return Odds(model, lower, upper, points.frame, points.names)

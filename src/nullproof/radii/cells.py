@@ -22,6 +22,7 @@ from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
+from nullproof.tables.names import Key, RowNames, key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 
@@ -54,6 +55,7 @@ class Radii:
     n_lower: NDArray[np.int64]
     codes: NDArray[np.int32]
     frame: nw.DataFrame[Any] | None = None
+    names: RowNames | None = None
 
     @property
     def label(self) -> NDArray[np.object_]:
@@ -94,8 +96,9 @@ class Radii:
         return shown_table(f"{self!r}; weakest first", columns, len(self))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: radius, label, rival, n_raise, n_lower."""
+        """Return plain columns: the key if there is one, radius, label, rival, n_raise, n_lower."""
         return {
+            **key_columns(self.names),
             "radius": self.radius.tolist(),
             "label": [None if name is None else str(name) for name in self.label],
             "rival": [None if name is None else str(name) for name in self.rival],
@@ -164,10 +167,11 @@ def radii(
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
+    key: Key | None = None,
 ) -> Radii:
     """Find the radius of every point, its rival, and how many cells of each label are blanked.
 
-    The options are those of `radius`.
+    The options are those of `radius`; ``key`` names the points, as for `certify`.
 
     Examples
     --------
@@ -181,7 +185,7 @@ def radii(
     (['no', 'yes'], [2, 0], [4, 2])
     """
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     return radii_of(model, encoded, verdicts(model, encoded))
 
 
@@ -203,7 +207,17 @@ def _nothing_attacked(model: Model, points: Points, winner: NDArray[np.int32]) -
     nobody = np.full(n_points, -1, dtype=np.int32)
     n_raise, n_lower = np.zeros((2, n_points), dtype=np.int64)
     codes = points.codes.copy()
-    return Radii(model, np.zeros(n_points), winner, nobody, n_raise, n_lower, codes, points.frame)
+    return Radii(
+        model,
+        np.zeros(n_points),
+        winner,
+        nobody,
+        n_raise,
+        n_lower,
+        codes,
+        points.frame,
+        points.names,
+    )
 
 
 def _record(result: Radii, places: NDArray[np.intp], solved: Bounds) -> None:

@@ -70,7 +70,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
     out) and ``how`` (in words; it depends on nothing but the verdicts).
 ``points``
-    By position: ``point``, ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
+    By position: ``point``, ``key`` (its name, if the points have names; in ``weakest`` and ``attack``,
+    too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
     ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
     ``tolerance_rival`` (the label that catches up then, or null), ``n_own_holes``, ``possible``, ``radius``
     (0 if not certain, null if no attack exists) and its ``rival``, and
@@ -105,6 +106,7 @@ from nullproof.radii.cells import Radii, radii_of
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.cleaning import first_steps
+from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
@@ -126,6 +128,7 @@ def tell(
     truth: Any = None,
     limit: int = LIMIT,
     on_progress: Progress | None = None,
+    key: Key | None = None,
 ) -> dict[str, Any]:
     """Work out all that a report says; see the module for the keys of the document.
 
@@ -140,13 +143,15 @@ def tell(
         more than 200 features.
     on_progress
         Called with what is being done and which share of the work is done.
+    key
+        What names the points in the report: a column of theirs, or one name per point.
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
     say = on_progress or (lambda _text, _share: None)
     say("reading the points", 0.0)
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_holes, key)
     say("certifying", 0.1)
     found = certificates_of(model, encoded)
     return document_of(found, truth=truth, limit=limit, say=say)

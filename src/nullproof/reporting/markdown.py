@@ -149,9 +149,7 @@ def _open(document: Document) -> list[str]:
         for row in open_ones["between"]
     ]
     shown = [point for point in document["points"] if point["verdict"] == "open"][:_MOST_POINTS]
-    rows = [
-        [str(point["point"]), _holds(point), _chances(point), _supports(point)] for point in shown
-    ]
+    rows = [[_name(point), _holds(point), _chances(point), _supports(point)] for point in shown]
     return [
         title,
         table(["between", "points"], between),
@@ -159,6 +157,11 @@ def _open(document: Document) -> list[str]:
         "at; odds are shares of worlds.",
         table(["point", "tolerance", "odds", "support over all worlds"], rows),
     ]
+
+
+def _name(point: Document) -> str:
+    """A point by its name, or by its position if it has none."""
+    return data(point.get("key") or str(point["point"]))
 
 
 def _holds(point: Document) -> str:
@@ -211,7 +214,7 @@ def _fragility(fragility: Document) -> list[str]:
         for row in fragility["histogram"]
     ]
     weakest = [
-        [str(row["point"]), data(row["label"]), data(row["rival"]), f"{row['radius']:,}"]
+        [_name(row), data(row["label"]), data(row["rival"]), f"{row['radius']:,}"]
         for row in fragility["weakest"]
     ]
     return [
@@ -260,7 +263,7 @@ def _attack(attack: Document | None) -> list[str]:
     ]
     return [
         title,
-        f"Point {attack['point']} is certainly {data(attack['label'])}. Blanking "
+        f"Point {_name(attack)} is certainly {data(attack['label'])}. Blanking "
         f"{many(attack['n_cells'], 'cell')} lets {data(attack['rival'])} catch up:",
         table(["blank in", "cells that hold", "of label", "cells", "its support"], rows),
     ]

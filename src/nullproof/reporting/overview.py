@@ -16,6 +16,7 @@ from nullproof.plots import BARS
 from nullproof.radii.cells import Radii
 from nullproof.reporting.cleaning import LIKELY
 from nullproof.show import histogram
+from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, some, text
@@ -138,6 +139,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
         "weakest": [
             {
                 "point": place,
+                **named(fragile.names, place),
                 "label": text(labels[place]),
                 "rival": text(rivals[place]),
                 "radius": int(radius[place]),
@@ -194,6 +196,12 @@ class Sample(NamedTuple):
 
     shown: NDArray[np.intp]
     how: str
+
+
+def named(names: RowNames | None, place: int) -> dict[str, Any]:
+    """The entry ``key`` of a point, if the points have names."""
+    key = key_at(names, place)
+    return {name: None if value is None else text(value) for name, value in key.items()}
 
 
 def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.intp]:

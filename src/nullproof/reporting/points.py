@@ -13,7 +13,7 @@ from nullproof.certificates import Certificates
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
 from nullproof.radii.cells import Radii
-from nullproof.reporting.overview import GAP, weakest
+from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import cell_words, value_words
 from nullproof.verdicts import Verdicts, verdicts
@@ -42,6 +42,7 @@ def points(
         told.append(
             {
                 "point": place,
+                **named(encoded.names, place),
                 **_verdict(judged, at),
                 "possible": _label_texts(model, anywhere.possible[at]),
                 **_radius(fragile, place),
@@ -125,6 +126,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     ]
     return {
         "point": place,
+        **named(fragile.names, place),
         "label": text(index.labels[own]),
         "rival": text(index.labels[rival]),
         "n_cells": sum(blank.n_cells for blank in blanks),

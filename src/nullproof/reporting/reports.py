@@ -14,6 +14,7 @@ from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
 from nullproof.reporting import html, markdown
 from nullproof.reporting.document import LIMIT, Progress, tell
+from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
 from nullproof.words import either
 
@@ -91,6 +92,7 @@ def report(
     truth: Any = None,
     limit: int = LIMIT,
     on_progress: Progress | None = None,
+    key: Key | None = None,
 ) -> Report:
     """Tell how certain the predictions are, why not more, and how fragile: as a page to send round.
 
@@ -116,6 +118,8 @@ def report(
         are worked out for all.
     on_progress
         Called with what is being done and which share of the work is done.
+    key
+        What names the points in the report: a column of theirs, or one name per point.
 
     Examples
     --------
@@ -138,5 +142,6 @@ def report(
             truth=truth,
             limit=limit,
             on_progress=on_progress,
+            key=key,
         )
     )

@@ -112,8 +112,13 @@ class TableOptions:
         """Whether a column may be left out if it only names the rows."""
         return name not in self.keep and not self.declared(name)
 
-    def open(self, source: Any, label: str | None, like: Schema | None = None) -> Table:
-        """Open a table; spellings of missing and columns that stay text are those of ``like``, if given."""
+    def open(
+        self, source: Any, label: str | None, like: Schema | None = None, key: str | None = None
+    ) -> Table:
+        """Open a table; spellings of missing and columns that stay text are those of ``like``, if given.
+
+        The label and the ``key``, which names the rows, stay as they are written.
+        """
         if isinstance(source, Table):
             if self.missing or self.missing_only is not None:
                 raise NullproofError(
@@ -125,7 +130,7 @@ class TableOptions:
         return open_table(
             source,
             missing=self.spellings if like is None else like.spellings,
-            as_text=stay_text(label, like),
+            as_text=(*stay_text(label, like), *([] if key is None else [key])),
             file=self.file,
             like=None if like is None else dict(like.writings),
         )

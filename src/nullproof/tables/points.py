@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.columns import Encoded, encode, n_outside
+from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, open_rows, open_table
 from nullproof.tables.schema import Schema
@@ -35,8 +36,8 @@ class Points:
     A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
     value outside the domain, a hole that is left out (`read`), a hole that may hold any value, and
     then the candidate sets ``sets[feature]``, one by one. ``frame`` or ``rows`` are what they were read
-    from, and ``n_outside`` tells per feature how many of them had a number beyond the outer edges of
-    its bins.
+    from, ``n_outside`` tells per feature how many of them had a number beyond the outer edges of
+    its bins, and ``names`` are their own names, if a key was given.
     """
 
     codes: NDArray[np.int32]
@@ -47,6 +48,7 @@ class Points:
     own_holes: OwnHoles = "any"
     rows: Any = None
     n_outside: tuple[int, ...] = ()
+    names: RowNames | None = None
 
     @classmethod
     def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
@@ -127,11 +129,14 @@ class Points:
 
     def take(self, positions: NDArray[np.intp]) -> Points:
         """Some of the points."""
-        return self.with_codes(self.codes[:, positions])
+        some = self.with_codes(self.codes[:, positions])
+        return some if self.names is None else replace(some, names=self.names.take(positions))
 
     def with_codes(self, codes: NDArray[np.int32]) -> Points:
         """Other points of the same features and candidates."""
-        return replace(self, codes=codes, frame=None, rows=None, n_outside=(), single=False)
+        return replace(
+            self, codes=codes, frame=None, rows=None, n_outside=(), single=False, names=None
+        )
 
     def own(self, j: int, name: str, position: int) -> Any:
         """A cell as the point itself has it, None where that is not known any more."""
@@ -198,22 +203,32 @@ def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
     return picked
 
 
-def encode_points(schema: Schema, points: Any, *, smoothed: bool = True) -> Points:
+def encode_points(
+    schema: Schema, points: Any, *, smoothed: bool = True, key: Key | None = None
+) -> Points:
     """Encode a table, an array, rows, or one point, and warn of what the training table never shows.
 
     `Points` come back as they are, without a second warning. Where it is known that nothing is
-    ``smoothed``, the warning says what follows.
+    ``smoothed``, the warning says what follows. ``key`` names the points.
     """
-    if isinstance(points, Points):
-        return points
-    encoded = encode_quietly(schema, points)
-    _warn_of_unseen(schema, encoded, smoothed)
-    _warn_of_outside(schema, encoded)
-    return encoded
+    refuse_key(schema, key)
+    column = key if isinstance(key, str) else None
+    encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
+    if not isinstance(points, Points):
+        _warn_of_unseen(schema, encoded, smoothed)
+        _warn_of_outside(schema, encoded)
+    if key is None:
+        return encoded
+    names = row_names(key, encoded.frame, encoded.rows, len(encoded))
+    tell_of_doubtful(names)
+    return replace(encoded, names=names)
 
 
-def encode_quietly(schema: Schema, points: Any) -> Points:
-    """Encode a table, an array, rows, or one point (a tuple, a mapping or a series)."""
+def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Points:
+    """Encode a table, an array, rows, or one point (a tuple, a mapping or a series).
+
+    The column ``key`` of a file, which names the rows, stays as it is written.
+    """
     if isinstance(points, Points):
         return points
     if hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1:
@@ -222,7 +237,7 @@ def encode_quietly(schema: Schema, points: Any) -> Points:
         return _from_codes(schema, points)
     single = _is_one(points)
     points = [points] if single else points
-    table = _table(schema, points)
+    table = _table(schema, points, key)
     codes = np.empty((len(schema.features), table.n_rows), dtype=np.int32)
     all_sets: list[tuple[tuple[int, ...], ...]] = []
     outside = []
@@ -282,7 +297,7 @@ def _is_one(points: Any) -> bool:
     return bool(points) and not all(isinstance(cell, nested) for cell in points)
 
 
-def _table(schema: Schema, points: Any) -> Table:
+def _table(schema: Schema, points: Any, key: str | None) -> Table:
     names = [feature.name for feature in schema.features]
     if isinstance(points, list | tuple):
         return open_rows(points, names, missing=schema.spellings)
@@ -290,7 +305,7 @@ def _table(schema: Schema, points: Any) -> Table:
         if points.ndim != 2 or points.shape[1] != len(names):
             raise _wrong_shape(points, schema)
         return open_table(points, missing=schema.spellings).renamed(names)
-    table = TableOptions().open(points, None, schema)
+    table = TableOptions().open(points, None, schema, key)
     lacking = [name for name in names if name not in table.names]
     if lacking:
         raise NullproofError(

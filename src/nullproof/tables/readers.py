@@ -72,11 +72,16 @@ class Table:
     def _read(self, name: str, spellings: Spellings) -> Column:
         """Read one column, or say which names there are."""
         if name not in self.names:
-            close = difflib.get_close_matches(str(name), self.names, n=3, cutoff=0.5)
-            named = [repr(near) for near in close or self.names[:10]] or ["no columns"]
-            hint = f"did you mean {' or '.join(named)}?" if close else f"it has {', '.join(named)}"
-            raise NullproofError(f"there is no column {name!r} in the table; {hint}")
+            raise no_such_column(name, self.names)
         return self.read(name, spellings)
+
+
+def no_such_column(name: str, names: Sequence[str]) -> NullproofError:
+    """The error for a column that a table does not have, with the names that come close."""
+    close = difflib.get_close_matches(str(name), names, n=3, cutoff=0.5)
+    named = [repr(near) for near in close or names[:10]] or ["no columns"]
+    hint = f"did you mean {' or '.join(named)}?" if close else f"it has {', '.join(named)}"
+    return NullproofError(f"there is no column {name!r} in the table; {hint}")
 
 
 def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -> None:

@@ -20,6 +20,7 @@ from nullproof.tables.cells import Changes, set_cells, set_rows
 from nullproof.tables.columns import Encoded, encode
 from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
+from nullproof.tables.names import RowNames, row_names
 from nullproof.tables.options import TableOptions
 from nullproof.tables.readers import Table, labels_apart, open_rows
 from nullproof.tables.schema import Feature, Schema
@@ -65,6 +66,13 @@ class TrainingTable:
         row_labels = np.full(len(column), -1, dtype=np.int32)
         row_labels[counted.rows] = places[codes]
         return cls(schema, source, table, row_labels, counted)
+
+    def names(self, key: str | None) -> RowNames | None:
+        """The names of its rows, if it has that column."""
+        frame = self.table.frame
+        if key is None or frame is None or key not in frame.columns:
+            return None
+        return row_names(key, frame, None, self.table.n_rows)
 
     def writer(self, j: int) -> ColumnWriter:
         """One column with its codes, and how it writes its values."""

@@ -115,7 +115,7 @@ def fragment_attack(document: Document) -> str:
     ]
     more = attack["n_sorts_left_off"]
     says = (
-        f"<p>Point {link(attack['point'])} is certainly <b>{data(attack['label'])}</b>. Whoever blanks "
+        f"<p>Point {link(attack)} is certainly <b>{data(attack['label'])}</b>. Whoever blanks "
         f"{many(attack['n_cells'], 'cell')} of the training table lets <b>{data(attack['rival'])}</b> "
         "catch up, and the prediction is certain no more. No attack on this point needs fewer.</p>"
     )
@@ -174,7 +174,7 @@ def _fragility_text(fragility: Document) -> str:
 def _weakest(fragility: Document) -> str:
     rows = [
         [
-            Cell(link(row["point"]), row["point"]),
+            Cell(link(row), row["point"]),
             Cell(data(row["label"], 24), row["label"]),
             Cell(data(row["rival"], 24), row["rival"]),
             Cell(f"{row['radius']:,}", row["radius"]),

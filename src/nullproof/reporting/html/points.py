@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from nullproof.reporting.html.elements import Cell, Column, data, listed, paragraph, section, table
-from nullproof.reporting.html.verdicts import odds_list, picture
+from nullproof.reporting.html.verdicts import name, odds_list, picture
 from nullproof.reporting.tolerance import holds_text
 from nullproof.words import many
 
@@ -34,7 +34,7 @@ def fragment_point(point: dict[str, Any]) -> str:
     radius = -1 if point["radius"] is None else point["radius"]
     return (
         f'<details class="point" data-verdict="{verdict}" data-point="{place}" data-best="{best:.6f}" '
-        f'data-radius="{radius}"><summary><span class="name">Point {place:,}</span> '
+        f'data-radius="{radius}"><summary><span class="name">Point {name(point)}</span> '
         f'<span class="tag {verdict}">{verdict}</span> <span>{listed(point["possible"][:6])}</span>'
         f'<span class="small">{_short(point)}</span></summary>'
         f'<div class="inside" id="point-{place}" tabindex="-1">'

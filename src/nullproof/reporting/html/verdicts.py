@@ -157,9 +157,14 @@ def picture(support: list[dict[str, Any]]) -> str:
     )
 
 
-def link(point: int) -> str:
-    """A link to the details of a point."""
-    return f'<a href="#point-{point}">{point:,}</a>'
+def link(point: Document) -> str:
+    """A link to the details of a point, by its name or its position."""
+    return f'<a href="#point-{point["point"]}">{name(point)}</a>'
+
+
+def name(point: Document) -> str:
+    """A point by its name, or by its position if it has none."""
+    return data(point["key"]) if point.get("key") else f"{point['point']:,}"
 
 
 def _stack(verdicts: Document) -> str:
@@ -239,7 +244,7 @@ def _odds_text(document: Document) -> str:
 def _open_row(point: Document) -> list[Cell]:
     best = point["odds"][0]["lower"] if point["odds"] else -1.0
     return [
-        Cell(link(point["point"]), point["point"]),
+        Cell(link(point), point["point"]),
         Cell(odds_list(point, _MOST_ODDS), best),
     ]
 
