@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from nullproof import CountIndex, NullproofError, NullproofWarning
+from nullproof import CountIndex, NullproofError, NullproofWarning, poison
 from nullproof.tables.readers import open_table
 
 TAKEN = (
@@ -258,6 +258,37 @@ def test_left_out_columns_are_remembered(tmp_path: Path) -> None:
     assert CountIndex.load(tmp_path / "i.index").schema.left_out == ("a",)
     assert CountIndex.from_table(table, "y", like=index) == index
     assert index.encode(table.drop("a")).codes.shape == (1, 40)
+
+
+def test_plain_rows_may_keep_the_column_that_was_left_out() -> None:
+    """Rows without names are read with it or without it: points, further rows, attacks and arrays."""
+    wide = [(name, "uv"[k % 2], "st"[k % 3 > 0]) for k, name in enumerate(NAMES)]
+    narrow, labels = [row[1:] for row in wide], ["p" if k % 4 else "q" for k in range(40)]
+    with pytest.warns(NullproofWarning, match="names the rows: 'x0'"):
+        index = CountIndex.from_rows(wide, labels)
+    assert index.features == ("x1", "x2")
+    for rows in (wide, np.array(wide, dtype=object)):
+        points = index.encode(rows)
+        assert np.array_equal(points.codes, index.encode(narrow).codes)
+        assert points.own(0, "x1", 3) == "v"
+    assert CountIndex.from_rows(wide, labels, like=index) == index
+    attack = poison(index, [wide[0]])
+    assert attack.cells(wide, labels) == attack.cells(narrow, labels)
+    assert [row[1:] for row in attack.apply(wide, labels)] == attack.apply(narrow, labels)
+    wider = ("n", *wide[0])
+    for strange in ([wider], np.array([wider], dtype=object)):
+        with pytest.raises(NullproofError, match=r"(the index has|there are) 2 features"):
+            index.encode(strange)
+
+
+def test_rows_with_names_of_their_own_leave_the_column_out() -> None:
+    """Names that are no places do not tell where the column stood."""
+    wide = [(name, "uv"[k % 2]) for k, name in enumerate(NAMES)]
+    with pytest.warns(NullproofWarning, match="names the rows: 'id'"):
+        index = CountIndex.from_rows(wide, "pq" * 20, features=("id", "f"))
+    assert index.encode([("u",)]).codes.tolist() == [[0]]
+    with pytest.raises(NullproofError, match="row 0 has 2 values but there are 1 features"):
+        index.encode(wide)
 
 
 def test_declared_values_keep_a_column() -> None:

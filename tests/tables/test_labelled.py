@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -97,6 +98,19 @@ def test_every_way_and_kind_of_label(kind: str, way: str) -> None:
     table = ways(frame)[way]
     with pytest.warns(NullproofWarning, match="left out 2 rows without a label"):
         found = CountIndex.from_table(table, "y", missing=missing, unlabelled="drop")
+    assert found == expected
+
+
+@pytest.mark.parametrize("way", ["polars", "pandas", "arrow", "lazy", "duckdb", "mapping", "array"])
+def test_doubtful_spellings_are_judged_by_the_rows_that_count(way: str) -> None:
+    """A hole in a row without a label does not make ``none`` a value of the others, in any library."""
+    frame = pl.DataFrame({"x0": ["u", "v", "none", None], "x1": ["a", "b", "a", None]})
+    table = frame.to_numpy() if way == "array" else ways(frame)[way]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullproofWarning)
+        found = CountIndex.from_table(table, "x1", unlabelled="drop")
+        expected = CountIndex.from_table(frame[:3], "x1")
+    assert found.schema.features[0].values == ("u", "v")
     assert found == expected
 
 

@@ -39,7 +39,7 @@ from nullproof.tables.labelled import labelled_rows, tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes, refuse_holes
 from nullproof.tables.options import TableOptions, Unlabelled
 from nullproof.tables.points import Points, encode_points
-from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown
+from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown, rows_like
 from nullproof.tables.schema import Feature, Schema
 from nullproof.words import PLAIN, many, per_cent, some
 
@@ -194,23 +194,21 @@ class CountIndex:
             missing, binning="none", domains=domains or {}, keep=keep, missing_only=missing_only
         )
         if like is not None:
-            _settled(like, missing_only, keep)
-            features = like.features
-        elif features is None:
+            schema = _settled(like, missing_only, keep)
+            column = labels_apart(labels, schema.spellings)
+            return count_like(cls, schema, rows_like(schema, rows), column)
+        if features is None:
             first = rows[0]
             if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
                 raise NullproofError(
                     f"the first row is {first!r}; give each row as a tuple with one cell per feature"
                 )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
-        spelled = options.spellings if like is None else like.schema.spellings
-        table = open_rows(rows, features, missing=spelled)
-        label_column = labels_apart(labels, spelled)
-        if like is not None:
-            return count_like(cls, like.schema, table, label_column)
+        table = open_rows(rows, features, missing=options.spellings)
         refuse_unknown(options.domains, features, "domains")
         refuse_unknown(options.keep, features, "keep")
-        return count_table(cls, table, features, label_column, options)
+        column = labels_apart(labels, options.spellings)
+        return count_table(cls, table, features, column, options)
 
     @classmethod
     def from_codes(

@@ -28,13 +28,9 @@ def labelled_rows(table: Table, labels: Column) -> Labelled:
     if labels.known.all() or labels.sets:
         return Labelled(table, labels, np.arange(len(labels)))
     rows = np.flatnonzero(labels.known)
-    frame, read = table.frame, table.read_series
-    if frame is None or read is None:
-        some = replace(table, read=lambda name, spelled: table.read(name, spelled).rows(rows))
-    else:
-        part = frame[rows.tolist()]
-        some = replace(table, read=lambda name, spelled: read(part[name], spelled), frame=part)
-    return Labelled(replace(some, n_rows=len(rows), places=rows), labels.rows(rows), rows)
+    assert table.part is not None
+    some = replace(table.part(rows), nulled=table.nulled, writings=table.writings, places=rows)
+    return Labelled(some, labels.rows(rows), rows)
 
 
 def tell_of_unlabelled(label: str, n_dropped: int, n_left: int) -> None:

@@ -18,7 +18,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
 from nullproof.tables.options import TableOptions
-from nullproof.tables.readers import Table, open_rows, open_table
+from nullproof.tables.readers import Table, open_table, rows_like
 from nullproof.tables.schema import Schema
 from nullproof.words import some
 
@@ -247,16 +247,25 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         all_sets.append(sets)
         outside.append(n_outside(feature, column))
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
-    rows = points if isinstance(points, list | tuple | np.ndarray) else None
     return Points(
         codes,
         n_values,
         tuple(all_sets),
         single,
         table.frame,
-        rows=rows,
+        rows=_own_rows(schema, points, table),
         n_outside=tuple(outside),
     )
+
+
+def _own_rows(schema: Schema, points: Any, table: Table) -> Any:
+    """The rows that points were read from, one cell per feature; None if they were no rows."""
+    if not isinstance(points, list | tuple | np.ndarray):
+        return None
+    if len(table.names) == len(schema.features):
+        return points
+    places = [table.names.index(feature.name) for feature in schema.features]
+    return [row if isinstance(row, Mapping) else [row[j] for j in places] for row in points]
 
 
 def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
@@ -300,11 +309,12 @@ def _is_one(points: Any) -> bool:
 def _table(schema: Schema, points: Any, key: str | None) -> Table:
     names = [feature.name for feature in schema.features]
     if isinstance(points, list | tuple):
-        return open_rows(points, names, missing=schema.spellings)
+        return rows_like(schema, points)
     if isinstance(points, np.ndarray):
-        if points.ndim != 2 or points.shape[1] != len(names):
+        columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
+        if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)
-        return open_table(points, missing=schema.spellings).renamed(names)
+        return open_table(points, missing=schema.spellings).renamed(columns)
     table = TableOptions().open(points, None, schema, key)
     lacking = [name for name in names if name not in table.names]
     if lacking:

@@ -19,7 +19,7 @@ from nullproof.tables.contents import AS_IT_IS, FileOptions
 from nullproof.tables.formats import read_file
 from nullproof.tables.glimpse import nulled_texts
 from nullproof.tables.kinds import column_of_cells, number_column, read_series
-from nullproof.tables.schema import Feature, Kind
+from nullproof.tables.schema import Feature, Kind, Schema
 from nullproof.tables.series import (
     ticks_of,
 )
@@ -34,8 +34,8 @@ class Table:
 
     ``spellings`` of missing are those that it was opened with; ``nulled`` tells those of a text file
     that its reader turned into nulls, by column, ``writings`` how a file wrote the numbers and dates of
-    some columns. A table with a ``frame`` reads a column, or a part of it, by ``read_series``;
-    ``places`` is where its rows stand in the table that they are taken from.
+    some columns. ``part`` gives a table of some of its rows, as if there were no others; ``places`` is
+    where the rows of such a part stand in the table that they are taken from.
     """
 
     names: tuple[str, ...]
@@ -44,7 +44,7 @@ class Table:
     frame: nw.DataFrame[Any] | None = None
     spellings: Spellings = USUAL
     nulled: Callable[[], Mapping[str, Collection[str]]] = dict
-    read_series: Callable[[nw.Series[Any], Spellings], Column] | None = None
+    part: Callable[[NDArray[np.intp]], Table] | None = None
     writings: Writings = field(default_factory=dict)
     places: NDArray[np.intp] | None = None
 
@@ -124,25 +124,32 @@ def open_table(
         path = source
         found = read_file(path, spellings=spelled, as_text=as_text, options=file, like=like)
         source, from_text, writings = found.frame, found.from_text, found.writings
-    frame = _narwhals(source)
 
     def read(series: nw.Series[Any], spellings: Spellings) -> Column:
         if from_text:
             spellings = spellings.in_files
         return read_series(series, spellings, retype=from_text and series.name not in as_text)
 
-    table = Table(
-        tuple(frame.columns),
-        len(frame),
-        lambda name, spellings: read(frame[name], spellings),
-        frame,
-        spelled,
-        read_series=read,
-        writings=writings,
-    )
+    frame = _narwhals(source)
+    table = replace(_from_frame(frame, read, spelled), writings=writings)
     if path is None or not from_text:
         return table
     return replace(table, nulled=partial(nulled_texts, path, frame.to_native(), spelled))
+
+
+def _from_frame(
+    frame: nw.DataFrame[Any],
+    read: Callable[[nw.Series[Any], Spellings], Column],
+    spellings: Spellings,
+) -> Table:
+    return Table(
+        tuple(frame.columns),
+        len(frame),
+        lambda name, spelled: read(frame[name], spelled),
+        frame,
+        spellings,
+        part=lambda rows: _from_frame(frame[rows.tolist()], read, spellings),
+    )
 
 
 def open_rows(
@@ -173,6 +180,13 @@ def open_rows(
     spelled = missing if isinstance(missing, Spellings) else Spellings.of(missing)
     table = _from_mapping(columns, spelled)
     return replace(table, n_rows=len(rows))
+
+
+def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
+    """Open plain rows of a schema learned before, with or without the columns that it left out."""
+    first = rows[0] if len(rows) else ()
+    width = len(first) if hasattr(first, "__len__") and not isinstance(first, Mapping) else 0
+    return open_rows(rows, schema.row_columns(width), missing=schema.spellings)
 
 
 def _narwhals(source: Any) -> nw.DataFrame[Any]:
@@ -208,7 +222,10 @@ def _from_array(array: NDArray[Any], spellings: Spellings) -> Table:
     def read(name: str, spelled: Spellings) -> Column:
         return _array_column(name, array[:, int(name[1:])], spelled)
 
-    return Table(names, len(array), read, spellings=spellings)
+    def part(rows: NDArray[np.intp]) -> Table:
+        return _from_array(array[rows], spellings)
+
+    return Table(names, len(array), read, spellings=spellings, part=part)
 
 
 def _array_column(name: str, array: NDArray[Any], spellings: Spellings) -> Column:
@@ -232,7 +249,18 @@ def _from_mapping(source: Mapping[Any, Any], spellings: Spellings) -> Table:
             return _array_column(name, cells, spelled)
         return column_of_cells(name, list(cells), spelled)
 
-    return Table(tuple(columns), lengths.pop() if lengths else 0, read, spellings=spellings)
+    def part(rows: NDArray[np.intp]) -> Table:
+        return _from_mapping({name: _at(cells, rows) for name, cells in columns.items()}, spellings)
+
+    n_rows = lengths.pop() if lengths else 0
+    return Table(tuple(columns), n_rows, read, spellings=spellings, part=part)
+
+
+def _at(cells: Any, rows: NDArray[np.intp]) -> Any:
+    if isinstance(cells, np.ndarray):
+        return cells[rows]
+    held = list(cells)
+    return [held[row] for row in rows.tolist()]
 
 
 def labels_apart(labels: Any, spellings: Spellings = NOTHING_SPELLED) -> Column:

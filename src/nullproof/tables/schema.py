@@ -103,6 +103,15 @@ class Schema:
     def label_codes(self) -> dict[str, int]:
         return {text(label): code for code, label in enumerate(self.labels)}
 
+    def row_columns(self, width: int) -> tuple[str, ...]:
+        """The columns of a plain row: the features, or those left out too where their names are places.
+
+        The names ``x0``, ``x1``, … of rows without names say where each column stands.
+        """
+        names = tuple(feature.name for feature in self.features)
+        numbered = tuple(f"x{j}" for j in range(width))
+        return numbered if {*numbered} == {*names, *self.left_out} else names
+
     @cached_property
     def position(self) -> dict[str, int]:
         return {feature.name: j for j, feature in enumerate(self.features)}

@@ -22,7 +22,7 @@ from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
 from nullproof.tables.names import RowNames, row_names
 from nullproof.tables.options import TableOptions
-from nullproof.tables.readers import Table, labels_apart, open_rows
+from nullproof.tables.readers import Table, labels_apart, rows_like
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
 
@@ -47,7 +47,7 @@ class TrainingTable:
     ) -> TrainingTable:
         """Open a data frame or a file with its label column, or plain rows with their labels."""
         if labels is not None:
-            table = open_rows(source, [f.name for f in schema.features], missing=schema.spellings)
+            table = rows_like(schema, source)
             column = labels_apart(labels)
         else:
             table = TableOptions().open(source, schema.label_name, schema)
@@ -82,7 +82,7 @@ class TrainingTable:
         """The table with some cells changed, None for blank; of the same type."""
         if self.table.frame is not None:
             return set_cells(self.table.frame, changes)
-        return set_rows(self.source, [f.name for f in self.schema.features], changes)
+        return set_rows(self.source, self.table.names, changes)
 
     def filled(self, changes: dict[str, dict[int, Any]]) -> Any:
         """The table with all holes filled; a set of one candidate becomes that value."""
