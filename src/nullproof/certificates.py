@@ -14,6 +14,7 @@ from nullproof.curve import CertaintyCurve, curve_of
 from nullproof.explanation import Explanation, explanation_of
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
+from nullproof.selection import chosen
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.names import key_columns
@@ -242,8 +243,9 @@ class Certificates:
     def __getitem__(self, position: Any) -> Certificates: ...
     def __getitem__(self, position: Any) -> Certificate | Certificates:
         """One point by its position; several by a slice, positions or a mask."""
-        if not isinstance(position, int | np.integer):
-            return self.take(np.arange(len(self))[position])
+        position = chosen(position, len(self))
+        if not isinstance(position, int):
+            return self.take(position)
         possible = self.possible[position]
         names = tuple(label for label, is_so in zip(self.labels, possible, strict=True) if is_so)
         return Certificate(
@@ -254,7 +256,7 @@ class Certificates:
             dict(zip(self.labels, self.min_log_support[position].tolist(), strict=True)),
             dict(zip(self.labels, self.max_log_support[position].tolist(), strict=True)),
             int(self.n_own_holes[position]),
-            int(position),
+            position,
             self,
         )
 

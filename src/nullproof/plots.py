@@ -126,6 +126,8 @@ def plot_radius(radii: Radii | Any) -> Any:
     radius = np.asarray(radii.radius if isinstance(radii, Radii) else radii, dtype=np.float64)
     finite = radius[(radius > 0) & np.isfinite(radius)]
     said = f"{int((radius == 0).sum()):,} not certain, {int(np.isinf(radius).sum()):,} beyond any attack"
+    n_left = int(np.isnan(radius).sum())
+    said += f", {n_left:,} not worked out" if n_left else ""
     return radius_chart(histogram(finite, BARS)).properties(title=said)
 
 

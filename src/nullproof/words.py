@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_FLOOR, Decimal
 from fractions import Fraction
@@ -18,6 +19,15 @@ PLAIN = " %"
 def many(count: int, name: str) -> str:
     """``1 cell``, ``2,000 cells``."""
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
+
+
+def how_many(count: int) -> str:
+    """A number of any size: ``65,536``, and a power of ten where nobody would count the digits.
+
+    >>> how_many(65_536), how_many(2**20_000)
+    ('65,536', 'about 10^6021')
+    """
+    return f"{count:,}" if count < 10**15 else f"about 10^{math.log10(count):.0f}"
 
 
 def some(items: Iterable[Any], most: int) -> str:

@@ -71,7 +71,7 @@ def test_too_many_completions_are_told() -> None:
     """Beyond thousands of completions only the possible labels are known."""
     index, complete = large_index(seed=6, n_rows=200, d=8)
     point = np.where(np.arange(8) < 6, -1, complete[:1])
-    with pytest.warns(NullproofWarning, match="more than 1,024 completions"):
+    with pytest.warns(NullproofWarning, match="15,625 completions to look at, more than 1,024"):
         odds = label_odds(index, point, own_holes="any", alpha=0)
     assert not odds.lower.any()
     assert (odds.upper == certify(index, point, own_holes="any", alpha=0).possible).all()
@@ -184,7 +184,8 @@ def test_shown_bounds() -> None:
     """A bar is full up to the lower bound and shaded up to the upper; few labels are listed."""
     assert report.odds_bar(0.5, 0.75, 4).plain == "██▒·"
     nine = CountIndex.from_codes(np.zeros((9, 1), dtype=int), range(9))
-    many = Odds(Model(nine, alpha=0), np.full((1, 9), 1 / 9), np.full((1, 9), 1 / 9))
+    bounds = np.full((1, 9), 1 / 9)
+    many = Odds(Model(nine, alpha=0), bounds, bounds, np.array([None]))
     console = Console(width=100, record=True, file=io.StringIO())
     console.print(report.odds_table(many, 1))
     assert "… 3 more" in console.export_text()

@@ -9,7 +9,6 @@ import random
 import pytest
 from support.count_tables import index_from_counts, random_index, two_labels
 
-from nullproof.errors import NullproofError
 from nullproof.radii.cells import radii, radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -60,11 +59,3 @@ def test_many_incomplete_points() -> None:
     found = radius(index, points, alpha=0)
     assert found.tolist() == found[:5].tolist() * 8
     assert found[1] >= found[4] >= found[0] >= found[2] == found[3] > 0
-
-
-def test_too_many_completions() -> None:
-    """An error says which point has how many completions."""
-    index = index_from_counts([180, 100], [[(50, 1), (60, 2), (70, 3), (0, 94)]] * 12)
-    points = [("0",) * 12, ({"0", "1", "2"},) * 12]
-    with pytest.raises(NullproofError, match=r"point 1 has 531,441 completions .* than 65,536"):
-        radius(index, points, alpha=0)

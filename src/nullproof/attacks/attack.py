@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,9 +29,10 @@ from nullproof.worlds import World, favouring
 class Target:
     """One of the points and what becomes of it.
 
-    ``radius`` is the fewest cells for this point alone, 0 if it was open before; ``rival`` the
-    label that catches up with ``label``; ``codes`` the point, as in `Points`, or its weakest
-    completion.
+    ``radius`` is the fewest cells for this point alone, 0 if it was open before, infinite if no attack
+    breaks it; ``rival`` the label that catches up with ``label``; ``codes`` the point, as in `Points`, or
+    its weakest completion. A point whose radius (NaN) was ``not_worked_out``, for that reason, is
+    left out of the attack.
     """
 
     point: int
@@ -38,6 +40,12 @@ class Target:
     rival: Any
     radius: float
     codes: tuple[int, ...]
+    not_worked_out: str | None = None
+
+    @property
+    def broken(self) -> bool:
+        """Whether the attack changes what the point is: certain before, and not certain after."""
+        return 0 < self.radius < math.inf
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -140,9 +148,10 @@ class Attack:
                 {
                     "point": target.point,
                     **key_at(self.names, target.point),
-                    "certain_before": target.radius > 0,
+                    "certain_before": target.label is not None,
                     "label": None if target.label is None else str(target.label),
                     "rival": None if target.rival is None else str(target.rival),
+                    "not_worked_out": target.not_worked_out,
                 }
                 for target in self.targets
             ],
@@ -171,7 +180,7 @@ class Attack:
     @property
     def altered_world(self) -> World:
         """The world that `altered` makes; more than one winner means that only a tie is possible."""
-        broken = [target for target in self.targets if target.radius > 0]
+        broken = [target for target in self.targets if target.broken]
         if len({target.codes for target in broken}) != 1:
             raise NullproofError(
                 f"the attack has {len(broken)} targets, but one table can alter one prediction at "
@@ -210,7 +219,7 @@ class Attack:
 
     def __repr__(self) -> str:
         bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
-        n_broken = sum(target.radius > 0 for target in self.targets)
+        n_broken = sum(target.broken for target in self.targets)
         cells = (
             f"{self.n_cells:,} cell breaks"
             if self.n_cells == 1

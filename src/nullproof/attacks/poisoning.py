@@ -57,7 +57,8 @@ def poison(
     Parameters
     ----------
     points
-        As for `certify`. Points that are open already cost nothing.
+        As for `certify`. Points that are open already cost nothing. A certain point whose radius is
+        not worked out is left out, with a warning.
     own_holes
         ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
         features are no use to blank. ``"any"``: it falls as soon as one of its completions does.
@@ -200,7 +201,8 @@ def _targets(index: CountIndex, found: Radii, rivals: dict[Codes, int]) -> Itera
     for place in range(len(found)):
         codes = tuple(found.codes[:, place].tolist())
         rival = index.labels[rivals[codes]] if codes in rivals else None
-        yield Target(place, labels[place], rival, float(found.radius[place]), codes)
+        radius, reason = float(found.radius[place]), found.not_worked_out[place]
+        yield Target(place, labels[place], rival, radius, codes, reason)
 
 
 def _blanks(

@@ -14,8 +14,9 @@ somewhere one last cell decides: all open cells of the possible labels can be ne
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,33 +26,74 @@ from nullproof.cleaning.rivals import Effort, Rival, Together, log_support, reac
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.reasons import reasons_of
+from nullproof.selection import chosen
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, point_counts, verdicts
 
 Counts = list[list[int]]
 _SURE = 1e-9
+_HOLED = (
+    "holes of its own, so the fewest cells depend on what they hold; fill them in, or leave them out "
+    "with own_holes='skip'"
+)
 
 
-@dataclass(frozen=True)
+class Case(NamedTuple):
+    """How many cells one point can need; what the parts mean is said at `Cases`."""
+
+    best: float
+    worst: float
+    proven: bool
+    not_worked_out: str | None
+
+
+@dataclass(frozen=True, eq=False)
 class Cases:
-    """How many cells each point can need, points as they were given.
+    """How many cells each point can need, points as they were given; a sequence of `Case`.
 
     Parameters
     ----------
     best
         The fewest cells whose right values make the point certain; 0 if it is, inf if nothing
-        does (labels tie whatever the cells hold), NaN for incomplete points.
+        does (labels tie whatever the cells hold), NaN where it was not worked out.
     worst
         The most cells that can be needed: all that matter. In a world where labels tie even they
         do not make the point certain.
     proven
         Whether ``best`` is proven to be the fewest. On tables with dozens of features and millions of
         missing cells the search is cut short for some points: so many cells work, fewer might.
+    not_worked_out
+        The reason for each open point with holes of its own, None for the others.
     """
 
     best: Floats
     worst: Floats
     proven: NDArray[np.bool_]
+    not_worked_out: NDArray[np.object_] = field(repr=False)
+
+    def take(self, places: NDArray[np.intp]) -> Cases:
+        """The cases of some of the points."""
+        reasons = self.not_worked_out[places]
+        return Cases(self.best[places], self.worst[places], self.proven[places], reasons)
+
+    def __len__(self) -> int:
+        return len(self.best)
+
+    @overload
+    def __getitem__(self, position: int) -> Case: ...
+    @overload
+    def __getitem__(self, position: Any) -> Cases: ...
+    def __getitem__(self, position: Any) -> Case | Cases:
+        """One point by its position; several by a slice, positions or a mask."""
+        place = chosen(position, len(self))
+        if not isinstance(place, int):
+            return self.take(place)
+        numbers = float(self.best[place]), float(self.worst[place]), bool(self.proven[place])
+        return Case(*numbers, self.not_worked_out[place])
+
+    def __iter__(self) -> Iterator[Case]:
+        return (self[place] for place in range(len(self)))
 
 
 def cases(
@@ -84,7 +126,9 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
     possible, complete = found.possible, points.complete
     best, worst = np.zeros(len(points)), np.zeros(len(points))
     proven = np.ones(len(points), dtype=bool)
-    best[~complete & ~found.certain] = worst[~complete & ~found.certain] = np.nan
+    holed = ~complete & ~found.certain
+    best[holed] = worst[holed] = np.nan
+    reasons = reasons_of(len(points), dict.fromkeys(np.flatnonzero(holed).tolist(), _HOLED))
     some = np.flatnonzero(~found.certain & complete)
     ranges = Ranges.of(model, points.take(some))
     # Cells of a label that has no support in any world change nothing, though it may tie at zero.
@@ -92,7 +136,7 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
     for place, t in enumerate(some.tolist()):
         best[t], proven[t] = best_case(model, points, t, possible[t])
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
-    return Cases(best, worst, proven)
+    return Cases(best, worst, proven, reasons)
 
 
 def refuse_beyond_floats(model: Model) -> None:

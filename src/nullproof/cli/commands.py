@@ -95,6 +95,8 @@ def certify(
 def radius(request: Request, check: Check = False) -> None:
     """Tell how many training cells would have to be blanked before a prediction is not certain.
 
+    With --own-holes any, a point with more than 65,536 completions to look at is not worked out.
+
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
     from nullproof.cli.terminal import show_radii
@@ -133,6 +135,8 @@ def poison(
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
 ) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
+
+    With --own-holes any, a point with more than 65,536 completions to look at is left out.
 
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
@@ -180,6 +184,8 @@ def odds(
     ] = 0.01,
 ) -> None:
     """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
+
+    With --own-holes any, a point with more than 1,024 completions is not worked out.
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """

@@ -16,6 +16,8 @@ from nullproof.tables.names import shown_name
 from nullproof.words import PLAIN, cut, many, odds, some, span
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nullproof.attacks.attack import Attack
@@ -64,6 +66,7 @@ def show_radii(console: Console, index: CountIndex, result: Radii) -> None:
     console.print()
     console.print(_weakest(result))
     say_more(console, len(result), "points: --json or -o FILE gives them all")
+    say_not_worked_out(console, result.not_worked_out, result.names)
 
 
 def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
@@ -84,6 +87,7 @@ def _weakest(result: Radii) -> Table:
     for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
+        shown = shown if result.not_worked_out[place] is None else "not worked out"
         label = names[place] if radius else "not certain"
         grid.add_row(
             point_name(result.names, place), shown, Text(label), Text(names[len(result) + place])
@@ -98,11 +102,12 @@ def show_attack(console: Console, attack: Attack) -> None:
     weak = sum(target.radius == 0 for target in attack.targets)
     if weak:
         console.print(f"{weak:,} of the points were not certain before and cost nothing.\n")
+    say_not_worked_out(console, [one.not_worked_out for one in attack.targets], attack.names)
     if not attack.blanks:
         return
     console.print(_moves(attack))
     say_more(console, len(attack.blanks), "sorts of cells: --json lists each cell")
-    rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.radius > 0)
+    rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.broken)
     console.print()
     for (label, rival), n_points in rivals.most_common(SHOWN):
         console.print(f"{n_points:,} × {label} → {rival}", highlight=False, markup=False)
@@ -128,6 +133,7 @@ def show_odds(console: Console, index: CountIndex, result: Odds) -> None:
     console.print(_odds_headline(result))
     console.print(odds_table(result, SHOWN))
     say_more(console, len(result), "points: --json or -o FILE gives them all")
+    say_not_worked_out(console, result.not_worked_out, result.names)
 
 
 def _odds_headline(result: Odds) -> Text:
@@ -153,7 +159,9 @@ def odds_table(result: Odds, limit: int) -> Table:
                 point_name(result.names, position) if rank == 0 else "",
                 Text(str(result.labels[i])),
                 odds_bar(float(result.lower[position, i]), float(upper[i])),
-                odds(float(result.lower[position, i]), float(upper[i]), PLAIN),
+                odds(float(result.lower[position, i]), float(upper[i]), PLAIN)
+                if result.not_worked_out[position] is None
+                else "not worked out",
             )
         if len(order) > _LABELS:
             grid.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
@@ -235,6 +243,18 @@ def point_heading(names: RowNames | None) -> str:
 def point_name(names: RowNames | None, place: int) -> Text:
     """A point by its name, shortened, or by its position."""
     return Text(cut(shown_name(names, place), _NAME))
+
+
+def say_not_worked_out(
+    console: Console, reasons: Sequence[str | None] | NDArray[np.object_], names: RowNames | None
+) -> None:
+    """Say how many points are not worked out, and why the first is not."""
+    left = [place for place, reason in enumerate(reasons) if reason is not None]
+    if left:
+        verb = "is" if len(left) == 1 else "are"
+        first = shown_name(names, left[0])
+        said = f"{many(len(left), 'point')} {verb} not worked out; the first is {first}: "
+        console.print(Text(f"\n{said}{reasons[left[0]]}."))
 
 
 def say_more(console: Console, count: int, what: str) -> None:

@@ -18,6 +18,7 @@ from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling, Terms
 from nullproof.odds.grid import Grid, Spread
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
+from nullproof.reasons import tell_of, too_many_completions
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
@@ -37,7 +38,8 @@ class OddsBounds:
         self._grid = Grid(model, self._terms, 0.02 * gap / (4 * model.m))
         self._scales = Scales(model)
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
-        self._widest, self._n_wide, self._n_skipped = 0.0, 0, 0
+        self._widest, self._n_wide = 0.0, 0
+        self.too_many: dict[int, str] = {}
 
     def bounds(
         self, codes: NDArray[np.int32], possible: NDArray[np.bool_]
@@ -56,9 +58,13 @@ class OddsBounds:
     def of_completions(
         self, points: Points, place: int, possible: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
-        """Bound the odds of an incomplete point: the least and the greatest of all completions."""
-        if points.n_completions(place) > MAX_COMPLETIONS:
-            self._n_skipped += 1
+        """Bound the odds of an incomplete point: the least and the greatest of all completions.
+
+        Where there are too many, only that a possible label has odds of 0 to 1; ``too_many`` says why.
+        """
+        n_completions = points.n_completions(place)
+        if n_completions > MAX_COMPLETIONS:
+            self.too_many[place] = too_many_completions(n_completions, MAX_COMPLETIONS)
             return np.zeros(len(possible)), possible.astype(np.float64)
         completions = points.completions(place)
         found = verdicts(self.model, completions)
@@ -79,14 +85,7 @@ class OddsBounds:
                 NullproofWarning,
                 stacklevel=4,
             )
-        if self._n_skipped:
-            warnings.warn(
-                f"{self._n_skipped:,} points have more than {MAX_COMPLETIONS:,} completions, so their "
-                "odds are not bounded any closer than by their possible labels; fill in some of "
-                "their missing cells, or leave them out with own_holes='skip'",
-                NullproofWarning,
-                stacklevel=4,
-            )
+        tell_of("the odds", self.too_many)
 
     def _of_point(
         self,

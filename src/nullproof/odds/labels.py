@@ -10,7 +10,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, overload
 
 import narwhals as nw
 import numpy as np
@@ -21,7 +21,10 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
+from nullproof.reasons import reasons_of
+from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
+from nullproof.tables.cells import native_frame, some_rows
 from nullproof.tables.names import Key, RowNames, key_at, key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
@@ -41,11 +44,15 @@ class Odds:
     lower, upper
         The true odds lie between them. The odds of a label that no world predicts are exactly 0,
         those of a certain label exactly 1.
+    not_worked_out
+        The reason for each point whose odds would take too long, None for the others. Its bounds are
+        true but trivial: 0 to 1 for each possible label.
     """
 
     model: Model
     lower: Floats
     upper: Floats
+    not_worked_out: NDArray[np.object_]
     frame: nw.DataFrame[Any] | None = None
     names: RowNames | None = None
 
@@ -65,13 +72,13 @@ class Odds:
         return self.model.named((self.lower + self.upper).argmax(axis=1))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: the key if there is one, the likeliest label, the bounds of every label."""
+        """Return plain columns: the key if any, the likeliest label, all bounds, not_worked_out."""
         found = key_columns(self.names)
         found["likeliest"] = [str(label) for label in self.likeliest]
         for i, label in enumerate(self.labels):
             found[f"lower {label}"] = self.lower[:, i].tolist()
             found[f"upper {label}"] = self.upper[:, i].tolist()
-        return found
+        return {**found, "not_worked_out": self.not_worked_out.tolist()}
 
     def file_columns(self) -> dict[str, list[Any]]:
         """The columns as a file holds them: the position of each point first."""
@@ -80,7 +87,7 @@ class Odds:
     def document(self) -> dict[str, Any]:
         """The JSON form."""
         names = [str(label) for label in self.labels]
-        bounds = zip(self.lower.tolist(), self.upper.tolist(), strict=True)
+        bounds = zip(self.lower.tolist(), self.upper.tolist(), self.not_worked_out, strict=True)
         return {
             "n_points": len(self),
             "labels": names,
@@ -90,28 +97,40 @@ class Odds:
                     **key_at(self.names, point),
                     "lower": dict(zip(names, lower, strict=True)),
                     "upper": dict(zip(names, upper, strict=True)),
+                    "not_worked_out": reason,
                 }
-                for point, (lower, upper) in enumerate(bounds)
+                for point, (lower, upper, reason) in enumerate(bounds)
             ],
         }
 
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in."""
-        if self.frame is None:
-            import polars as pl
-
-            return pl.DataFrame(self.columns(), schema_overrides={"likeliest": pl.String})
-        made = nw.from_dict(self.columns(), backend=self.frame.implementation).to_native()
-        if self.frame.implementation.is_pandas_like():
-            made.index = self.frame.to_native().index
-        return made
+        return native_frame(self.columns(), self.frame)
 
     def __len__(self) -> int:
         return len(self.lower)
 
-    def __getitem__(self, position: int) -> dict[Any, tuple[float, float]]:
-        """Lower and upper bound per label of one point."""
-        pairs = zip(self.lower[position].tolist(), self.upper[position].tolist(), strict=True)
+    def take(self, places: NDArray[np.intp]) -> Odds:
+        """The odds of some of the points."""
+        return replace(
+            self,
+            lower=self.lower[places],
+            upper=self.upper[places],
+            not_worked_out=self.not_worked_out[places],
+            frame=some_rows(self.frame, places),
+            names=None if self.names is None else self.names.take(places),
+        )
+
+    @overload
+    def __getitem__(self, position: int) -> dict[Any, tuple[float, float]]: ...
+    @overload
+    def __getitem__(self, position: Any) -> Odds: ...
+    def __getitem__(self, position: Any) -> dict[Any, tuple[float, float]] | Odds:
+        """Lower and upper bound per label of one point; several points by a slice, positions or a mask."""
+        place = chosen(position, len(self))
+        if not isinstance(place, int):
+            return self.take(place)
+        pairs = zip(self.lower[place].tolist(), self.upper[place].tolist(), strict=True)
         return dict(zip(self.labels, pairs, strict=True))
 
     def __iter__(self) -> Iterator[dict[Any, tuple[float, float]]]:
@@ -122,12 +141,7 @@ class Odds:
         return f"Odds: {n_likely:,} of {len(self):,} points have one label in 99 % of the worlds"
 
     def _repr_html_(self) -> str:
-        some = replace(
-            self,
-            lower=self.lower[:ROWS],
-            upper=self.upper[:ROWS],
-            names=None if self.names is None else self.names.take(np.arange(min(len(self), ROWS))),
-        )
+        some = self[:ROWS]
         columns = {"point": list(range(len(some))), **some.columns()}
         return shown_table(self._headline(), columns, len(self))
 
@@ -157,7 +171,7 @@ def label_odds(
     points
         A data frame, a file, an array, a list of rows, or one row. The bounds of a point with
         several candidates for a cell hold for each of its completions, so they may be further
-        apart than ``gap``.
+        apart than ``gap``. A point with more than 1,024 completions is not worked out.
     alpha
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
@@ -204,4 +218,5 @@ def odds_of(
     for place in np.flatnonzero(~certain & ~complete):
         lower[place], upper[place] = asker.of_completions(points, int(place), possible[place])
     asker.notify()
-    return Odds(model, lower, upper, points.frame, points.names)
+    reasons = reasons_of(len(points), asker.too_many)
+    return Odds(model, lower, upper, reasons, points.frame, points.names)

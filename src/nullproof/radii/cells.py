@@ -7,9 +7,9 @@ Section 4 of the paper, exact also where a rival saturates (T6), for all points 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple, overload
 
 import narwhals as nw
 import numpy as np
@@ -20,16 +20,29 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.radii.bounds import Bounds, bound_radii
 from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
+from nullproof.reasons import reasons_of, tell_of
+from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame
+from nullproof.tables.cells import native_frame, some_rows
 from nullproof.tables.names import Key, RowNames, key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 
 
+class Radius(NamedTuple):
+    """The radius of one point; what its parts mean is said at `Radii`."""
+
+    radius: float
+    label: Any
+    rival: Any
+    n_raise: int
+    n_lower: int
+    not_worked_out: str | None
+
+
 @dataclass(frozen=True, repr=False, eq=False)
 class Radii:
-    """The radius of every point, with one cheapest attack in numbers of cells.
+    """The radius of every point, with one cheapest attack in numbers of cells; a sequence of `Radius`.
 
     Parameters
     ----------
@@ -37,7 +50,7 @@ class Radii:
         The index with the smoothing and the prior that were asked about.
     radius
         The fewest cells to blank: 0 where the point is open now, infinite where no attack
-        exists.
+        exists, NaN where that was not worked out.
     winner, overtaker
         Positions of the certain label and of the rival that catches up; -1 for none.
     n_raise, n_lower
@@ -45,6 +58,9 @@ class Radii:
     codes
         Features × points: the points as codes, with features that are left out as in `Points`. An
         incomplete point has the codes of its weakest completion.
+    not_worked_out
+        The reason for each point whose radius would take too long, None for the others. These
+        points are certain.
     """
 
     model: Model
@@ -54,6 +70,7 @@ class Radii:
     n_raise: NDArray[np.int64]
     n_lower: NDArray[np.int64]
     codes: NDArray[np.int32]
+    not_worked_out: NDArray[np.object_]
     frame: nw.DataFrame[Any] | None = None
     names: RowNames | None = None
 
@@ -67,18 +84,51 @@ class Radii:
         """The label that catches up; None for points that are open or beyond attack."""
         return self.model.named(self.overtaker)
 
+    def take(self, places: NDArray[np.intp]) -> Radii:
+        """The radii of some of the points."""
+        per_point = ("radius", "winner", "overtaker", "n_raise", "n_lower", "not_worked_out")
+        some = {name: getattr(self, name)[places] for name in per_point}
+        rows = some_rows(self.frame, places)
+        names = None if self.names is None else self.names.take(places)
+        return replace(self, codes=self.codes[:, places], frame=rows, names=names, **some)
+
+    @overload
+    def __getitem__(self, position: int) -> Radius: ...
+    @overload
+    def __getitem__(self, position: Any) -> Radii: ...
+    def __getitem__(self, position: Any) -> Radius | Radii:
+        """One point by its position; several by a slice, positions or a mask."""
+        place = chosen(position, len(self))
+        if not isinstance(place, int):
+            return self.take(place)
+        label, rival = self.model.named(np.array([self.winner[place], self.overtaker[place]]))
+        return Radius(
+            float(self.radius[place]),
+            label,
+            rival,
+            int(self.n_raise[place]),
+            int(self.n_lower[place]),
+            self.not_worked_out[place],
+        )
+
+    def __iter__(self) -> Iterator[Radius]:
+        return (self[place] for place in range(len(self)))
+
     def to_frame(self) -> Any:
         """One row per point, in the library that the points came in; infinite: no attack exists."""
         return native_frame(self.columns(), self.frame)
 
     def file_columns(self) -> dict[str, list[Any]]:
-        """The columns as a file holds them: the position of each point first; None: no attack exists."""
+        """The columns as a file holds them: the position of each point first.
+
+        None stands for no attack, or beside a reason for what was not worked out.
+        """
         columns = self.columns()
-        columns["radius"] = [None if math.isinf(r) else int(r) for r in columns["radius"]]
+        columns["radius"] = [int(r) if math.isfinite(r) else None for r in columns["radius"]]
         return {"point": list(range(len(self))), **columns}
 
     def document(self) -> dict[str, Any]:
-        """The JSON form; null where no attack exists."""
+        """The JSON form; null where no attack exists or, beside a reason, none was worked out."""
         columns = self.file_columns()
         rows = zip(*columns.values(), strict=True)
         return {
@@ -96,7 +146,7 @@ class Radii:
         return shown_table(f"{self!r}; weakest first", columns, len(self))
 
     def columns(self) -> dict[str, list[Any]]:
-        """Return plain columns: the key if there is one, radius, label, rival, n_raise, n_lower."""
+        """Return plain columns: the key if there is one, then the parts of `Radius`."""
         return {
             **key_columns(self.names),
             "radius": self.radius.tolist(),
@@ -104,6 +154,7 @@ class Radii:
             "rival": [None if name is None else str(name) for name in self.rival],
             "n_raise": self.n_raise.tolist(),
             "n_lower": self.n_lower.tolist(),
+            "not_worked_out": self.not_worked_out.tolist(),
         }
 
     def __len__(self) -> int:
@@ -112,6 +163,8 @@ class Radii:
     def __repr__(self) -> str:
         n_weak, n_safe = int((self.radius == 0).sum()), int(np.isinf(self.radius).sum())
         head = f"Radii: {len(self):,} points, {n_weak:,} not certain, {n_safe:,} beyond any attack"
+        n_left = int(np.isnan(self.radius).sum())
+        head += f", {n_left:,} not worked out" if n_left else ""
         finite = self.radius[(self.radius > 0) & np.isfinite(self.radius)]
         if not len(finite):
             return head
@@ -148,7 +201,8 @@ def radius(
     Returns
     -------
     array
-        One number per point: 0 where it is open now, infinite where no attack exists.
+        One number per point: 0 where it is open now, infinite where no attack exists. NaN, with a
+        warning, for a certain point with more than 65,536 completions that might be its weakest.
 
     Examples
     --------
@@ -197,26 +251,22 @@ def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
     codes, own = points.codes[:, places], found.take(places)
     _record(result, places, _solve(model, codes, found.winner[places], own))
     places = np.flatnonzero(found.certain & ~points.complete)
-    for codes, owners in Completions(model, points).batches(places, found.winner):
+    completions = Completions(model, points)
+    for codes, owners in completions.batches(places, found.winner):
         _record_weakest(model, result, codes, owners)
-    return result
+    result.radius[[*completions.too_many]] = math.nan
+    tell_of("the radius", completions.too_many)
+    return replace(result, not_worked_out=reasons_of(len(points), completions.too_many))
 
 
 def _nothing_attacked(model: Model, points: Points, winner: NDArray[np.int32]) -> Radii:
     n_points = len(points)
     nobody = np.full(n_points, -1, dtype=np.int32)
     n_raise, n_lower = np.zeros((2, n_points), dtype=np.int64)
-    codes = points.codes.copy()
+    codes, reasons = points.codes.copy(), reasons_of(n_points, {})
+    fewest = np.zeros(n_points)
     return Radii(
-        model,
-        np.zeros(n_points),
-        winner,
-        nobody,
-        n_raise,
-        n_lower,
-        codes,
-        points.frame,
-        points.names,
+        model, fewest, winner, nobody, n_raise, n_lower, codes, reasons, points.frame, points.names
     )
 
 

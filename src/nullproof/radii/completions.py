@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError
 from nullproof.model import Model
+from nullproof.reasons import too_many_completions
 from nullproof.tables.points import Points
 
 MAX_COMPLETIONS = 65_536
@@ -26,42 +26,38 @@ class Completions:
 
     def __init__(self, model: Model, points: Points) -> None:
         self._model, self._points = model, points
+        self.too_many: dict[int, str] = {}
         self._values: dict[tuple[int, int, int], NDArray[np.intp]] = {}
 
     def batches(
         self, places: NDArray[np.intp], winner: NDArray[Any]
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.intp]]]:
-        """Yield codes (features × completions) and the place of the point that each belongs to."""
+        """Yield codes (features × completions) and the place of the point that each belongs to.
+
+        A point with more than ``MAX_COMPLETIONS`` is left out, and ``too_many`` says why.
+        """
         codes: list[NDArray[np.int32]] = []
         owners: list[NDArray[np.intp]] = []
         n_waiting = 0
         for place in places.tolist():
-            codes.append(self.of(place, int(winner[place])))
-            owners.append(np.full(codes[-1].shape[1], place))
-            n_waiting += len(owners[-1])
+            values = self._choices(place, int(winner[place]))
+            n_completions = math.prod(map(len, values))
+            if n_completions > MAX_COMPLETIONS:
+                self.too_many[place] = too_many_completions(n_completions, MAX_COMPLETIONS)
+                continue
+            codes.append(_product(values))
+            owners.append(np.full(n_completions, place))
+            n_waiting += n_completions
             if n_waiting >= MAX_COMPLETIONS:
                 yield np.hstack(codes), np.hstack(owners)
                 codes, owners, n_waiting = [], [], 0
         if codes:
             yield np.hstack(codes), np.hstack(owners)
 
-    def of(self, place: int, winner: int) -> NDArray[np.int32]:
-        """The completions of one point, features × completions."""
+    def _choices(self, place: int, winner: int) -> list[NDArray[np.intp]]:
+        """Per feature of one point the values that an attacker would choose from."""
         column = self._points.codes[:, place].tolist()
-        values = [self._worth_choosing(j, code, winner) for j, code in enumerate(column)]
-        n_completions = math.prod(len(choice) for choice in values)
-        if n_completions > MAX_COMPLETIONS:
-            raise NullproofError(
-                f"point {place} has {n_completions:,} completions that might be its weakest, more "
-                f"than {MAX_COMPLETIONS:,}; fill in some of its missing cells, or leave them out with "
-                "own_holes='skip'"
-            )
-        codes = np.empty((len(values), n_completions), dtype=np.int32)
-        left, number = n_completions, np.arange(n_completions)
-        for own, choice in zip(codes, values, strict=True):
-            left //= len(choice)
-            own[:] = choice[number // left % len(choice)]
-        return codes
+        return [self._worth_choosing(j, code, winner) for j, code in enumerate(column)]
 
     def _worth_choosing(self, j: int, code: int, winner: int) -> NDArray[np.intp]:
         """The values that no other one replaces against some rival."""
@@ -85,6 +81,16 @@ class Completions:
                 order = np.lexsort((~seen, -high[:, rival], low))
                 kept[order[_front(high[order, rival], seen[order])]] = True
         return kept if kept.any() else np.arange(len(values)) == 0
+
+
+def _product(values: list[NDArray[np.intp]]) -> NDArray[np.int32]:
+    """Every way to choose one value per feature, features × completions."""
+    left = math.prod(map(len, values))
+    codes, number = np.empty((len(values), left), dtype=np.int32), np.arange(left)
+    for own, choice in zip(codes, values, strict=True):
+        left //= len(choice)
+        own[:] = choice[number // left % len(choice)]
+    return codes
 
 
 def _front(high: NDArray[np.int64], seen: NDArray[np.bool_]) -> NDArray[np.bool_]:

@@ -45,9 +45,10 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     an entry in ``points``; ``n_odds``: how many of these have odds; ``n_likely``: how many have one label
     in at least 99 % of the worlds; ``cells`` and ``gap``: how the odds are meant.
 ``fragility``
-    The radius: ``n_certain``, ``n_unbreakable`` (no attack exists), ``least``, ``median``, ``greatest``
-    (of the others, or null), ``histogram``: ``start``, ``stop`` (inclusive), ``n_points``; ``weakest``: up
-    to ten of ``point``, ``label``, ``rival``, ``radius``.
+    The radius: ``n_certain``, ``n_unbreakable`` (no attack exists), ``n_not_worked_out`` (it would take
+    too long), ``least``, ``median``, ``greatest`` (of the others, or null), ``histogram``: ``start``,
+    ``stop`` (inclusive), ``n_points``; ``weakest``: up to ten of ``point``, ``label``, ``rival``,
+    ``radius``.
 ``features``
     What would become certain (up to the bias, if one was given) if one feature were complete:
     ``meaning`` (the definition in words), ``n_open`` (points that are not certain so far), ``n_judged``
@@ -74,7 +75,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
     ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
     ``tolerance_rival`` (the label that catches up then, or null), ``n_own_holes``, ``possible``, ``radius``
-    (0 if not certain, null if no attack exists) and its ``rival``, and
+    (0 if not certain, null if no attack exists) and its ``rival``, ``not_worked_out`` (the reason why the
+    radius of a certain point is not known and null, else null), and
 
     - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"skipped"`` (not known,
       left out), ``"missing"`` (may hold anything) or ``"candidates"``), and ``own``: the point's own

@@ -202,6 +202,9 @@ def _fragility(fragility: Document) -> list[str]:
     if not fragility["n_certain"]:
         return [title, "No point is certain."]
     beyond = f"{many(fragility['n_unbreakable'], 'point')} cannot be broken by blanking cells."
+    if fragility["n_not_worked_out"]:
+        left_out = many(fragility["n_not_worked_out"], "point")
+        beyond += f" For {left_out} this is not worked out: too many completions."
     if not fragility["histogram"]:
         return [title, beyond]
     most = max(row["n_points"] for row in fragility["histogram"])

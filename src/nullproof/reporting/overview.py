@@ -130,8 +130,9 @@ def fragility(fragile: Radii) -> dict[str, Any]:
     finite = radius[(radius > 0) & np.isfinite(radius)]
     labels, rivals = fragile.label, fragile.rival
     return {
-        "n_certain": int((radius > 0).sum()),
+        "n_certain": int((fragile.winner >= 0).sum()),
         "n_unbreakable": int(np.isinf(radius).sum()),
+        "n_not_worked_out": int(np.isnan(radius).sum()),
         "least": int(finite.min()) if len(finite) else None,
         "median": float(np.median(finite)) if len(finite) else None,
         "greatest": int(finite.max()) if len(finite) else None,

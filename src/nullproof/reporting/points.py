@@ -78,8 +78,9 @@ def _verdict(judged: Certificates, at: int) -> dict[str, Any]:
 def _radius(fragile: Radii, place: int) -> dict[str, Any]:
     radius = float(fragile.radius[place])
     return {
-        "radius": None if math.isinf(radius) else int(radius),
+        "radius": int(radius) if math.isfinite(radius) else None,
         "rival": _text_or_none(fragile.rival[place]),
+        "not_worked_out": fragile.not_worked_out[place],
     }
 
 
@@ -162,7 +163,9 @@ def _odds(
 
 def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """The points with the fewest completions, as many as there is time for."""
-    sizes = np.array([encoded.n_completions(place) for place in places.tolist()], dtype=np.float64)
+    # Points with many holes have more completions than a double can hold.
+    most = _ODDS_BUDGET + 1
+    sizes = np.array([min(encoded.n_completions(place), most) for place in places.tolist()])
     order = np.argsort(sizes, kind="stable")
     n_terms = np.cumsum(sizes[order]) * (model.d * model.m)
     some: NDArray[np.intp] = np.sort(places[order[n_terms <= _ODDS_BUDGET]])

@@ -7,7 +7,10 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
+# Columns of results that hold text even where they hold nothing but None.
+_TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
 Changes = Mapping[str, Mapping[int, Any]]
 
 
@@ -92,10 +95,16 @@ def native_frame(
     if like is None:
         import polars as pl
 
-        return pl.DataFrame(columns, schema_overrides={"label": pl.String})
+        texts = {name: pl.String for name in _TEXTS if name in columns}
+        return pl.DataFrame(columns, schema_overrides=texts)
     made = nw.from_dict(columns, backend=like.implementation)
     if like.implementation.is_pandas_like() and same_rows:
         native = made.to_native()
         native.index = like.to_native().index
         return native
     return made.to_native()
+
+
+def some_rows(frame: nw.DataFrame[Any] | None, places: NDArray[np.intp]) -> Any:
+    """Some rows of a frame, if there is one."""
+    return None if frame is None else frame[places.tolist()]

@@ -270,6 +270,9 @@ class PointAnswer(BaseModel):
         "not certain now, null if no attack exists."
     )
     rival: str | None = Field(description="The label that would catch up.")
+    not_worked_out: str | None = Field(
+        None, description="Why the radius of a certain point is not known and null."
+    )
     support: list[SupportForm] = Field(
         description="Ranges of support, the strongest first; certain means that one lies clear "
         "above all others."

@@ -166,9 +166,12 @@ def _fragility_text(fragility: Document) -> str:
             f"It is {fragility['least']:,} to {fragility['greatest']:,} cells, "
             f"{fragility['median']:,g} in the middle. "
         )
+    if fragility["n_not_worked_out"]:
+        left_out = many(fragility["n_not_worked_out"], "point")
+        said += f"For {left_out} it is not worked out: too many completions. "
     if beyond:
         return said + f"{many(beyond, 'point')} cannot be broken by any number of blanked cells."
-    return said + "Every certain point could be broken."
+    return said + ("" if fragility["n_not_worked_out"] else "Every certain point could be broken.")
 
 
 def _weakest(fragility: Document) -> str:

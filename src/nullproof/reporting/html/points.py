@@ -89,7 +89,7 @@ def _radius(point: dict[str, Any]) -> str:
     if point["radius"] == 0:
         return holds_text(point)
     if point["radius"] is None:
-        return "beyond any attack"
+        return "beyond any attack" if point["not_worked_out"] is None else "radius not worked out"
     return f"{many(point['radius'], 'cell')} to break it, for {data(point['rival'], 24)}"
 
 

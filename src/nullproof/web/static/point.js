@@ -257,9 +257,10 @@ export class PointPanel {
 function words(answer, verdict) {
   const { predicted, possible, tolerance, tolerance_rival: rival, radius } = answer;
   if (verdict === "certain") {
-    const breaks = radius === null
-      ? "no attack can change that"
-      : `${many(radius, "blanked cell")} would break it`;
+    const unbroken = answer.not_worked_out
+      ? "how many cells would break it is not worked out"
+      : "no attack can change that";
+    const breaks = radius === null ? unbroken : `${many(radius, "blanked cell")} would break it`;
     return ["Certain: ", name(predicted ?? answer.label, 40), el("small", {}, ` ${breaks}`)];
   }
   if (tolerance === null) {
