@@ -83,7 +83,9 @@ def as_document(work: Runner, *more: str) -> Any:
 
 
 def counted(path: str = "places.csv", like: CountIndex | None = None) -> CountIndex:
-    return CountIndex.from_table(path, "churn", like=like, binning="uniform")
+    if like is not None:
+        return CountIndex.from_table(path, "churn", like=like)
+    return CountIndex.from_table(path, "churn", binning="uniform")
 
 
 def expected_cleaner(answers: dict[tuple[int, str], str]) -> Cleaner:

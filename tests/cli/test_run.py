@@ -113,7 +113,7 @@ def test_one_table_may_come_from_standard_input(run: Runner, stream: str) -> Non
 def test_results_in_files(run: Runner, folder: Path, ending: str) -> None:
     """-o writes the same verdicts in each format, prints nothing, and leaves no other file."""
     before = {*folder.iterdir()}
-    done = run(*CERTIFY, "-o", f"out.{ending}")
+    done = run(*CERTIFY, "-o", f"out.{ending}", "-q")
     assert done == (0, "", "")
     written = folder / f"out.{ending}"
     assert {*folder.iterdir()} - before == {written}
@@ -346,10 +346,12 @@ def test_colours_follow_the_environment(folder: Path, colour: bool) -> None:
     assert "of 3 predictions are certain" in done.stdout
 
 
-@pytest.mark.parametrize("arguments", [["--json"], []])
-def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str]) -> None:
-    """| head ends the output without a traceback and without an exit code that means something."""
-    (folder / "test.csv").write_text("town,age\n" + "Ulm,31\n" * 30_000)
+@pytest.mark.parametrize(
+    ("arguments", "code"), [(["--json"], 0), ([], 0), (["--json", "--check"], 1), (["--check"], 1)]
+)
+def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str], code: int) -> None:
+    """| head ends the output without a traceback; a check that failed before has failed."""
+    (folder / "test.csv").write_text("town,age\n" + ",\n" * 30_000)
     read, write = os.pipe()
     os.close(read)
     source = str(Path(cli.__file__).parents[2])
@@ -364,4 +366,4 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str])
         os.close(write)
         assert child.stderr is not None
         assert child.stderr.read() == ""
-    assert child.returncode == 0
+    assert child.returncode == code

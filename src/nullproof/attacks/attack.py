@@ -158,7 +158,11 @@ class Attack:
         }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """The poisoned table, of the same type; count it with ``like=`` the index before."""
+        """The poisoned table, of the same type.
+
+        Count it with ``like=attack.index``: blanked cells move the bins of numbers, and by those points
+        seem certain again.
+        """
         training = TrainingTable.open(self.index.schema, table, labels)
         changes: dict[str, dict[int, Any]] = {}
         for j, row in self._places(training):

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from nullproof.cli.options import Request
-from nullproof.cli.outputs import TABLES, failing, write_changed, write_poisoned
+from nullproof.cli.outputs import TABLES, failing, write_poisoned
 from nullproof.cli.program import app
-from nullproof.cli.refusals import refuse_overwriting
-from nullproof.cli.registry import TEST, command
-from nullproof.cli.streams import console, echo, working
+from nullproof.cli.registry import command, typed
+from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
-from nullproof.model import Model, written_number
 from nullproof.tables.training import TrainingTable
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
 
-__all__ = ["app"]
-
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
-_QUESTION = "belongs to the question, not to the counts; leave it out here and give it to certify"
+_REPORTS = {
+    "html": "open it in a browser, or send it round; it needs nothing else",
+    "md": "Markdown, to read or to paste",
+    "json": "its keys are in docs/report.md",
+}
 _BIAS = (
     "is about accident, which certify, clean and report ask about, and not about {}; leave it out"
 )
@@ -80,10 +79,15 @@ def certify(
         if labels is not None:
             truth = right_by_verdict(result.verdict, result.predicted, labels)
     asked = Asked(request.own_holes, request.test is None, truth)  # type: ignore[arg-type]
-    with failing(check and not result.certain.all()):
+    all_certain = bool(result.certain.all())
+    then = typed(
+        "radius" if all_certain else "clean", request, {} if all_certain else {"--bias": bias}
+    )
+    with failing(check and not all_certain):
         request.answer(
             result,
             lambda console: show_certificates(console, result, asked),
+            then,
             n_missing=index.n_missing,
             own_holes=request.own_holes,
             bias=plain_bias(asked_bias),
@@ -107,7 +111,11 @@ def radius(request: Request, check: Check = False) -> None:
     with working("finding the fewest cells for each point"):
         result = radii(index, points, **request.model(index), **request.naming(points))
     with failing(check and not result.radius.all()):
-        request.answer(result, lambda console: show_radii(console, index, result))
+        request.answer(
+            result,
+            lambda console: show_radii(console, index, result),
+            typed("poison", request, test=request.test or request.train),
+        )
 
 
 @command(
@@ -142,15 +150,18 @@ def poison(
     """
     from nullproof.attacks.poisoning import poison as attack_on
     from nullproof.cli.terminal import show_attack
+    from nullproof.counts.companion import refuse_companion
     from nullproof.files import to_json
 
     if steps is not None and time_limit is not None:
         raise NullproofError(
             "--steps and --time-limit are both given, and each says how long to look; leave one out"
         )
+    if request.output is not None:
+        refuse_companion(request.output)
     with working("reading and counting"):
         index, points = request.load()
-        if not request.by_key:
+        if not request.by_key or request.output is not None:
             # Asked for now, so that a table without rows is refused before the long work.
             _ = request.table
     with working("looking for an attack") as say:
@@ -203,7 +214,15 @@ def odds(
             **request.model(index),
             **request.naming(points),
         )
-    request.answer(result, lambda console: show_odds(console, index, result))
+    request.answer(
+        result,
+        lambda console: show_odds(console, index, result),
+        typed(
+            "clean",
+            request,
+            {"--confidence": 0.99, "--cells": None if cells == "uniform" else cells},
+        ),
+    )
 
 
 @command(app, helps={"output": "Write the report: .html, .md or .json."}, endings=())
@@ -248,118 +267,11 @@ def report(
         )
         if request.output is not None:
             told.save(request.output, form)
+            tell(f"wrote {request.output}: {_REPORTS[form]}")
     if request.output is None:
         echo(told.written(form).rstrip("\n"))
     elif request.as_json:
         echo(told.json())
-
-
-@command(
-    app,
-    helps={"output": "Write a worksheet to fill in (.csv) or the plan (.json)."},
-    endings=(".csv", ".json"),
-)
-def clean(
-    request: Request,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence", metavar="P", help="Odds that are enough for a point; 1 is certain."
-        ),
-    ] = 1.0,
-    cells: Annotated[
-        str | None,
-        typer.Option(
-            "--cells",
-            metavar="HOW",
-            help="Holes are 'uniform', or as 'observed' (the default with a bias).",
-        ),
-    ] = None,
-    budget: Annotated[
-        float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
-    ] = None,
-    cost: Annotated[
-        list[str] | None,
-        typer.Option("--cost", metavar="COL=N", help="Cost of a cell of a column; repeatable."),
-    ] = None,
-    answers: Annotated[
-        list[Path] | None,
-        typer.Option("--answers", metavar="FILE", help="A worksheet, filled in; repeatable."),
-    ] = None,
-    repaired: Annotated[
-        Path | None,
-        typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
-    ] = None,
-    bias: BiasOption = None,
-) -> None:
-    """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
-
-    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
-    """
-    from nullproof.cleaning.worksheet import Work
-    from nullproof.cli.terminal import show_plan
-    from nullproof.files import to_json, write_result
-
-    if repaired is not None and (not answers or repaired.suffix not in TABLES):
-        raise NullproofError(
-            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
-        )
-    asked_bias = written_bias(bias)
-    refuse_overwriting(
-        {"-o": request.output, "--repaired": repaired},
-        (request.train, request.test, request.like, *(answers or ())),
-    )
-    with working("reading and counting"):
-        index, points = request.load()
-    options = {
-        "confidence": confidence,
-        "cells": cells,
-        "costs": _costs(cost),
-        "bias": asked_bias,
-        **request.model(index),
-    }
-    with working("planning"):
-        judged = Model(index, options["alpha"], options["prior"], asked_bias)
-        encoded = judged.points(points, options["own_holes"], **request.naming(points))
-        work = Work(index, encoded, lambda: request.table, options, request.key)
-        brought = work.take(answers or [])
-        plan = work.plan(budget)
-    if repaired is not None:
-        write_changed(request, work.changes, repaired)
-    if request.output is not None and request.output.suffix == ".csv":
-        typer.echo(f"{work.write_worksheet(request.output, plan):,} cells to fill in", err=True)
-    elif request.output is not None:
-        write_result(request.output, plan.columns(), plan.document(brought))
-    if request.as_json:
-        echo(to_json(plan.document(brought)))
-    elif request.output is None:
-        show_plan(console(), plan, brought)
-
-
-@command(
-    app,
-    without={
-        **dict.fromkeys(("--alpha", "--prior", "--own-holes", "--bias", "--check"), _QUESTION),
-        "--json": "is for answers, and index writes counts to a file; leave it out",
-        TEST: "index counts TRAIN alone, and TEST belongs to the question; leave it out here and give it "
-        "to certify",
-    },
-    needs={"output": "no file was named for the index; add -o FILE"},
-    helps={
-        "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -), folder or pattern.",
-        "output": "File for the counts; its name may end in anything.",
-    },
-    endings=(),
-)
-def index(request: Request) -> None:
-    """Count TRAIN and save the counts; the file can be TRAIN of every other command.
-
-    [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
-    """
-    with working("reading and counting"):
-        counted = request.count()
-    counted.save(request.output)  # type: ignore[arg-type]  # needed above
-    typer.echo(repr(counted), err=True)
 
 
 def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
@@ -376,12 +288,3 @@ def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
 def _progress(best: int, bound: int) -> str:
     gap = f", {best / bound - 1:.0%} apart" if bound else ""
     return f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
-
-
-def _costs(written: list[str] | None) -> dict[str, float]:
-    """Read COLUMN=NUMBER pairs."""
-    pairs = [entry.rpartition("=") for entry in written or ()]
-    for column, sign, cost in pairs:
-        if not sign or not column:
-            raise NullproofError(f"--cost is {cost!r}; give COLUMN=NUMBER")
-    return {column: float(written_number(cost)) for column, _, cost in pairs}

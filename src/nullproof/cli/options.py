@@ -12,12 +12,12 @@ import numpy as np
 import typer
 
 from nullproof.cli.keys import left_out, refuse_unknown_key
-from nullproof.cli.streams import console, echo
+from nullproof.cli.streams import console, echo, tell
 from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.tables.points import refuse_reading
-from nullproof.words import some
+from nullproof.words import many, some
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -189,6 +189,7 @@ class Request:
 
     def _counted(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
+        from nullproof.counts.companion import tell_of_companion
         from nullproof.counts.index import CountIndex
 
         if self.is_lazy:
@@ -206,6 +207,8 @@ class Request:
                 missing_only=self._options.missing_only,
                 **self._for_opened,
             )
+        if self._like is None:
+            tell_of_companion(self.train)
         return CountIndex.from_table(self._table, self._label, like=self._like, **self._for_opened)
 
     @property
@@ -318,16 +321,37 @@ class Request:
         """The option that names the points, if they have the column of --key."""
         return {"key": self.key if self.key in points.names else None}
 
-    def answer(self, result: Answer, show: Callable[[Console], None], **more: Any) -> None:
-        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at."""
+    def answer(
+        self,
+        result: Answer,
+        show: Callable[[Console], None],
+        then: str | None = None,
+        **more: Any,
+    ) -> None:
+        """Give the result as asked: into a file, as JSON (with ``more``), or to be looked at.
+
+        ``then`` is the next command, which is told beside a file.
+        """
         from nullproof.files import to_json, write_result
 
-        if self.output is not None:
-            write_result(self.output, result.file_columns(), {**result.document(), **more})
-        if self.as_json:
-            echo(to_json({**result.document(), **more}))
-        elif self.output is None:
+        if self.output is None and not self.as_json:
             show(console())
+            return
+        document = {**result.document(), **more}
+        if self.output is not None:
+            write_result(self.output, result.file_columns(), document)
+            n = document.get("n_points")
+            what = "" if n is None else f": {many(n, 'point')}, in the order of their rows"
+            tell(f"wrote {self.output}{what}")
+            if then is not None:
+                self.tell_next(then)
+        if self.as_json:
+            echo(to_json(document))
+
+    def tell_next(self, line: str) -> None:
+        """Say the next command, unless a table came on standard input and is gone."""
+        if "-" not in (self.train, self.test):
+            tell(f"next: {line}")
 
     @cached_property
     def _options(self) -> TableOptions:

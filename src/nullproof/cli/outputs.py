@@ -10,13 +10,19 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from nullproof.cli.refusals import COUNTING
+from nullproof.cli.registry import typed
+from nullproof.cli.streams import tell
+from nullproof.counts.companion import KEY, companion_of, write_with_companion
 from nullproof.errors import NullproofWarning
+from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
     from nullproof.cli.options import Request
 
 TABLES = (".csv", ".parquet")
+_SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
 
 @contextmanager
@@ -32,15 +38,40 @@ def failing(failed: bool) -> Iterator[None]:
 
 
 def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
-    """Write the table with the attacked cells blank."""
+    """Write the table with the attacked cells blank, and beside it the counts of the table before."""
     changes: dict[str, dict[int, Any]] = {}
     for row, column in attack.cells(request.table):
         changes.setdefault(column, {})[row] = None
-    write_changed(request, changes, path)
+    named = {KEY: companion_of(path).name}
+    companion = write_with_companion(
+        attack.index, path, lambda: write_changed(request, changes, path, named)
+    )
+    train = "standard input" if request.train == "-" else request.train
+    tell(f"wrote {path}: {train} with {many(attack.n_cells, 'cell')} blank")
+    tell(
+        f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
+        "seem certain again"
+    )
+    request.tell_next(
+        typed_on_written("certify", request, path, like=companion, label=None, **_SETTLED)
+    )
 
 
-def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Path) -> None:
-    """Write the table as it was read, with some cells changed.
+def typed_on_written(
+    name: str, request: Request, path: Path, more: dict[str, Any] | None = None, **changes: Any
+) -> str:
+    """A command on a table that was written here: as UTF-8 with a header, whatever TRAIN was."""
+    plain: dict[str, Any] = {"encoding": None, "no_header": False, "sheet": None}
+    return typed(name, request, more, train=path, **plain, **changes)
+
+
+def write_changed(
+    request: Request,
+    changes: dict[str, dict[int, Any]],
+    path: Path,
+    metadata: dict[str, str] | None = None,
+) -> None:
+    """Write the table as it was read, with some cells changed; ``metadata`` are for a Parquet file.
 
     Text is as it was written, but numbers and dates that people wrote in their own way are plain, as the
     changed cells among them are.
@@ -61,4 +92,7 @@ def write_changed(request: Request, changes: dict[str, dict[int, Any]], path: Pa
             read = read_file(request.train, as_text=kept, options=request.file, like=table.writings)
         frame = nw.from_native(read.frame)
     changed = set_cells(frame, changes)
-    write_whole(path, changed.write_csv if path.suffix == ".csv" else changed.write_parquet)
+    if path.suffix == ".csv":
+        write_whole(path, changed.write_csv)
+    else:
+        write_whole(path, lambda part: changed.write_parquet(part, metadata=metadata))

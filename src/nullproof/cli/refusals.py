@@ -13,8 +13,8 @@ from nullproof.errors import NullproofError
 from nullproof.model import written_number
 from nullproof.words import either
 
-# What is asked when a table is counted, and not again of its counts.
-_COUNTING = ("bins", "binning", "missing", "missing_only", "ignore", "keep", "drop_unlabelled")
+# What is asked when a table is counted, and not again where it is counted like an index.
+COUNTING = ("bins", "binning", "missing", "missing_only", "ignore", "keep")
 
 
 def refuse_together(request: Request) -> None:
@@ -70,7 +70,7 @@ def refuse_overwriting(targets: Mapping[str, Path | None], read: Iterable[Any]) 
 def _refuse_settled(request: Request, index: str) -> None:
     """Refuse options about the training table where a saved index has settled them."""
     defaults = {field.name: field.default for field in fields(request)}
-    for name in _COUNTING:
+    for name in (*COUNTING, *(["drop_unlabelled"] if request.is_index else [])):
         if getattr(request, name) not in (defaults[name], []):
             raise NullproofError(
                 f"--{name.replace('_', '-')} is given, but the saved index {index} has settled "

@@ -6,7 +6,7 @@ import functools
 import inspect
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import fields
 from operator import getitem
@@ -82,11 +82,19 @@ def command(
     return register
 
 
-def typed(name: str, request: Request, more: Sequence[str] = (), **changes: Any) -> str:
+def typed(
+    name: str, request: Request, more: Mapping[str, Any] | None = None, **changes: Any
+) -> str:
     """A command on the same tables with the same options, as one types it.
 
-    Options that the command does not have are left out, and so is where the answer goes; ``more`` are
-    further words, ``changes`` other values of fields.
+    Options that the command does not have are left out, and so is where the answer goes.
+
+    Parameters
+    ----------
+    more
+        Options of the command's own; those that are None, False or empty are left out.
+    changes
+        Other values of fields of the request.
     """
     words = ["nullproof", name]
     changes = {"as_json": False, "output": None, **changes}
@@ -96,10 +104,10 @@ def typed(name: str, request: Request, more: Sequence[str] = (), **changes: Any)
         value = changes.get(field_name, getattr(request, field_name))
         if value == defaults[field_name] or option in _WITHOUT[name]:
             continue
-        for one in value if isinstance(value, list) else [value]:
-            words += [] if isinstance(info, ArgumentInfo) else [option]
-            words += [] if one is True else [str(one)]
-    return shlex.join([*words, *more])
+        words += [str(value)] if isinstance(info, ArgumentInfo) else _words(option, value)
+    for option, value in (more or {}).items():
+        words += _words(option, value)
+    return shlex.join(words)
 
 
 def refusal(problem: Any) -> str | None:
@@ -174,6 +182,15 @@ def _names(info: ArgumentInfo | OptionInfo) -> list[str]:
         return [str(info.metavar)]
     # In an annotation the first name stands where the default would.
     return sorted((str(info.default), *(info.param_decls or ())), key=len, reverse=True)
+
+
+def _words(option: str, value: Any) -> list[str]:
+    if value is None or value is False:
+        return []
+    if value is True:
+        return [option]
+    given = value if isinstance(value, list) else [value]
+    return [word for one in given for word in (option, str(one))]
 
 
 def _has(other: Any, option: str) -> bool:

@@ -15,8 +15,10 @@ from typing import Any
 import typer
 
 from nullproof import __version__
-from nullproof.cli.commands import app
+from nullproof.cli import commands, upkeep  # noqa: F401 (each registers its commands)
+from nullproof.cli.program import app
 from nullproof.cli.registry import refusal
+from nullproof.cli.streams import Said
 from nullproof.errors import NullproofError, NullproofWarning
 
 _INTERRUPTED = 130
@@ -112,4 +114,4 @@ def _take(arguments: list[str], flag: str) -> bool:
 
 def _show_notice(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, NullproofWarning):
-        typer.echo(f"note: {message}", err=True)
+        typer.echo(f"{'' if issubclass(category, Said) else 'note: '}{message}", err=True)

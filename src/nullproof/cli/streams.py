@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING
 
 import typer
+
+from nullproof.errors import NullproofWarning
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -21,6 +24,15 @@ def echo(line: str) -> None:
     except BrokenPipeError:
         # A new one without errno: with it typer would exit with 1, which means that a point is open.
         raise BrokenPipeError from None
+
+
+class Said(NullproofWarning):
+    """What a command did beside its answer; a notice that -q silences, without the word note."""
+
+
+def tell(line: str) -> None:
+    """Say on standard error what was done, unless -q was given."""
+    warnings.warn(line, Said, stacklevel=2)
 
 
 def console() -> Console:

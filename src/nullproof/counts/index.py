@@ -24,6 +24,7 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
+from nullproof.counts.companion import tell_of_companion
 from nullproof.counts.engines.counting import count_lazy
 from nullproof.counts.engines.tables import open_lazily
 from nullproof.counts.parquet import load, save
@@ -110,7 +111,7 @@ class CountIndex:
             Name of the label column; see ``unlabelled`` for its holes.
         like
             An index made before, whose features, bins, domains, labels and spellings of missing
-            are taken over.
+            are taken over; options that would say otherwise are refused.
         missing
             Spellings of missing, e.g. ``("unknown", "-9")``, besides the usual ones: null, None, NaN, NA
             and NaT, in texts empty, NA, N/A, NaN, null, ?, #N/A and <NA> in any case, and none, - and
@@ -148,7 +149,11 @@ class CountIndex:
         options = TableOptions(
             missing, bins, binning, domains or {}, ignore, unlabelled, file, keep, missing_only
         )
-        schema = None if like is None else _settled(like, missing_only, keep)
+        if like is None:
+            tell_of_companion(table)
+        else:
+            options.refuse_beside_like(TableOptions())
+        schema = None if like is None else like.schema
         spelled = options.spellings if schema is None else schema.spellings
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
@@ -194,7 +199,8 @@ class CountIndex:
             missing, binning="none", domains=domains or {}, keep=keep, missing_only=missing_only
         )
         if like is not None:
-            schema = _settled(like, missing_only, keep)
+            options.refuse_beside_like(TableOptions(binning="none"))
+            schema = like.schema
             column = labels_apart(labels, schema.spellings)
             return count_like(cls, schema, rows_like(schema, rows), column)
         if features is None:
@@ -379,16 +385,6 @@ class CountIndex:
             f"{many(len(self.labels), 'label')} ({some(self.labels, 5)}), "
             f"{many(self.n_missing, 'missing cell')}{share}"
         )
-
-
-def _settled(like: CountIndex, missing_only: Any, keep: Any) -> Schema:
-    """The schema of an index to count like; what it has settled is not asked again."""
-    if missing_only is not None or len(keep):
-        raise NullproofError(
-            f"{'keep' if len(keep) else 'missing_only'} is given together with like, which has "
-            "settled it; leave it out, or count anew without like"
-        )
-    return like.schema
 
 
 def _numbered(size: int) -> list[str]:

@@ -135,6 +135,15 @@ class TableOptions:
             like=None if like is None else dict(like.writings),
         )
 
+    def refuse_beside_like(self, usual: TableOptions) -> None:
+        """Refuse whatever is not as ``usual`` where an index to count like has settled it."""
+        for name in ("missing", "missing_only", "bins", "binning", "domains", "ignore", "keep"):
+            if getattr(self, name) != getattr(usual, name):
+                raise NullproofError(
+                    f"{name} is given together with like, which has settled it; leave it out, or count "
+                    "anew without like"
+                )
+
     def for_opened(self) -> dict[str, Any]:
         """The options of `CountIndex.from_table` that a table still needs after it was opened."""
         return {

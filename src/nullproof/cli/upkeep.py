@@ -1,0 +1,153 @@
+"""The commands that look after a table: which cells to look up, and its counts kept for later."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from nullproof.cli.options import Request
+from nullproof.cli.outputs import TABLES, typed_on_written, write_changed
+from nullproof.cli.program import app
+from nullproof.cli.refusals import refuse_overwriting
+from nullproof.cli.registry import TEST, command, typed
+from nullproof.cli.streams import console, echo, tell, working
+from nullproof.cli.written import BiasOption, written_bias
+from nullproof.errors import NullproofError
+from nullproof.model import Model, written_number
+from nullproof.words import many
+
+_QUESTION = "belongs to the question, not to the counts; leave it out here and give it to certify"
+
+
+@command(
+    app,
+    helps={"output": "Write a worksheet to fill in (.csv) or the plan (.json)."},
+    endings=(".csv", ".json"),
+)
+def clean(
+    request: Request,
+    confidence: Annotated[
+        float,
+        typer.Option(
+            "--confidence", metavar="P", help="Odds that are enough for a point; 1 is certain."
+        ),
+    ] = 1.0,
+    cells: Annotated[
+        str | None,
+        typer.Option(
+            "--cells",
+            metavar="HOW",
+            help="Holes are 'uniform', or as 'observed' (the default with a bias).",
+        ),
+    ] = None,
+    budget: Annotated[
+        float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
+    ] = None,
+    cost: Annotated[
+        list[str] | None,
+        typer.Option("--cost", metavar="COL=N", help="Cost of a cell of a column; repeatable."),
+    ] = None,
+    answers: Annotated[
+        list[Path] | None,
+        typer.Option("--answers", metavar="FILE", help="A worksheet, filled in; repeatable."),
+    ] = None,
+    repaired: Annotated[
+        Path | None,
+        typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
+    ] = None,
+    bias: BiasOption = None,
+) -> None:
+    """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
+
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
+    """
+    from nullproof.cleaning.worksheet import Work
+    from nullproof.cli.terminal import show_plan
+    from nullproof.files import to_json, write_result
+
+    if repaired is not None and (not answers or repaired.suffix not in TABLES):
+        raise NullproofError(
+            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
+        )
+    asked_bias = written_bias(bias)
+    refuse_overwriting(
+        {"-o": request.output, "--repaired": repaired},
+        (request.train, request.test, request.like, *(answers or ())),
+    )
+    with working("reading and counting"):
+        index, points = request.load()
+    options = {
+        "confidence": confidence,
+        "cells": cells,
+        "costs": _costs(cost),
+        "bias": asked_bias,
+        **request.model(index),
+    }
+    with working("planning"):
+        judged = Model(index, options["alpha"], options["prior"], asked_bias)
+        encoded = judged.points(points, options["own_holes"], **request.naming(points))
+        work = Work(index, encoded, lambda: request.table, options, request.key)
+        brought = work.take(answers or [])
+        plan = work.plan(budget)
+    if repaired is not None:
+        write_changed(request, work.changes, repaired)
+        tell(f"wrote {repaired}: TRAIN with the answers")
+        request.tell_next(typed_on_written("certify", request, repaired, {"--bias": bias}))
+    if request.output is not None and request.output.suffix == ".csv":
+        n_cells = work.write_worksheet(request.output, plan)
+        tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in, in the column 'value'")
+        own: dict[str, Any] = {
+            "--confidence": None if confidence == 1 else confidence,
+            "--cells": cells,
+            "--budget": budget,
+            "--cost": cost,
+            "--bias": bias,
+            "--answers": [*(answers or ()), request.output],
+        }
+        if n_cells:
+            request.tell_next(typed("clean", request, own))
+    elif request.output is not None:
+        write_result(request.output, plan.columns(), plan.document(brought))
+        tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
+    if request.as_json:
+        echo(to_json(plan.document(brought)))
+    elif request.output is None:
+        show_plan(console(), plan, brought)
+
+
+@command(
+    app,
+    without={
+        **dict.fromkeys(("--alpha", "--prior", "--own-holes", "--bias", "--check"), _QUESTION),
+        "--json": "is for answers, and index writes counts to a file; leave it out",
+        TEST: "index counts TRAIN alone, and TEST belongs to the question; leave it out here and give it "
+        "to certify",
+    },
+    needs={"output": "no file was named for the index; add -o FILE"},
+    helps={
+        "train": "Training table (CSV, TSV, Excel, ARFF, Parquet, Arrow, or -), folder or pattern.",
+        "output": "File for the counts; its name may end in anything.",
+    },
+    endings=(),
+)
+def index(request: Request) -> None:
+    """Count TRAIN and save the counts; the file can be TRAIN of every other command.
+
+    [bold]Example:[/] nullproof index train.parquet --label churn -o churn.index
+    """
+    with working("reading and counting"):
+        counted = request.count()
+    counted.save(request.output)  # type: ignore[arg-type]  # needed above
+    tell(f"wrote {request.output}: {counted!r}")
+    tell(f"next: {typed('certify', Request(str(request.output), 'TEST.csv'))}")
+
+
+def _costs(written: list[str] | None) -> dict[str, float]:
+    """Read COLUMN=NUMBER pairs."""
+    pairs = [entry.rpartition("=") for entry in written or ()]
+    for column, sign, cost in pairs:
+        if not sign or not column:
+            raise NullproofError(f"--cost is {cost!r}; give COLUMN=NUMBER")
+    return {column: float(written_number(cost)) for column, _, cost in pairs}
