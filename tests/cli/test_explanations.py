@@ -10,7 +10,7 @@ from support.command_line import CERTIFY, Runner, one_line
 
 def test_explain_shows_the_cells_of_one_point(run: Runner, folder: Path) -> None:
     """--explain gives one point: a table with bars, or with --json the document; --check looks at it."""
-    done = run(*CERTIFY, "--explain", "0", "--alpha", "1")
+    done = run(*CERTIFY[:5], "--explain", "0", "--binning", "uniform")
     assert done.code == 0
     assert "Point 0: no is" in done.out
     assert "█" in done.out
