@@ -70,7 +70,7 @@ def test_points_without_a_true_label_are_neither_right_nor_wrong() -> None:
     """The accuracy of what holds is that of the points whose label is known."""
     index = CountIndex.from_rows(TWO, TWO_LABELS)
     found = certify(index, [("a", "x"), ("b", "y"), ("b", "x")], alpha=1)
-    at = found.curve(truth=[found.predicted[0], None, "other"]).at(0)
+    at = found.curve(truth=[found.predicted[0], None, "yes"]).at(0)
     assert (at.n_hold + at.n_rest, at.n_known_hold + at.n_known_rest) == (3, 2)
     assert (at.n_right_hold or 0) + (at.n_right_rest or 0) == 1
     with pytest.raises(NullproofError, match="truth is 3; give one true label per point"):

@@ -27,6 +27,7 @@ PUBLIC = [
     "radius",
     "report",
     "tolerance",
+    "truth",
     "witness",
 ]
 
@@ -111,7 +112,7 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
 def test_the_public_names() -> None:
     """The public names are these; each can be had and is listed."""
     assert nullproof.__all__ == sorted(nullproof.__all__) == PUBLIC
-    assert len({*PUBLIC} - {"NullproofError", "NullproofWarning"}) <= 12
+    assert len({*PUBLIC} - {"NullproofError", "NullproofWarning"}) <= 13
     assert {*PUBLIC} <= {*dir(nullproof)}
     for name in PUBLIC:
         assert getattr(nullproof, name).__name__ == name

@@ -119,11 +119,11 @@ def test_notebooks_show_it() -> None:
     shown = result._repr_html_()
     assert shown.count("<svg") == 2
     assert "point 0: Certificate(certain: yes in every world)" in shown
-    assert "point 2: Certificate(open: no or yes)" in shown
+    assert "point 2: Certificate(open: no, else yes, since not even a bias of 0 decides)" in shown
     groups = "Certificates: 5 of 8 points certain, 1 holds up to a bias of 0.05, 2 open"
     assert groups in shown
     assert repr(result).startswith(groups)
-    assert repr(result[3]) == "Certificate(holds: yes up to a bias of 0.484)"
+    assert repr(result[3]) == "Certificate(holds: yes up to a bias of 0.484, else no)"
     for bias, worlds in ((0.4, "every world"), ({"age": 0}, "every world of this bias")):
         one = certify(index, new, bias=bias, alpha=0)[0]
         assert repr(one) == f"Certificate(certain: yes in {worlds})"

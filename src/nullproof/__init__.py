@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
     from nullproof.decision import certify as certify
+    from nullproof.decision import truth as truth
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
@@ -40,6 +41,7 @@ __all__, __getattr__, __dir__ = public(
         "radius": "radii.cells",
         "report": "reporting.reports",
         "tolerance": "tolerances",
+        "truth": "decision",
         "witness": "worlds",
     },
 )

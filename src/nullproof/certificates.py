@@ -3,80 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.curve import CertaintyCurve, curve_of
-from nullproof.explanation import Explanation, explanation_of
+from nullproof.certificate import Certificate, picture
+from nullproof.curve import CertaintyCurve
+from nullproof.lines import label_sets, label_texts
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
 from nullproof.selection import chosen
-from nullproof.show import ROWS, intervals, shown_figure, shown_table
+from nullproof.show import ROWS, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.names import key_columns
+from nullproof.tables.names import key_columns, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
+from nullproof.truths import VERDICTS, Truth, true_positions
 from nullproof.verdicts import Verdicts, verdicts
-from nullproof.words import tolerance as written_tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
-VERDICTS = ("certain", "holds", "open")
-
-
-@dataclass(frozen=True)
-class Certificate:
-    """What all worlds say of one point.
-
-    ``possible`` are the labels that win or tie in some world; the point is certain if there is only
-    one, its ``label``. For an incomplete point they are the labels that no other label beats
-    everywhere. ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
-    """
-
-    certain: bool
-    label: Any
-    possible: tuple[Any, ...]
-    predicted: Any
-    min_log_support: dict[Any, float]
-    max_log_support: dict[Any, float]
-    n_own_holes: int
-    position: int = field(compare=False)
-    among: Certificates = field(compare=False)
-
-    @property
-    def tolerance(self) -> float:
-        """The largest bias up to which the prediction holds; NaN if not even 0 decides."""
-        return float(self.among.tolerance[self.position])
-
-    @property
-    def rival(self) -> Any:
-        """The label that threatens first as the bias grows; None where there is none."""
-        return self.among.rival[self.position]
-
-    def explain(self, *, label: Any = None, rival: Any = None) -> Explanation:
-        """Which cells of the point speak for its label and against it; options as for `explain`."""
-        among = self.among
-        return explanation_of(among.model, among.points, self.position, label=label, rival=rival)
-
-    def _repr_html_(self) -> str:
-        return shown_figure(repr(self), _picture(self))
-
-    @property
-    def verdict(self) -> str:
-        """``"certain"``, ``"holds"`` (up to the threshold of a summary) or ``"open"``."""
-        return str(self.among.verdict[self.position])
-
-    def __repr__(self) -> str:
-        if self.verdict == "certain":
-            return f"Certificate(certain: {self.predicted} in {self.among.worlds})"
-        if self.verdict == "holds":
-            reach = written_tolerance(self.tolerance)
-            return f"Certificate(holds: {self.predicted} up to a bias of {reach})"
-        return f"Certificate(open: {' or '.join(str(label) for label in self.possible)})"
+# What is worked out when first asked for, and the same with true labels or without.
+_KEPT = {"tolerances", "predicted", "_predicted", "_anywhere"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -91,11 +42,14 @@ class Certificates:
         The points; their own holes are read already, as was asked.
     verdicts
         What every world agrees on, as positions in ``labels``.
+    actual
+        The true labels as positions in ``labels``, -1 for one that is not known; None if none is.
     """
 
     model: Model
     points: Points
     verdicts: Verdicts
+    actual: NDArray[np.int32] | None = None
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -142,7 +96,39 @@ class Certificates:
     @cached_property
     def predicted(self) -> NDArray[np.object_]:
         """What Naive Bayes predicts from the known cells; None where labels tie."""
-        return self.model.named(predictions(self.model, self.points))
+        return self.model.named(self._predicted)
+
+    @cached_property
+    def _predicted(self) -> NDArray[np.int32]:
+        return predictions(self.model, self.points)
+
+    def with_truth(self, labels: Any) -> Certificates:
+        """The same certificates with the true label of each point, None where it is not known.
+
+        True labels change no verdict; they tell which predictions are right.
+        """
+        some = replace(self, actual=true_positions(self.model.index.schema, labels, len(self)))
+        vars(some).update({name: vars(self)[name] for name in _KEPT & {*vars(self)}})
+        return some
+
+    @cached_property
+    def truth(self) -> Truth | None:
+        """How many predictions of each verdict are right; None if no true labels were given."""
+        if self.actual is None:
+            return None
+        return Truth(self.verdict, self.tolerance, self._predicted, self.actual, self.points.frame)
+
+    @cached_property
+    def right(self) -> NDArray[np.object_] | None:
+        """Per point whether its prediction is right, None where its true label is not known.
+
+        None alone if no true labels were given.
+        """
+        if self.actual is None:
+            return None
+        found: NDArray[np.object_] = (self.actual == self._predicted).astype(object)
+        found[self.actual < 0] = None
+        return found
 
     @property
     def n_own_holes(self) -> NDArray[np.int64]:
@@ -205,12 +191,17 @@ class Certificates:
 
     def take(self, places: NDArray[np.intp]) -> Certificates:
         """The certificates of some points; what was worked out already is kept."""
-        some = replace(self, verdicts=self.verdicts.take(places), points=self.points.take(places))
+        some = replace(
+            self,
+            verdicts=self.verdicts.take(places),
+            points=self.points.take(places),
+            actual=None if self.actual is None else self.actual[places],
+        )
         known = vars(self)
         if "tolerances" in known:
             own = self.tolerances
             vars(some)["tolerances"] = Tolerances(own.value[places], own.rival[places])
-        for name in {"predicted", "_anywhere"} & {*known}:
+        for name in (_KEPT & {*known}) - {"tolerances"}:
             vars(some)[name] = known[name][places]
         return some
 
@@ -230,9 +221,11 @@ class Certificates:
         Parameters
         ----------
         truth
-            The true label of each point, to tell how many of the predictions that hold are right.
+            The true label of each point, to tell how many of the predictions that hold are right; those
+            that the certificates have already need not be given again.
         """
-        return curve_of(self.tolerance, self.predicted, truth)
+        known = self.truth if truth is None else self.with_truth(truth).truth
+        return CertaintyCurve(self.tolerance) if known is None else known.curve
 
     def __len__(self) -> int:
         return len(self.verdicts)
@@ -264,21 +257,27 @@ class Certificates:
         return (self[position] for position in range(len(self)))
 
     def columns(self) -> dict[str, list[Any]]:
-        """The verdicts as plain columns, the key first if there is one."""
-        names = [str(label) for label in self.labels]
+        """One row per point as plain columns; the key first and ``right`` last, if they are known."""
+        columns = self.listed_columns()
+        for name in ("possible", "others"):
+            columns[name] = [" | ".join(labels) for labels in columns[name]]
+        return columns
+
+    def listed_columns(self) -> dict[str, list[Any]]:
+        """The columns with possible and other labels as lists."""
+        possible, others = label_sets(self.labels, self.possible, self._predicted)
         return {
             **key_columns(self.points.names),
-            "predicted": _written(self.predicted),
+            "predicted": label_texts(self.labels, self._predicted),
             "verdict": self.verdict.tolist(),
             "certain": self.certain.tolist(),
-            "label": _written(self.label),
-            "possible": [
-                " | ".join(name for name, is_so in zip(names, row, strict=True) if is_so)
-                for row in self.possible.tolist()
-            ],
+            "label": label_texts(self.labels, self.verdicts.winner),
+            "possible": possible.tolist(),
+            "others": others.tolist(),
             "tolerance": [None if t != t else t for t in self.tolerance.tolist()],
-            "rival": _written(self.rival),
+            "rival": label_texts(self.labels, self.tolerances.rival),
             "n_own_holes": self.n_own_holes.tolist(),
+            **({} if self.right is None else {"right": self.right.tolist()}),
         }
 
     def file_columns(self) -> dict[str, list[Any]]:
@@ -287,19 +286,15 @@ class Certificates:
 
     def document(self) -> dict[str, Any]:
         """The JSON form; ``n_certain`` counts the points that are certain at the bias asked about."""
-        names = [str(label) for label in self.labels]
-        columns = self.columns()
-        columns["possible"] = [
-            [name for name, is_so in zip(names, row, strict=True) if is_so]
-            for row in self.possible.tolist()
-        ]
+        columns = self.listed_columns()
         return {
             "n_points": len(self),
             "n_certain": int(self.certain.sum()),
             "verdicts": {verdict: self.n_of(verdict) for verdict in VERDICTS},
             "threshold": self.threshold,
             "curve": [{"bias": one.bias, "n_hold": one.n_hold} for one in self.curve().points()],
-            "labels": names,
+            **({} if self.truth is None else {"truth": self.truth.by_verdict()}),
+            "labels": [str(label) for label in self.labels],
             "points": [
                 {"point": point, **dict(zip(columns, row, strict=True))}
                 for point, row in enumerate(zip(*columns.values(), strict=True))
@@ -316,14 +311,17 @@ class Certificates:
             f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain, {n_holds:,} "
             f"{'holds' if n_holds == 1 else 'hold'} up to {self.up_to}, "
             f"{self.n_of('open'):,} open"
-        )
+        ) + ("" if self.truth is None else f"; {self.truth.sentence()}")
 
     def _repr_html_(self) -> str:
         some = self.take(np.arange(min(len(self), ROWS)))
         columns = {"point": list(range(len(some))), **some.columns()}
         listing = shown_table(self._headline(), columns, len(self))
         return listing + "".join(
-            shown_figure(f"point {place}: {some[place]!r}", _picture(some[place]))
+            shown_figure(
+                f"point {shown_name(some.points.names, place)}: {some[place]!r}",
+                picture(some[place]),
+            )
             for place in some._telling()
         )
 
@@ -334,26 +332,11 @@ class Certificates:
         return sorted(found[0] + found[1])
 
     def __repr__(self) -> str:
-        head = self._headline()
-        return "\n".join([head, *(f"  {p}: {self[p]!r}" for p in range(min(len(self), 5)))]) + (
-            "\n  …" if len(self) > 5 else ""
-        )
-
-
-def _written(labels: NDArray[np.object_]) -> list[str | None]:
-    return [None if label is None else str(label) for label in labels]
-
-
-def _picture(one: Certificate) -> str:
-    """The support intervals of the strongest labels, possible ones first."""
-    high, low = one.max_log_support, one.min_log_support
-    order = sorted(high, key=lambda label: (label not in one.possible, -high[label]))[:ROWS]
-    return intervals(
-        [str(label) for label in order],
-        [low[label] for label in order],
-        [high[label] for label in order],
-        possible=[label in one.possible for label in order],
-    )
+        some = self.take(np.arange(min(len(self), 5)))
+        lines = [
+            f"  {shown_name(some.points.names, place)}: {one!r}" for place, one in enumerate(some)
+        ]
+        return "\n".join([self._headline(), *lines, *(["  …"] if len(self) > 5 else [])])
 
 
 def certificates_of(model: Model, points: Points) -> Certificates:

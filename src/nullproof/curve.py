@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError
 from nullproof.model import Floats
 
 # The biases that are shown by default: most predictions stop holding at the low end.
@@ -17,7 +16,10 @@ BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
 
 class CurvePoint(NamedTuple):
-    """At one bias: predictions that hold and the rest; how many of each are right, if that is known."""
+    """At one bias: predictions that hold and the rest; how many of each are right, if that is known.
+
+    The balanced shares are means over the true labels of the share of right ones.
+    """
 
     bias: float
     n_hold: int
@@ -26,6 +28,8 @@ class CurvePoint(NamedTuple):
     n_right_rest: int | None
     n_known_hold: int = 0
     n_known_rest: int = 0
+    balanced_hold: float | None = None
+    balanced_rest: float | None = None
 
     @property
     def accuracy_hold(self) -> float | None:
@@ -48,13 +52,13 @@ class CertaintyCurve:
         Per point the largest bias up to which its prediction holds; NaN where none does.
     right
         Per point whether the plain prediction is right; None if that is not known.
-    known
-        Per point whether its true label is known; None if all are.
+    actual
+        Per point the position of its true label, -1 if that is not known; None if none is.
     """
 
     tolerance: Floats
     right: NDArray[np.bool_] | None = None
-    known: NDArray[np.bool_] | None = None
+    actual: NDArray[np.int32] | None = None
 
     @property
     def n_points(self) -> int:
@@ -71,14 +75,16 @@ class CertaintyCurve:
         holds = self.tolerance >= bias
         n_hold = int(holds.sum())
         found = CurvePoint(float(bias), n_hold, self.n_points - n_hold, None, None)
-        if self.right is None:
+        if self.right is None or self.actual is None:
             return found
-        known = np.ones(self.n_points, dtype=bool) if self.known is None else self.known
+        known = self.actual >= 0
         return found._replace(
             n_right_hold=int(self.right[holds].sum()),
             n_right_rest=int(self.right[~holds].sum()),
             n_known_hold=int(known[holds].sum()),
             n_known_rest=int(known[~holds].sum()),
+            balanced_hold=balanced_share(self.right, self.actual, holds),
+            balanced_rest=balanced_share(self.right, self.actual, ~holds),
         )
 
     def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
@@ -103,41 +109,15 @@ class CertaintyCurve:
         return f"CertaintyCurve: of {self.n_points:,} predictions hold {told}"
 
 
-def curve_of(tolerance: Floats, predicted: NDArray[np.object_], truth: Any) -> CertaintyCurve:
-    """The curve of points, with their true labels if they are known; None for one that is not."""
-    if truth is None:
-        return CertaintyCurve(tolerance)
-    if isinstance(truth, str) or not isinstance(truth, Iterable):
-        raise NullproofError(f"truth is {truth!r}; give one true label per point")
-    labels = [*truth]
-    if len(labels) != len(tolerance):
-        raise NullproofError(
-            f"truth has {len(labels)} labels but there are {len(tolerance)} points; give one each"
-        )
-    pairs = zip(predicted, labels, strict=True)
-    right = np.array([label is not None and str(label) == str(true) for label, true in pairs], bool)
-    known = np.array([true is not None for true in labels], dtype=bool)
-    return CertaintyCurve(tolerance, right & known, known)
-
-
-def right_by_verdict(
-    verdict: NDArray[np.object_], predicted: NDArray[np.object_], truth: NDArray[np.object_]
-) -> dict[str, dict[str, int]]:
-    """Per verdict: how many points have a known true label, and how many predictions of those are right.
-
-    Parameters
-    ----------
-    truth
-        The true label of each point; None where it is not known.
-    """
-    known, right = truth != None, predicted == truth  # noqa: E711
-    return {
-        name: {
-            "n": int((known & (verdict == name)).sum()),
-            "n_right": int((known & right & (verdict == name)).sum()),
-        }
-        for name in ("certain", "holds", "open")
-    }
+def balanced_share(
+    right: NDArray[np.bool_], actual: NDArray[np.int32], among: NDArray[np.bool_]
+) -> float | None:
+    """The mean over true labels of the share of right ones among some points; None if no label is known."""
+    known = among & (actual >= 0)
+    n_points = np.bincount(actual[known])
+    n_right = np.bincount(actual[known & right], minlength=len(n_points))
+    there = n_points > 0
+    return float((n_right[there] / n_points[there]).mean()) if there.any() else None
 
 
 def _share(n_right: int | None, n_points: int) -> float | None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from typing import Any, overload
 
 from nullproof.bias import Bias
-from nullproof.certificates import Certificate, Certificates, certificates_of
+from nullproof.certificate import Certificate
+from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Model, Prior
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
+from nullproof.truths import Truth
 
 
 @overload
@@ -22,6 +24,7 @@ def certify(
     own_holes: OwnHoles = ...,
     bias: Bias = ...,
     key: Key | None = ...,
+    truth: Any = ...,
 ) -> Certificate: ...
 @overload
 def certify(
@@ -33,6 +36,7 @@ def certify(
     own_holes: OwnHoles = ...,
     bias: Bias = ...,
     key: Key | None = ...,
+    truth: Any = ...,
 ) -> Certificates: ...
 def certify(
     index: CountIndex,
@@ -43,6 +47,7 @@ def certify(
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
     key: Key | None = None,
+    truth: Any = None,
 ) -> Certificate | Certificates:
     """Decide for each point whether every world predicts the same label; exact for tables of any size.
 
@@ -65,6 +70,9 @@ def certify(
         among the known cells. Or a mapping from column to number, with ``"*"`` for the rest.
     key
         What names the points in the result: a column of theirs, or one name per point.
+    truth
+        The true label of each point, None where it is not known. It changes no verdict, and only tells
+        which predictions are right.
 
     Examples
     --------
@@ -75,10 +83,39 @@ def certify(
     >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
     Certificates: 2 of 3 points certain, 0 hold up to a bias of 0.05, 1 open
       0: Certificate(certain: yes in every world)
-      1: Certificate(open: no or yes)
+      1: Certificate(open: no or yes, a tie)
       2: Certificate(certain: no in every world)
     """
     model = Model(index, alpha, prior, bias)
     encoded = model.points(points, own_holes, key)
     found = certificates_of(model, encoded)
+    if truth is not None:
+        found = found.with_truth([truth] if encoded.single else truth)
     return found[0] if encoded.single else found
+
+
+def truth(certificates: Certificates, labels: Any) -> Truth:
+    """Tell how many predictions are right: of all points, by verdict, and as the bias grows.
+
+    Parameters
+    ----------
+    certificates
+        What `certify` gave.
+    labels
+        The true label of each point, None where it is not known. Labels that the training table does
+        not have are not counted either.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> found = certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> truth(found, ["yes", "yes", "no"])
+    Truth: 2 of 3 predictions right (66.7 %, balanced 75.0 %)
+      certain: 2 of 2 right (100 %)
+      holds: 0 of 0 right
+      open: 0 of 1 right (0 %)
+    """
+    found = certificates.with_truth(labels).truth
+    assert found is not None
+    return found

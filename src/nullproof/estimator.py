@@ -98,7 +98,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     >>> model.certify([["a", "x"], ["a", "y"]])
     Certificates: 1 of 2 points certain, 0 hold up to a bias of 0.05, 1 open
       0: Certificate(certain: yes in every world)
-      1: Certificate(open: no or yes)
+      1: Certificate(open: no or yes, a tie)
     """
 
     def __init__(

@@ -20,7 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.certificates import Certificate, Certificates
+from nullproof.certificate import Certificate
+from nullproof.certificates import Certificates
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, missing_extra

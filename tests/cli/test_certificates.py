@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from support.command_line import CERTIFY, PAPER, Runner, one_line
+from support.command_line import CERTIFY, PAPER, Runner, one_line, write_customers
 
 from nullproof import CountIndex, certify, cleaning_plan, label_odds, report
 from nullproof.cli.demo import load
@@ -19,18 +20,11 @@ from nullproof.radii.cells import radii
 
 CUSTOMERS = ("--label", "churn", "--ignore", "customer")
 DEMO = ("certify", "customers.csv", "new.csv", *CUSTOMERS, *PAPER)
-# Five customers of the demo; one has a hole, one a label that TRAIN never shows, one none.
-POINTS = [0, 2, 3, 3, 1]
-TRUTH = ["yes", "yes", "yes", "maybe", None]
 
 
 @pytest.fixture(autouse=True)
 def tables(folder: Path) -> None:
-    train, new = load()
-    train.write_csv(folder / "customers.csv")
-    points = new[POINTS].with_columns(churn=pl.Series(TRUTH))
-    points[3, "in_us"] = None
-    points.write_csv(folder / "new.csv")
+    write_customers(folder)
 
 
 @pytest.fixture
@@ -46,42 +40,6 @@ def asked(run: Runner, *options: str) -> dict[str, Any]:
     return document
 
 
-SUMMARY = """\
-CountIndex: 36 rows, 4 features, 2 labels (no, yes), 8 missing cells (5.6 %)
-
-3 of 5 predictions are certain, 1 more holds  ████████████▓▓▓▓░░░░
-
-verdict  points   share  right  what it means
-certain       3  60.0 %  100 %  same label whatever the missing cells hold
-holds         1  20.0 %  100 %  same label up to a bias of 0.05 (see below)
-open          1  20.0 %    0 %  may change within that bias
-
-2 points without a label that TRAIN has: not counted as right or wrong.
-
-1 point has missing cells too; they are left out (--own-holes skip). With
---own-holes any 2 instead of 3 points are certain.
-
-Predictions that hold as the bias grows:
-
-   ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▇▇▇▇▇▇ ▅▅▅▅▅▅ ▅▅▅▅▅▅ ▅▅▅▅▅▅
-    80 %   80 %   80 %   80 %   80 %   80 %   80 %   60 %   60 %   60 %
-     0     0.01   0.02   0.05   0.1    0.2    0.3    0.5    0.75    1     bias
-
-Bias: how far the share of a value among the missing cells may differ from its
-share among the known cells of the same label and column. 0: they are just like
-those; 1: they may hold anything.
-
-point  verdict  predicted  holds up to  first rival
-    0  certain  yes                  1
-    1  open     no          not even 0  yes
-    2  holds    yes              0.484  no
-    3  certain  yes                  1
-    4  certain  no                   1
-
-Next: `nullproof clean`, same arguments: which missing cells to look up first.
-"""
-
-
 @pytest.fixture
 def shown(run: Runner, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
     """Certify the points of this file, and give what 80 columns show."""
@@ -91,21 +49,20 @@ def shown(run: Runner, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
         done = run(*DEMO, *options)
         assert (done.code, done.err) == (0, "")
         lines = [line.rstrip() for line in done.out.splitlines()]
-        assert max(map(len, lines)) <= 80
+        # The command at the end is one line, however long.
+        assert max(map(len, lines[:-1])) <= 80
         return "\n".join([*lines, ""])
 
     return show
 
 
-def test_the_summary(shown: Callable[..., str]) -> None:
-    """Three groups with their accuracy, the curve, what a bias is, every point, and the next step."""
-    assert shown() == SUMMARY
-
-
 def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
     """A bias that is asked about is the threshold; the other reading and named columns are told."""
     strict = shown("--bias", "0.5", "--own-holes", "any")
-    assert "3 of 5 predictions are certain" not in strict
+    assert (
+        "Of 5 predictions 2 are certain, 0 more hold up to a bias of 0.5 and 3 are open."
+        in strict.replace("\n", " ")
+    )
     assert "same label up to a bias of 0.5 (see below)" in strict
     assert "they may hold anything (--own-holes any). With\n--own-holes skip 3" in strict
     assert "instead of 2 points are certain within a bias of 0.5." in strict.replace("\n", " ")
@@ -115,29 +72,88 @@ def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
 
 
 def test_training_rows_as_points_are_told(run: Runner) -> None:
-    """Without TEST the output says whose predictions these are, and how right they are it does not."""
+    """Without TEST every output says whose predictions these are, and that their accuracy flatters."""
     done = run("certify", "customers.csv", *CUSTOMERS)
-    assert "The points are the training rows themselves; name TEST for others." in done.out
-    assert "right" not in done.out
-    assert "… and 16 more points" in done.out
+    said = " ".join(done.out.split())
+    assert "The points are the training rows themselves" in said
+    assert "so the shares of right ones flatter it; name TEST for new rows." in said
+    for command in ("certify", "radius", "odds", "clean"):
+        assert json.loads(run(command, "customers.csv", *CUSTOMERS, "--json").out)["training_rows"]
+        shown = run(command, "customers.csv", *CUSTOMERS).out
+        assert "The points are the training rows themselves" in shown
+        assert "training_rows" not in run(command, *DEMO[1:], "--json").out
+
+
+def lines_of(out: str) -> list[list[str]]:
+    """The words of each line of the table of points."""
+    table = out.partition("or else")[2].partition("\n\n")[0].splitlines()[1:]
+    return [line.split() for line in table if line.strip() and "more:" not in line]
 
 
 def test_the_weakest_points_come_first(run: Runner) -> None:
-    """Where not all points fit, they are shown by tolerance."""
-    done = run("certify", "customers.csv", *CUSTOMERS)
-    lines = done.out.partition("first rival")[2].partition("…")[0].splitlines()[1:]
-    verdicts = [line.split()[1] for line in lines if line.strip()]
-    assert len(verdicts) == 20
+    """Where not all points fit: the weakest, then others at even distances; --all shows every point."""
+    lines = lines_of(run("certify", "customers.csv", *CUSTOMERS).out)
+    verdicts = [line[2] for line in lines if line != ["…"]]
+    assert (len(verdicts), lines.index(["…"])) == (20, 14)
     assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
     assert verdicts[0] == "open"
+    every = lines_of(run("certify", "customers.csv", *CUSTOMERS, "--all").out)
+    assert sorted(int(line[0]) for line in every) == [*range(36)]
+    assert every[:14] == lines[:14]
+
+
+@pytest.mark.parametrize("command", ["radius", "odds", "clean", "poison"])
+def test_every_listing_can_be_had_whole(run: Runner, folder: Path, command: str) -> None:
+    """--all leaves out no line; without it a line says how many are left out."""
+    points = pl.concat([load()[1]] * 20)
+    points.write_csv(folder / "new.csv")
+    arguments = (command, *DEMO[1:], *(("--steps", "1") if command == "poison" else ()))
+    short, whole = run(*arguments).out, run(*arguments, "--all").out
+    assert "--all shows them" not in whole
+    assert whole.count("\n") >= short.count("\n") - 1
+    if command in ("radius", "odds"):
+        assert "more points: --all shows them, --json or -o FILE gives them all" in short
+
+
+NEXT = {
+    "certify": "nullproof clean",
+    "radius": "nullproof poison",
+    "odds": "nullproof clean",
+    "clean": "nullproof clean",
+    "poison": "nullproof poison",
+}
+
+
+@pytest.mark.parametrize("command", [*NEXT])
+def test_the_next_command_can_be_pasted(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """Every output ends with a command that has the arguments already used, and that runs."""
+    monkeypatch.setenv("COLUMNS", "40")
+    own = ("--steps", "1") if command == "poison" else ()
+    done = run(command, *DEMO[1:], *own, "--missing", "not known")
+    line = done.out.splitlines()[-1]
+    assert line.startswith(f"  {NEXT[command]} customers.csv new.csv --label churn")
+    assert "--missing 'not known'" in line
+    following = run(*shlex.split(line)[1:])
+    assert (following.code, following.err.startswith("nullproof:")) == (0, False)
+
+
+def test_the_next_command_keeps_the_bias(run: Runner) -> None:
+    """A bias goes on to clean, which has one, and not to radius, which has none."""
+    done = run(*DEMO, "--bias", "age=1", "--bias", "0.4")
+    assert done.out.splitlines()[-1].endswith("--bias age=1 --bias 0.4")
+    done = run(*DEMO[:1], "customers.csv", "new.csv", *CUSTOMERS, "--bias", "0")
+    assert "--bias" not in done.out.splitlines()[-1] or "clean" in done.out.splitlines()[-1]
 
 
 def test_nothing_left_to_clean(run: Runner, folder: Path) -> None:
     """Where every point is certain the next question is the radius."""
     (folder / "whole.csv").write_text("a,kind\nx,0\ny,1\n")
-    done = run("certify", "whole.csv", "--label", "kind")
-    assert "2 of 2 predictions are certain, 0 more hold  " + "█" * 20 in done.out
-    assert "Next: `nullproof radius`" in done.out
+    done = run("certify", "whole.csv", "--label", "kind", "--bias", "0.5")
+    assert "█" * 40 in done.out
+    assert "All 2 predictions are certain." in done.out
+    assert done.out.splitlines()[-1] == "  nullproof radius whole.csv --label kind"
     assert "as the bias grows" not in done.out
 
 
@@ -169,11 +185,10 @@ def test_json_has_tolerance_and_truth(run: Runner, folder: Path, index: CountInd
     assert (document["threshold"], document["bias"], document["own_holes"]) == (0.05, 1, "skip")
     assert document["curve"][0] == {"bias": 0, "n_hold": 4}
     assert document["curve"][-1] == {"bias": 1, "n_hold": 3}
-    assert document["truth"] == {
-        "certain": {"n": 1, "n_right": 1},
-        "holds": {"n": 1, "n_right": 1},
-        "open": {"n": 1, "n_right": 0},
-    }
+    assert [point["right"] for point in document["points"]] == [True, False, True, None, None]
+    assert [point["others"] for point in document["points"]] == [[], ["yes"], ["no"], [], []]
+    counts = {name: (group["n"], group["n_right"]) for name, group in document["truth"].items()}
+    assert counts == {"certain": (1, 1), "holds": (1, 1), "open": (1, 0)}
 
 
 @pytest.mark.parametrize("ending", ["csv", "parquet"])
@@ -187,13 +202,20 @@ def test_truth_is_compared_as_it_is_written(
         write = cells.write_csv if ending == "csv" else cells.write_parquet
         write(folder / f"{name}.{ending}")
     done = run("certify", f"train.{ending}", f"test.{ending}", "--label", "kind", "--json")
-    assert json.loads(done.out)["truth"]["certain"] == {"n": 2, "n_right": 2}
+    assert json.loads(done.out)["truth"]["certain"] == {
+        "n": 2,
+        "n_right": 2,
+        "accuracy": 1,
+        "balanced_accuracy": 1,
+    }
 
 
 def test_the_truth_never_decides(run: Runner, folder: Path) -> None:
     """Without the labels in TEST, or with none that is known, all but the accuracy is the same."""
     told = asked(run)
     del told["truth"]
+    for point in told["points"]:
+        del point["right"]
     points = pl.read_csv(folder / "new.csv")
     for table in (points.drop("churn"), points.with_columns(churn=pl.lit("?"))):
         table.write_csv(folder / "new.csv")

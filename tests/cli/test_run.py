@@ -18,13 +18,13 @@ from support.command_line import CERTIFY, PAPER, TEST, TRAIN, Done, Runner, one_
 from nullproof import CountIndex, __version__, certify, files
 from nullproof.cli import demo, streams
 from nullproof.cli import run as cli
-from nullproof.cli.terminal import SHOWN
+from nullproof.cli.shown import SHOWN
 
 
-def expected_document(train: Path, points: Any) -> dict[str, Any]:
+def expected_document(train: Path, points: Any, truth: Any = None) -> dict[str, Any]:
     """Say what --json must print, from the library's own answer."""
     index = CountIndex.from_table(train, "churn")
-    result = certify(index, index.encode(points), alpha=0)
+    result = certify(index, index.encode(points), alpha=0, truth=truth)
     return {
         "n_points": len(result),
         "n_certain": int(result.certain.sum()),
@@ -48,9 +48,11 @@ def expected_document(train: Path, points: Any) -> dict[str, Any]:
                 "certain": one.certain,
                 "label": one.label,
                 "possible": list(one.possible),
+                "others": list(one.others),
                 "tolerance": None if math.isnan(one.tolerance) else one.tolerance,
                 "rival": one.rival,
                 "n_own_holes": one.n_own_holes,
+                **({} if truth is None else {"right": one.right}),
             }
             for position, one in enumerate(result)
         ],
@@ -65,12 +67,12 @@ def test_the_summary_on_a_terminal(run: Runner) -> None:
     done = run(*CERTIFY)
     assert (done.code, done.err) == (0, "")
     assert "6 rows, 2 features, 2 labels (no, yes), 2 missing cells" in done.out
-    assert "of 3 predictions are certain" in done.out
-    table = done.out.partition("first rival")[2].split("Next:")[0]
-    assert [line.split()[:2] for line in table.splitlines() if line.strip()] == [
-        ["0", "certain"],
-        ["1", "certain"],
-        ["2", "certain"],
+    assert "predictions are certain" in done.out
+    table = done.out.partition("right?")[2].split("Next,")[0]
+    assert [line.split()[:3] for line in table.splitlines() if line.strip()] == [
+        ["0", "no", "certain"],
+        ["1", "yes", "certain"],
+        ["2", "no", "certain"],
     ]
 
 
@@ -78,10 +80,11 @@ def test_json_has_the_agreed_form(run: Runner, folder: Path) -> None:
     """--json prints the keys of the interface with positions from 0, and nothing else."""
     done = run(*CERTIFY, "--json")
     assert (done.code, done.err) == (0, "")
-    document = expected_document(folder / "train.csv", folder / "test.csv")
-    none = {"n": 0, "n_right": 0}
-    truth = {"certain": {"n": 1, "n_right": 0}, "holds": none, "open": none}
-    assert json.loads(done.out) == {**document, "truth": truth}
+    document = expected_document(folder / "train.csv", folder / "test.csv", [None, None, "yes"])
+    found = json.loads(done.out)
+    truth = {name: (group["n"], group["n_right"]) for name, group in found.pop("truth").items()}
+    assert truth == {"certain": (1, 0), "holds": (0, 0), "open": (0, 0)}
+    assert found == document
     assert done.out.count("\n") == 1
 
 
@@ -89,7 +92,10 @@ def test_without_test_the_training_rows_are_the_points(run: Runner, folder: Path
     """TRAIN alone asks about its own rows."""
     document = json.loads(run("certify", "train.csv", "--label", "churn", "--json").out)
     assert document["n_points"] == 6
-    assert document == expected_document(folder / "train.csv", folder / "train.csv")
+    labels = ["no", "no", "yes", "yes", "no", "yes"]
+    assert sum(group["n"] for group in document.pop("truth").values()) == 6
+    assert document.pop("training_rows") is True
+    assert document == expected_document(folder / "train.csv", folder / "train.csv", labels)
 
 
 def test_rows_of_test_keep_their_positions(run: Runner, folder: Path) -> None:
@@ -167,7 +173,7 @@ def test_check_tells_by_the_exit_code(run: Runner, folder: Path) -> None:
 def test_many_points_are_cut_on_a_terminal(run: Runner, folder: Path) -> None:
     """A long table ends in a line that says where the rest is."""
     (folder / "test.csv").write_text("town,age\n" + "Ulm,31\n" * (SHOWN + 1234))
-    assert "… and 1,234 more points: --json or -o FILE gives them all" in run(*CERTIFY).out
+    assert "… 1,234 more: --all shows them, --json or -o FILE gives them all" in run(*CERTIFY).out
 
 
 def test_options_reach_the_library(run: Runner, folder: Path) -> None:
@@ -246,7 +252,7 @@ def test_the_demo_shows_an_open_point_and_two_worlds(run: Runner) -> None:
     """The demo tells the whole story: verdicts, an open point, and two worlds that disagree."""
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    assert "predictions are certain" in done.out
+    assert "Of 8 predictions 5 are certain" in done.out
     assert "open" in done.out
     assert "Why is customer" in done.out
     assert "one world" in done.out
@@ -333,7 +339,7 @@ def test_a_terminal_without_blocks(folder: Path) -> None:
     """Where only ASCII can be written, the numbers are; the drawing is not."""
     done = process(folder, *CERTIFY, env={"PYTHONIOENCODING": "ascii"})
     assert (done.returncode, done.stderr) == (0, "")
-    assert "3 of 3 predictions are certain, 0 more hold" in done.stdout
+    assert "All 3 predictions are certain." in done.stdout
 
 
 @pytest.mark.parametrize("colour", [True, False])
@@ -343,7 +349,7 @@ def test_colours_follow_the_environment(folder: Path, colour: bool) -> None:
     environment = forced if colour else {**forced, "NO_COLOR": "1"}
     done = process(folder, *CERTIFY, env=environment)
     assert ("\x1b[32m" in done.stdout or "\x1b[33m" in done.stdout) == colour
-    assert "of 3 predictions are certain" in done.stdout
+    assert "predictions are certain" in done.stdout
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import nullproof.odds.grid as grid_module
 import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof.cli import terminal as report
+from nullproof.cli.shown import Following, Shown
 from nullproof.model import Model
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.labels import Odds, label_odds
@@ -159,7 +160,8 @@ def test_shown_odds() -> None:
     assert repr(result).endswith("…")
     assert "likeliest" in result._repr_html_()
     console = Console(width=100, record=True, file=io.StringIO())
-    report.show_odds(console, index, result)
+    shown = Shown(False, False, Following("the whole story", "nullproof report"))
+    report.show_odds(console, index, result, shown)
     text = console.export_text()
     assert (
         "12 of 24 predictions are the same in at least 99 % of the worlds, 12 of them in all"
@@ -167,7 +169,7 @@ def test_shown_odds() -> None:
     )
     assert "25.0 %" in text
     assert "… and 4 more points" in text
-    report.show_odds(console, index, label_odds(index, ("a", "y"), alpha=0))
+    report.show_odds(console, index, label_odds(index, ("a", "y"), alpha=0), shown)
     assert "more points" not in console.export_text()
     found = result.document()
     json.dumps(found, allow_nan=False)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import io
 import sys
 import warnings
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
+import polars as pl
 import pytest
 
 from nullproof.cli import run as cli
+from nullproof.cli.demo import load
 
 TRAIN = "age,town,churn\n31,Ulm,no\n,Bonn,no\n50,,yes\n64,Bonn,yes\n33,Ulm,no\n61,Ulm,yes\n"
 TEST = "town,age,churn,other\nUlm,32,?,1\nBonn,62,,2\n,33,yes,3\n"
@@ -18,6 +21,17 @@ TEST = "town,age,churn,other\nUlm,32,?,1\nBonn,62,,2\n,33,yes,3\n"
 
 PAPER = ("--alpha", "0", "--binning", "uniform")
 CERTIFY = ("certify", "train.csv", "test.csv", "--label", "churn", *PAPER)
+
+
+def write_customers(folder: Path) -> None:
+    """The table of the demo, and five customers: one has a hole, one a label of its own, one has none."""
+    train, new = load()
+    train.write_csv(folder / "customers.csv")
+    points = new[[0, 2, 3, 3, 1]].with_columns(
+        churn=pl.Series(["yes", "yes", "yes", "maybe", None])
+    )
+    points[3, "in_us"] = None
+    points.write_csv(folder / "new.csv")
 
 
 class Done(NamedTuple):

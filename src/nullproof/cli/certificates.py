@@ -1,25 +1,36 @@
-"""What `certify` shows on a terminal: three groups, the curve over bias, and the weakest points."""
+"""What `certify` shows on a terminal: sentences, three groups, the curve over bias, and the points."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.terminal import SHOWN, empty_grid, point_heading, point_name, say_more
-from nullproof.words import PLAIN, either, many, per_cent, tolerance
+from nullproof.cli.shown import Shown
+from nullproof.cli.terminal import (
+    empty_grid,
+    point_heading,
+    point_name,
+    say_next,
+)
+from nullproof.tables.points import evenly
+from nullproof.words import PLAIN, either, many, per_cent, some, tolerance
 
 if TYPE_CHECKING:
-    from nullproof.certificates import Certificate, Certificates
+    from numpy.typing import NDArray
+
+    from nullproof.certificates import Certificates
     from nullproof.curve import CertaintyCurve
     from nullproof.tables.points import OwnHoles
+    from nullproof.truths import Group
 
-_BAR = 20
+# How many of the lines that are shown go to the weakest points; the others are a sample of the rest.
+_WEAKEST = 14
+_BAR = 40
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 _COLUMN = 7
 _STYLES = {"certain": "green", "holds": "cyan", "open": "yellow"}
@@ -28,60 +39,38 @@ _BIAS = (
     "share among the known cells of the same label and column. 0: they are just like "
     "those; 1: they may hold anything."
 )
+_OTHER: dict[OwnHoles, OwnHoles] = {"skip": "any", "any": "skip"}
 
 
-@dataclass(frozen=True)
-class Asked:
-    """What was asked about beside the points themselves.
-
-    Parameters
-    ----------
-    own_holes
-        How holes of the points were read.
-    of_train
-        Whether the points are the training rows.
-    truth
-        Per verdict how many points have a true label and how many predictions are right, if known.
-    """
-
-    own_holes: OwnHoles = "skip"
-    of_train: bool = False
-    truth: dict[str, dict[str, int]] | None = None
-
-
-def show_certificates(console: Console, result: Certificates, asked: Asked) -> None:
+def show_certificates(console: Console, result: Certificates, shown: Shown) -> None:
     """Print how many predictions hold and how far, then the points, the weakest first."""
     console.print(Text(repr(result.model.index), style="dim"))
-    if asked.of_train:
-        console.print("The points are the training rows themselves; name TEST for others.")
     console.print(headline(result))
-    console.print(groups(result, asked.truth))
-    for line in _remarks(result, asked):
+    for line in _sentences(result, shown.of_train):
+        console.print(Text(line))
+    console.print()
+    console.print(groups(result))
+    for line in _remarks(result):
         console.print(Text(f"\n{line}"))
     if result.n_of("certain") < len(result):
         console.print(Text("\nPredictions that hold as the bias grows:\n"))
         console.print(drawn_curve(result.curve()))
         console.print(Text(f"\n{_BIAS}", style="dim"))
-    console.print()
-    console.print(table(result, SHOWN))
-    say_more(console, len(result), "points: --json or -o FILE gives them all")
-    console.print(Text(f"\n{_next_step(result)}", style="dim"))
+    _show_points(console, result, len(result) if shown.limit is None else shown.limit)
+    say_next(console, shown.following)
 
 
 def headline(result: Certificates) -> Text:
-    """The numbers that matter, with a bar."""
-    n = len(result)
-    n_certain, n_holds = result.n_of("certain"), result.n_of("holds")
-    line = Text("\n")
-    line.append(f"{n_certain:,} of {n:,} predictions are certain", style="bold")
-    line.append(f", {n_holds:,} more {'holds' if n_holds == 1 else 'hold'}  ")
+    """The numbers that matter, in one sentence and as a bar."""
+    n, n_certain, n_holds = len(result), result.n_of("certain"), result.n_of("holds")
     full = int(_BAR * n_certain / max(n, 1))
     shaded = int(_BAR * (n_certain + n_holds) / max(n, 1)) - full
-    line.append("█" * full, style=_STYLES["certain"]).append("▓" * shaded, style=_STYLES["holds"])
-    return line.append("░" * (_BAR - full - shaded), style=_STYLES["open"]).append("\n")
+    line = Text("\n").append("█" * full, _STYLES["certain"]).append("▓" * shaded, _STYLES["holds"])
+    line.append("░" * (_BAR - full - shaded), style=_STYLES["open"]).append("\n\n")
+    return line.append(_counted(result), style="bold")
 
 
-def groups(result: Certificates, truth: dict[str, dict[str, int]] | None) -> Table:
+def groups(result: Certificates) -> Table:
     """Per verdict how many points have it, how many of them are right, and what it means."""
     # Where all is certain nothing more is said of bias.
     below = " (see below)" if result.n_of("certain") < len(result) else ""
@@ -90,29 +79,39 @@ def groups(result: Certificates, truth: dict[str, dict[str, int]] | None) -> Tab
         "holds": f"same label up to {result.up_to}{below}",
         "open": "may change within that bias",
     }
-    known = [] if truth is None else [">right"]
+    known = [] if result.truth is None else [">right"]
     found = empty_grid("verdict", ">points", ">share", *known, "what it means")
     for verdict, meaning in meanings.items():
         n_points = result.n_of(verdict)
-        right = [] if truth is None else [_right(truth[verdict])]
+        right = [] if result.truth is None else [_right(result.truth.groups[verdict])]
         share = per_cent(n_points / max(len(result), 1), PLAIN)
         name = Text(verdict, _STYLES[verdict])
         found.add_row(name, f"{n_points:,}", share, *right, Text(meaning))
     return found
 
 
-def table(result: Certificates, limit: int) -> Table:
-    """Points with their verdicts, the weakest first if not all fit."""
-    names = result.points.names
-    found = empty_grid(point_heading(names), "verdict", "predicted", ">holds up to", "first rival")
-    for place in _order(result, limit):
-        one = result[place]
+def table(result: Certificates, places: NDArray[np.intp], n_weakest: int) -> Table:
+    """One line per point at some places, with a gap after so many of them."""
+    shown, names = result.take(places), result.points.names
+    lines = shown.listed_columns()
+    holed, judged = any(lines["n_own_holes"]), "right" in lines
+    found = empty_grid(
+        *(point_heading(names), "predicted", "verdict", ">holds up to", "or else"),
+        *([">own holes"] if holed else []),
+        *(["right?"] if judged else []),
+    )
+    for at, place in enumerate(places.tolist()):
+        line = {name: column[at] for name, column in lines.items()}
+        if at == n_weakest:
+            found.add_row(Text("…", "dim"))
         found.add_row(
             point_name(names, place),
-            Text(one.verdict, _STYLES[one.verdict]),
-            Text("tie" if one.predicted is None else str(one.predicted)),
-            tolerance(one.tolerance),
-            Text(_rival(one)),
+            _short("tie" if line["predicted"] is None else line["predicted"]),
+            Text(line["verdict"], _STYLES[line["verdict"]], no_wrap=True),
+            tolerance(float(shown.tolerance[at])),
+            _short(_or_else(line)),
+            *([f"{line['n_own_holes']:,}" if line["n_own_holes"] else ""] if holed else []),
+            *([_JUDGED[line["right"]]] if judged else []),
         )
     return found
 
@@ -134,26 +133,85 @@ def drawn_curve(curve: CertaintyCurve) -> Text:
     return line.append("  bias")
 
 
-def _order(result: Certificates, limit: int) -> list[int]:
-    if len(result) <= limit:
-        return list(range(len(result)))
-    weakest = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")
-    return [int(place) for place in weakest[:limit]]
+def weakest_first(result: Certificates) -> NDArray[np.intp]:
+    """The places of the points, the one that holds the least far first."""
+    order: NDArray[np.intp] = np.argsort(np.nan_to_num(result.tolerance, nan=-1), kind="stable")
+    return order
 
 
-def _rival(one: Certificate) -> str:
-    """The label that threatens first; where not even a bias of 0 decides, the strongest other one."""
-    if one.rival is not None or one.verdict == "certain":
-        return "" if one.rival is None else str(one.rival)
-    others = [label for label in one.possible if label != one.predicted]
-    return str(max(others, key=lambda label: one.max_log_support[label]))
+_JUDGED = {True: "right", False: "wrong", None: ""}
 
 
-def _right(counts: dict[str, int]) -> str:
-    return per_cent(counts["n_right"] / counts["n"] if counts["n"] else None, PLAIN)
+def _show_points(console: Console, result: Certificates, limit: int) -> None:
+    """Print the weakest points and a sample of the others, or all points if the limit allows it."""
+    order = weakest_first(result)
+    n_weakest, places = len(order), order
+    if len(order) > limit:
+        n_weakest = _WEAKEST
+        rest = order[n_weakest:]
+        places = np.concatenate([order[:n_weakest], evenly(rest, limit - n_weakest)])
+    n_left = len(order) - len(places)
+    if not len(order):
+        return
+    title = "The points, the weakest first"
+    if n_left:
+        title = (
+            f"The {n_weakest} weakest points, then {limit - n_weakest} of the {len(rest):,} others"
+        )
+    console.print(Text(f"\n{title}:\n"))
+    console.print(table(result, places, n_weakest))
+    if n_left:
+        what = f"… {n_left:,} more: --all shows them, --json or -o FILE gives them all"
+        console.print(what, style="dim")
 
 
-def _remarks(result: Certificates, asked: Asked) -> list[str]:
+def _counted(result: Certificates) -> str:
+    n, n_certain, n_holds, n_open = (
+        len(result),
+        *(result.n_of(verdict) for verdict in ("certain", "holds", "open")),
+    )
+    if not n:
+        return "There are no points."
+    if n_certain == n:
+        return "The prediction is certain." if n == 1 else f"All {n:,} predictions are certain."
+    parts = [
+        f"{n_certain:,} {'is' if n_certain == 1 else 'are'} certain",
+        f"{n_holds:,} more {'holds' if n_holds == 1 else 'hold'} up to {result.up_to}",
+        f"{n_open:,} {'is' if n_open == 1 else 'are'} open",
+    ]
+    return f"Of {many(n, 'prediction')} {either(parts, 'and')}."
+
+
+def _sentences(result: Certificates, of_train: bool) -> list[str]:
+    """How many are right, where that is known, and whose predictions these are."""
+    told = "" if result.truth is None else result.truth.sentence()
+    found = [f"{told[0].upper()}{told[1:]}."] if told else []
+    if of_train:
+        flatters = ", so the shares of right ones flatter it" if told else ""
+        found.append(
+            "The points are the training rows themselves, which the table has counted already"
+            f"{flatters}; name TEST for new rows."
+        )
+    return found
+
+
+def _or_else(line: dict[str, Any]) -> str:
+    """The other possible labels; where the bias leaves none, the one that threatens first beyond it."""
+    if line["others"]:
+        return some(line["others"], 3)
+    return line["rival"] or ""
+
+
+def _short(label: str) -> Text:
+    """A label that is cut off where the line is full."""
+    return Text(label, no_wrap=True, overflow="ellipsis")
+
+
+def _right(group: Group) -> str:
+    return per_cent(group.accuracy, PLAIN)
+
+
+def _remarks(result: Certificates) -> list[str]:
     """What else to know: columns with a bias of their own, labels that were left out, own holes."""
     model = result.model
     named = [
@@ -162,13 +220,13 @@ def _remarks(result: Certificates, asked: Asked) -> list[str]:
         if own
     ]
     found = [f"Columns that keep a bias of their own: {either(named, 'and')}."] if named else []
-    if asked.truth is not None:
-        n_unknown = len(result) - sum(group["n"] for group in asked.truth.values())
+    if result.truth is not None:
+        n_unknown = len(result) - result.truth.everything.n
         if n_unknown:
             found.append(
                 f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
             )
-    return found + _own_holes(result, asked.own_holes)
+    return found + _own_holes(result, result.points.own_holes)
 
 
 def _own_holes(result: Certificates, own_holes: OwnHoles) -> list[str]:
@@ -184,12 +242,3 @@ def _own_holes(result: Certificates, own_holes: OwnHoles) -> list[str]:
         what = "certain" if result.strict else f"certain within {result.up_to}"
         line += f" With --own-holes {_OTHER[own_holes]} {n_other:,} instead of {n_now:,} points are {what}."
     return [line]
-
-
-_OTHER: dict[OwnHoles, OwnHoles] = {"skip": "any", "any": "skip"}
-
-
-def _next_step(result: Certificates) -> str:
-    if result.certain.all():
-        return "Next: `nullproof radius`, same arguments: how many cells would break each point."
-    return "Next: `nullproof clean`, same arguments: which missing cells to look up first."

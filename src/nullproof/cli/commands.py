@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nullproof.cli.following import after_certify, after_odds, after_poison, after_radius, shown_of
 from nullproof.cli.options import Request
 from nullproof.cli.outputs import TABLES, failing, write_poisoned
 from nullproof.cli.program import app
-from nullproof.cli.registry import command, typed
+from nullproof.cli.registry import command
+from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
@@ -51,14 +53,14 @@ def certify(
             "--rival", metavar="LABEL", help="Explain against this label, not the strongest rival."
         ),
     ] = None,
+    show_all: ShowAll = False,
 ) -> None:
     """Tell for each point whether every world predicts the same label, or up to which bias.
 
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
-    from nullproof.cli.certificates import Asked, show_certificates
+    from nullproof.cli.certificates import show_certificates
     from nullproof.cli.explanations import position_of, show_explanation
-    from nullproof.curve import right_by_verdict
     from nullproof.decision import certify as decide
 
     asked_bias = written_bias(bias)
@@ -75,28 +77,22 @@ def certify(
         raise typer.Exit(int(check and not one.certain))
     with working("certifying"):
         labels = request.truth(index, points)
-        truth = None
-        if labels is not None:
-            truth = right_by_verdict(result.verdict, result.predicted, labels)
-    asked = Asked(request.own_holes, request.test is None, truth)  # type: ignore[arg-type]
-    all_certain = bool(result.certain.all())
-    then = typed(
-        "radius" if all_certain else "clean", request, {} if all_certain else {"--bias": bias}
-    )
-    with failing(check and not all_certain):
+        result = result if labels is None else result.with_truth(labels)
+    shown = shown_of(request, show_all, after_certify(request, result, bias))
+    with failing(check and not result.certain.all()):
         request.answer(
             result,
-            lambda console: show_certificates(console, result, asked),
-            then,
+            lambda console: show_certificates(console, result, shown),
+            shown.then,
             n_missing=index.n_missing,
             own_holes=request.own_holes,
             bias=plain_bias(asked_bias),
-            **({} if truth is None else {"truth": truth}),
+            **request.whose,
         )
 
 
 @command(app, without={"--bias": _BIAS.format("an enemy")})
-def radius(request: Request, check: Check = False) -> None:
+def radius(request: Request, check: Check = False, show_all: ShowAll = False) -> None:
     """Tell how many training cells would have to be blanked before a prediction is not certain.
 
     With --own-holes any, a point with more than 65,536 completions to look at is not worked out.
@@ -111,10 +107,12 @@ def radius(request: Request, check: Check = False) -> None:
     with working("finding the fewest cells for each point"):
         result = radii(index, points, **request.model(index), **request.naming(points))
     with failing(check and not result.radius.all()):
+        shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(
             result,
-            lambda console: show_radii(console, index, result),
-            typed("poison", request, test=request.test or request.train),
+            lambda console: show_radii(console, index, result, shown),
+            shown.then,
+            **request.whose,
         )
 
 
@@ -141,6 +139,7 @@ def poison(
         int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
+    show_all: ShowAll = False,
 ) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
 
@@ -181,7 +180,14 @@ def poison(
     if request.as_json:
         echo(to_json(_attacked(request, attack)))
     elif request.output is None:
-        show_attack(console(), attack)
+        own = {
+            "--skip-unbreakable": skip_unbreakable,
+            "--time-limit": time_limit,
+            "--steps": steps,
+            "--seed": seed or None,
+        }
+        following = after_poison(request, attack, own)
+        show_attack(console(), attack, shown_of(request, show_all, following))
 
 
 @command(app, without={"--bias": _BIAS.format("chance")})
@@ -193,6 +199,7 @@ def odds(
     gap: Annotated[
         float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
     ] = 0.01,
+    show_all: ShowAll = False,
 ) -> None:
     """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
 
@@ -214,14 +221,12 @@ def odds(
             **request.model(index),
             **request.naming(points),
         )
+    shown = shown_of(request, show_all, after_odds(request, result, cells))
     request.answer(
         result,
-        lambda console: show_odds(console, index, result),
-        typed(
-            "clean",
-            request,
-            {"--confidence": 0.99, "--cells": None if cells == "uniform" else cells},
-        ),
+        lambda console: show_odds(console, index, result, shown),
+        shown.then,
+        **request.whose,
     )
 
 
@@ -254,7 +259,8 @@ def report(
     asked_bias = written_bias(bias)
     with working("reading and counting"):
         index, points = request.load()
-        labels = request.truth(index, points)
+        # How right predictions about its own rows are, a report does not say.
+        labels = None if request.test is None else request.truth(index, points)
     with working("writing the report") as say:
         told = tell_of(
             index,

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.certificates import Certificates
-from nullproof.cli.certificates import headline, table
+from nullproof.cli.certificates import headline, table, weakest_first
 from nullproof.cli.terminal import intervals
 from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
@@ -42,7 +42,8 @@ def show_demo(console: Console) -> None:
         "which the missing cells differ from the known ones by no more than that."
     )
     console.print(headline(result))
-    console.print(table(result, len(result)))
+    console.print()
+    console.print(table(result, weakest_first(result), len(result)))
     open_points = [p for p in range(len(result)) if not result[p].certain]
     _show_why(console, (train, new), index, result, open_points[0])
 

@@ -9,7 +9,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.cli.terminal import SHOWN, empty_grid, say_more
+from nullproof.cli.shown import SHOWN
+from nullproof.cli.terminal import empty_grid, say_more
 from nullproof.errors import NullproofError
 from nullproof.show import factor
 from nullproof.words import cut

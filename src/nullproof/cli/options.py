@@ -300,11 +300,11 @@ class Request:
         raise NullproofError(f"no label column was named; add --label COL with one of {named}")
 
     def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
-        """The true label of each point, None where TEST has none; None alone if TEST has none at all."""
+        """The true label of each point, None where it has none; None alone if no point has one."""
         from nullproof.tables.labels import found_label_codes
 
         name = index.schema.label_name
-        if self.test is None or name not in points.names:
+        if name not in points.names:
             return None
         codes = found_label_codes(index.schema, points.labels(name))
         return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
@@ -316,6 +316,11 @@ class Request:
             "prior": written_prior(self.prior, index),
             "own_holes": self.own_holes,
         }
+
+    @property
+    def whose(self) -> dict[str, bool]:
+        """What an answer says if the points are the training rows."""
+        return {"training_rows": True} if self.test is None else {}
 
     def naming(self, points: Table) -> dict[str, Any]:
         """The option that names the points, if they have the column of --key."""

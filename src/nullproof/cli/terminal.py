@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from nullproof.cli.shown import SHOWN, Following, Shown
 from nullproof.show import histogram, interval_rows
 from nullproof.tables.names import shown_name
 from nullproof.words import PLAIN, cut, many, odds, some, span
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from nullproof.radii.cells import Radii
     from nullproof.tables.names import RowNames
 
-SHOWN = 20
+POINTS = "points: --all shows them, --json or -o FILE gives them all"
 _BARS = 8
 _LABELS = 6
 _SURE = 0.99
@@ -55,18 +56,20 @@ def intervals(result: Certificates, position: int, width: int = 48) -> Table:
     return grid
 
 
-def show_radii(console: Console, index: CountIndex, result: Radii) -> None:
+def show_radii(console: Console, index: CountIndex, result: Radii, shown: Shown) -> None:
     """Print a histogram of the radii and a table with the weakest points first."""
     console.print(Text(repr(index), style="dim"))
+    say_whose(console, shown)
     console.print(Text("\n").append(repr(result).splitlines()[0], style="bold").append("\n"))
     finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
     if len(finite):
         console.print("cells to blank before a prediction is no longer certain:\n")
         console.print(_radius_bars(finite))
     console.print()
-    console.print(_weakest(result))
-    say_more(console, len(result), "points: --json or -o FILE gives them all")
+    console.print(_weakest(result, shown.limit))
+    say_more(console, len(result), POINTS, shown.limit)
     say_not_worked_out(console, result.not_worked_out, result.names)
+    say_next(console, shown.following)
 
 
 def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
@@ -81,10 +84,10 @@ def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
     return grid
 
 
-def _weakest(result: Radii) -> Table:
+def _weakest(result: Radii, limit: int | None) -> Table:
     grid = empty_grid(point_heading(result.names), ">radius", "label now", "rival")
     names = [("" if x is None else str(x)) for x in (*result.label, *result.rival)]
-    for place in np.argsort(result.radius, kind="stable")[:SHOWN].tolist():
+    for place in np.argsort(result.radius, kind="stable")[:limit].tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
         shown = shown if result.not_worked_out[place] is None else "not worked out"
@@ -95,7 +98,7 @@ def _weakest(result: Radii) -> Table:
     return grid
 
 
-def show_attack(console: Console, attack: Attack) -> None:
+def show_attack(console: Console, attack: Attack, shown: Shown) -> None:
     """Print what it costs, how good that is, and which cells are blanked."""
     console.print(Text(repr(attack.index), style="dim"))
     console.print(Text("\n").append(repr(attack), style="bold").append("\n"))
@@ -103,20 +106,26 @@ def show_attack(console: Console, attack: Attack) -> None:
     if weak:
         console.print(f"{weak:,} of the points were not certain before and cost nothing.\n")
     say_not_worked_out(console, [one.not_worked_out for one in attack.targets], attack.names)
-    if not attack.blanks:
-        return
-    console.print(_moves(attack))
-    say_more(console, len(attack.blanks), "sorts of cells: --json lists each cell")
+    if attack.blanks:
+        _show_blanks(console, attack, shown.limit)
+    say_next(console, shown.following)
+
+
+def _show_blanks(console: Console, attack: Attack, limit: int | None) -> None:
+    """Print which cells are blanked, and which label falls to which."""
+    console.print(_moves(attack, limit))
+    what = "sorts of cells: --all shows them, --json lists each cell"
+    say_more(console, len(attack.blanks), what, limit)
     rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.broken)
     console.print()
     for (label, rival), n_points in rivals.most_common(SHOWN):
         console.print(f"{n_points:,} × {label} → {rival}", highlight=False, markup=False)
 
 
-def _moves(attack: Attack) -> Table:
+def _moves(attack: Attack, limit: int | None) -> Table:
     features, labels = attack.index.schema.features, attack.index.labels
     grid = empty_grid(">cells", "column", "value", "label")
-    for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:SHOWN]:
+    for blank in sorted(attack.blanks, key=lambda blank: -blank.n_cells)[:limit]:
         values = features[blank.feature].values
         grid.add_row(
             f"{blank.n_cells:,}",
@@ -127,13 +136,15 @@ def _moves(attack: Attack) -> Table:
     return grid
 
 
-def show_odds(console: Console, index: CountIndex, result: Odds) -> None:
-    """Print how many points have one label almost surely, and bars of the first points."""
+def show_odds(console: Console, index: CountIndex, result: Odds, shown: Shown) -> None:
+    """Print how many points have one label almost surely, and bars of the points in most doubt."""
     console.print(Text(repr(index), style="dim"))
+    say_whose(console, shown)
     console.print(_odds_headline(result))
-    console.print(odds_table(result, SHOWN))
-    say_more(console, len(result), "points: --json or -o FILE gives them all")
+    console.print(odds_table(result, shown.limit))
+    say_more(console, len(result), POINTS, shown.limit)
     say_not_worked_out(console, result.not_worked_out, result.names)
+    say_next(console, shown.following)
 
 
 def _odds_headline(result: Odds) -> Text:
@@ -148,10 +159,11 @@ def _odds_headline(result: Odds) -> Text:
     return line.append(f", {n_certain:,} of them in all\n")
 
 
-def odds_table(result: Odds, limit: int) -> Table:
-    """Per point its likeliest labels, each with a bar and the bounds of its odds."""
+def odds_table(result: Odds, limit: int | None) -> Table:
+    """Per point its likeliest labels, each with a bar and the bounds of its odds; most doubt first."""
     grid = empty_grid(point_heading(result.names), "label", "share of the worlds", ">")
-    for position in range(min(limit, len(result))):
+    order_of_doubt = np.argsort(result.lower.max(axis=1, initial=0.0), kind="stable")
+    for position in order_of_doubt[:limit].tolist():
         upper = result.upper[position]
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
         for rank, i in enumerate(order[:_LABELS]):
@@ -177,9 +189,12 @@ def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
     return line.append("·" * (width - full - shaded), style="dim")
 
 
-def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | None) -> None:
+def show_plan(
+    console: Console, plan: CleaningPlan, brought: dict[str, Any] | None, shown: Shown
+) -> None:
     """Print what the answers brought, then the steps that are left."""
     console.print(Text(repr(plan.index), style="dim"))
+    say_whose(console, shown)
     if brought is not None:
         _show_progress(console, brought)
     what = "certain" if plan.model.unbiased is plan.model else "certain within the bias"
@@ -190,17 +205,18 @@ def show_plan(console: Console, plan: CleaningPlan, brought: dict[str, Any] | No
     )
     if plan.steps:
         console.print(f"{plan.n_cells:,} missing cells matter to the others, in this order:\n")
-        console.print(_steps(plan))
+        console.print(_steps(plan, shown.limit))
     elif plan.n_done + len(plan.stuck) == plan.n_points:
         console.print("No missing cell needs to be filled.")
     else:
         console.print("No missing cell within the budget would help the others.")
-    say_more(console, len(plan.steps), "steps: --json lists all")
+    say_more(console, len(plan.steps), "steps: --all shows them, --json lists them", shown.limit)
     if plan.stuck:
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
         console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
     if plan.steps and plan.confidence == 1:
         console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
+    say_next(console, shown.following)
 
 
 def _show_progress(console: Console, brought: dict[str, Any]) -> None:
@@ -214,9 +230,9 @@ def _show_progress(console: Console, brought: dict[str, Any]) -> None:
     say_more(console, len(gained), "points: --json lists all")
 
 
-def _steps(plan: CleaningPlan) -> Table:
+def _steps(plan: CleaningPlan, limit: int | None) -> Table:
     grid = empty_grid(">cells", "column", "label", ">expected", ">at best")
-    for step in plan.steps[:SHOWN]:
+    for step in plan.steps[:limit]:
         grid.add_row(
             f"{step.n_cells:,}",
             Text(step.feature),
@@ -257,7 +273,23 @@ def say_not_worked_out(
         console.print(Text(f"\n{said}{reasons[left[0]]}."))
 
 
-def say_more(console: Console, count: int, what: str) -> None:
+def say_more(console: Console, count: int, what: str, limit: int | None = SHOWN) -> None:
     """Say how many of something the table above leaves out, and how to get them."""
-    if count > SHOWN:
-        console.print(f"… and {count - SHOWN:,} more {what}", style="dim")
+    if limit is not None and count > limit:
+        console.print(f"… and {count - limit:,} more {what}", style="dim")
+
+
+def say_whose(console: Console, shown: Shown) -> None:
+    """Say it if the points are the training rows."""
+    if shown.of_train:
+        console.print(
+            Text("\nThe points are the training rows themselves; name TEST for new rows.")
+        )
+
+
+def say_next(console: Console, following: Following | None) -> None:
+    """Say what to do next; the command is one line, however long, so that it can be pasted."""
+    if following is None:
+        return
+    console.print(Text(f"\nNext, {following.what}:", style="dim"))
+    console.print(Text(f"  {following.line}"), soft_wrap=True)

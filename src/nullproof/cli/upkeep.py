@@ -7,11 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
+from nullproof.cli.following import after_clean, shown_of
 from nullproof.cli.options import Request
 from nullproof.cli.outputs import TABLES, typed_on_written, write_changed
 from nullproof.cli.program import app
 from nullproof.cli.refusals import refuse_overwriting
 from nullproof.cli.registry import TEST, command, typed
+from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, written_bias
 from nullproof.errors import NullproofError
@@ -58,6 +60,7 @@ def clean(
         typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
     ] = None,
     bias: BiasOption = None,
+    show_all: ShowAll = False,
 ) -> None:
     """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
 
@@ -95,26 +98,29 @@ def clean(
         write_changed(request, work.changes, repaired)
         tell(f"wrote {repaired}: TRAIN with the answers")
         request.tell_next(typed_on_written("certify", request, repaired, {"--bias": bias}))
+    own: dict[str, Any] = {
+        "--confidence": None if confidence == 1 else confidence,
+        "--cells": cells,
+        "--budget": budget,
+        "--cost": cost,
+        "--bias": bias,
+        "--answers": answers,
+    }
+    document = {**plan.document(brought), **request.whose}
     if request.output is not None and request.output.suffix == ".csv":
         n_cells = work.write_worksheet(request.output, plan)
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in, in the column 'value'")
-        own: dict[str, Any] = {
-            "--confidence": None if confidence == 1 else confidence,
-            "--cells": cells,
-            "--budget": budget,
-            "--cost": cost,
-            "--bias": bias,
-            "--answers": [*(answers or ()), request.output],
-        }
         if n_cells:
-            request.tell_next(typed("clean", request, own))
+            taken = {**own, "--answers": [*(answers or ()), request.output]}
+            request.tell_next(typed("clean", request, taken))
     elif request.output is not None:
-        write_result(request.output, plan.columns(), plan.document(brought))
+        write_result(request.output, plan.columns(), document)
         tell(f"wrote {request.output}: the plan, {many(len(plan.steps), 'step')}")
     if request.as_json:
-        echo(to_json(plan.document(brought)))
+        echo(to_json(document))
     elif request.output is None:
-        show_plan(console(), plan, brought)
+        shown = shown_of(request, show_all, after_clean(request, plan, own))
+        show_plan(console(), plan, brought, shown)
 
 
 @command(

@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.certificates import VERDICTS, Certificates
+from nullproof.certificates import Certificates
 from nullproof.curve import BIASES, CertaintyCurve
 from nullproof.model import Model
 from nullproof.tables.points import Points
+from nullproof.truths import VERDICTS
 from nullproof.verdicts import verdicts
 from nullproof.words import many, number, some, text
 from nullproof.words import tolerance as amount

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -13,7 +14,7 @@ from nullproof.errors import NullproofError
 from nullproof.tables.bins import distinct
 from nullproof.tables.columns import Column
 from nullproof.tables.schema import Schema
-from nullproof.tables.values import date_text, in_order, text
+from nullproof.tables.values import date_text, in_order, is_missing, text
 from nullproof.words import many, some
 
 # What to do about rows of a table without a label.
@@ -61,6 +62,17 @@ def found_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
     own = np.full(len(labels), -1, dtype=np.int32)
     own[known] = np.array(table, dtype=np.int32)[places]
     return own
+
+
+def label_positions(schema: Schema, labels: Iterable[Any]) -> NDArray[np.int32]:
+    """The position of each label among the schema's; -1 for a missing one and for one that is not there."""
+    # A file writes True where a data frame has the boolean.
+    known = {str(label): place for place, label in enumerate(schema.labels)} | schema.label_codes
+    found = [
+        -1 if is_missing(label) else known.get(text(label), known.get(str(label), -1))
+        for label in labels
+    ]
+    return np.array(found, dtype=np.int32)
 
 
 def refuse_holes(labels: Column, how: str = "") -> None:

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.certificates import Certificate, Certificates, certificates_of
+from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
-from nullproof.curve import CertaintyCurve, curve_of
+from nullproof.curve import CertaintyCurve
 from nullproof.model import Model
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
@@ -92,8 +92,7 @@ def _labelled(result: Result) -> CertaintyCurve | None:
         return None
     known = np.array([label is not None for label in result.truth], dtype=bool)
     truth = [label for label in result.truth if label is not None]
-    found = result.certificates
-    return curve_of(found.tolerance[known], found.predicted[known], truth) if truth else None
+    return result.certificates[known].curve(truth) if truth else None
 
 
 def _right(labelled: CertaintyCurve | None, bias: float) -> dict[str, Any]:
@@ -166,11 +165,11 @@ def _refuse_huge(name: str, cell: Any) -> None:
 
 def explain(model: Model, point: Points) -> dict[str, Any]:
     """All that is known of one point: intervals, radius, odds, and two worlds that disagree."""
-    (found,) = certificates_of(model, point)
+    found = certificates_of(model, point)
     # Whoever blanks cells on purpose keeps to no bias.
     strict = model.unbiased
     fragile = radii_of(strict, point, verdicts(strict, point))
-    (told,) = details.points(found.among, fragile, np.array([0]))
+    (told,) = details.points(found, fragile, np.array([0]))
     kept = {name: told[name] for name in told if name not in ("point", "values")}
     return {**kept, **_shown(model, found), "bins": _bins(model, point)}
 
@@ -184,17 +183,17 @@ def _bins(model: Model, point: Points) -> dict[str, str]:
 def support_at(model: Model, point: Points, bias: float) -> dict[str, Any]:
     """The ranges of support of one point over the worlds of at most a bias."""
     model = model.biased(Fraction(bias))
-    (found,) = certificates_of(model, point)
+    found = certificates_of(model, point)
     return {"bias": bias, **_shown(model, found)}
 
 
-def _shown(model: Model, found: Certificate) -> dict[str, Any]:
+def _shown(model: Model, found: Certificates) -> dict[str, Any]:
     """What the worlds of a model say of one point, and its ranges of support."""
-    support = details.support(model, found.among.verdicts, 0)
+    support, one = details.support(model, found.verdicts, 0), found[0]
     return {
-        "certain": found.certain,
-        "label": _named(found.label),
-        "possible": [text(label) for label in found.possible],
+        "certain": one.certain,
+        "label": _named(one.label),
+        "possible": [text(label) for label in one.possible],
         "support": support,
         "n_labels_left_off": model.m - len(support),
     }

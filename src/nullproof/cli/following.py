@@ -1,0 +1,90 @@
+"""What to do after a command: the next question, as a command with the arguments already used."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from nullproof.cli.registry import typed
+from nullproof.cli.shown import Following, Shown
+
+if TYPE_CHECKING:
+    from nullproof.attacks.attack import Attack
+    from nullproof.certificates import Certificates
+    from nullproof.cleaning.plan import CleaningPlan
+    from nullproof.cli.options import Request
+    from nullproof.odds.labels import Odds
+    from nullproof.radii.cells import Radii
+
+_LIKELY = 0.99
+
+
+def shown_of(request: Request, everything: bool, following: Following) -> Shown:
+    """How an answer is shown; nothing follows where a table came on standard input and is gone."""
+    gone = "-" in (request.train, request.test)
+    return Shown(request.test is None, everything, None if gone else following)
+
+
+def after_certify(request: Request, result: Certificates, bias: list[str] | None) -> Following:
+    """What to clean, or how few cells would break the predictions where all are certain."""
+    if result.certain.all() or not result.model.index.n_missing:
+        return _radius(request)
+    return _clean(request, {"--bias": bias})
+
+
+def after_radius(request: Request, result: Radii) -> Following:
+    """Which cells an enemy would blank; what to clean where there is nothing to break."""
+    if not result.radius.any() and result.model.index.n_missing:
+        return _clean(request)
+    finite = np.isfinite(result.radius)
+    if request.test is None or not _has_rows(request) or not (finite & (result.radius > 0)).any():
+        return _report(request)
+    line = typed("poison", request, {"--skip-unbreakable": not bool(finite.all())})
+    return Following("which training cells an enemy would blank to break them all", line)
+
+
+def after_odds(request: Request, result: Odds, cells: str) -> Following:
+    """What to clean until nearly all worlds agree, or the whole story where they do."""
+    likely = result.lower.max(axis=1, initial=0.0) >= _LIKELY
+    if likely.all() or not result.model.index.n_missing:
+        return _report(request)
+    more = {"--confidence": _LIKELY, "--cells": None if cells == "uniform" else cells}
+    line = typed("clean", request, more)
+    return Following("which missing cells to look up until 99 % of the worlds agree", line)
+
+
+def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:
+    """The worksheet of a plan, given again with its ``own`` options; other questions where it is empty."""
+    if plan.steps and _has_rows(request):
+        line = typed("clean", request, {**own, "-o": "worksheet.csv"})
+        return Following("a worksheet with these cells to fill in", line)
+    return _radius(request) if plan.done.all() else _report(request)
+
+
+def after_poison(request: Request, attack: Attack, own: dict[str, Any]) -> Following:
+    """The poisoned table, with the attack's ``own`` options; what to clean where there is no attack."""
+    if not attack.blanks:
+        return _clean(request) if attack.index.n_missing else _report(request)
+    if not _has_rows(request):
+        return _report(request)
+    line = typed("poison", request, {**own, "-o": "poisoned.csv"})
+    return Following("the table with these cells blank", line)
+
+
+def _clean(request: Request, more: dict[str, Any] | None = None) -> Following:
+    return Following("which missing cells to look up first", typed("clean", request, more))
+
+
+def _radius(request: Request) -> Following:
+    return Following("how few cells would break each prediction", typed("radius", request))
+
+
+def _report(request: Request) -> Following:
+    line = typed("report", request, {"-o": "report.html"})
+    return Following("all of this as a page to send round", line)
+
+
+def _has_rows(request: Request) -> bool:
+    """Whether the rows of TRAIN can be pointed at."""
+    return not (request.is_index or request.is_lazy)
