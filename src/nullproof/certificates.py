@@ -15,6 +15,7 @@ from nullproof.curve import CertaintyCurve
 from nullproof.lines import label_sets, label_texts
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
+from nullproof.progress import Progress
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
@@ -152,7 +153,16 @@ class Certificates:
     @cached_property
     def tolerances(self) -> Tolerances:
         """Tolerance and rival of every point, as positions."""
-        return tolerances_of(self.model, self.points, self.verdicts if self.strict else None)
+        return self._tolerances(None)
+
+    def work_out(self, on_progress: Progress) -> None:
+        """Work the tolerances out now, and tell how far that is; on large tables it takes a while."""
+        if "tolerances" not in vars(self):
+            vars(self)["tolerances"] = self._tolerances(on_progress)
+
+    def _tolerances(self, on_progress: Progress | None) -> Tolerances:
+        judged = self.verdicts if self.strict else None
+        return tolerances_of(self.model, self.points, judged, on_progress)
 
     @property
     def threshold(self) -> float | None:

@@ -22,9 +22,11 @@ from nullproof.crossings import crossing
 from nullproof.errors import NullproofError
 from nullproof.leads import Tables, floats_do
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.progress import Progress, over, within
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, least_ratio, verdicts
 
+_DOING = "finding how far each prediction holds"
 # Slots (features, or candidates of incomplete points) × points of a block: what the cache holds.
 _BLOCK = 60_000
 _STEP = 1e-9
@@ -96,13 +98,20 @@ def tolerance(
     return tolerances_of(model, model.points(points, own_holes)).value
 
 
-def tolerances_of(model: Model, points: Points, judged: Verdicts | None = None) -> Tolerances:
+def tolerances_of(
+    model: Model,
+    points: Points,
+    judged: Verdicts | None = None,
+    on_progress: Progress | None = None,
+) -> Tolerances:
     """The tolerance of every point; columns that a mapping named keep their bias.
 
     Parameters
     ----------
     judged
         The verdicts at a bias of 1, if they are known.
+    on_progress
+        Called with what is being done and which share of the work is done.
     """
     at_none = verdicts(model.biased(0), points)
     at_all = verdicts(model.biased(1), points) if judged is None else judged
@@ -110,10 +119,14 @@ def tolerances_of(model: Model, points: Points, judged: Verdicts | None = None) 
     rival = np.full(len(points), -1, dtype=np.int32)
     between = at_none.certain & ~at_all.certain
     found = Tolerances(value, rival)
+    n_done, n_points = 0, max(int(between.sum()), 1)
     for complete in (True, False):
         places = np.flatnonzero(between & (points.complete == complete))
         if len(places):
-            _Search(model, points.take(places), at_none.take(places)).into(found, places)
+            search = _Search(model, points.take(places), at_none.take(places))
+            start, stop = n_done / n_points, (n_done + len(places)) / n_points
+            search.into(found, places, within(on_progress, start, stop))
+            n_done += len(places)
     return found
 
 
@@ -126,16 +139,20 @@ class _Search:
         self.rival = np.full(len(points), -1, dtype=np.int32)
         self.max_log = at_none.max_log
 
-    def into(self, found: Tolerances, places: NDArray[np.intp]) -> None:
+    def into(
+        self, found: Tolerances, places: NDArray[np.intp], on_progress: Progress | None
+    ) -> None:
         """Find the tolerance of each point, and record it."""
         if floats_do(self.model):
             tables = Tables(self.model, self.points)
             n_points = max(1, _BLOCK // tables.n_slots)
-            for start in range(0, len(self.points), n_points):
+            starts = range(0, len(self.points), n_points)
+            for start in over(starts, _DOING, within(on_progress, 0.0, 0.9)):
                 stop = min(start + n_points, len(self.points))
                 self._block(tables, np.arange(start, stop))
         known: dict[bytes, tuple[float, int]] = {}
-        for place in np.flatnonzero(np.isnan(self.value)).tolist():
+        blurred = np.flatnonzero(np.isnan(self.value)).tolist()
+        for place in over(blurred, _DOING, within(on_progress, 0.9, 1.0)):
             key = self.points.codes[:, place].tobytes()
             if key not in known:
                 known[key] = self._exactly(place)

@@ -21,6 +21,19 @@ def many(count: int, name: str) -> str:
     return f"{count:,} {name}" if count == 1 else f"{count:,} {name}s"
 
 
+def duration(seconds: float) -> str:
+    """How long something takes, as people say it.
+
+    >>> [duration(seconds) for seconds in (0.2, 59.6, 150, 7_000)]
+    ['1 s', '1 min', '3 min', '1 h 57 min']
+    """
+    whole = max(1, round(seconds))
+    if whole < 60:
+        return f"{whole} s"
+    hours, minutes = divmod(-(-whole // 60), 60)
+    return f"{hours} h {minutes} min" if hours else f"{minutes} min"
+
+
 def how_many(count: int) -> str:
     """A number of any size: ``65,536``, and a power of ten where nobody would count the digits.
 

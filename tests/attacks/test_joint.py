@@ -218,7 +218,7 @@ def test_interrupt_keeps_the_best() -> None:
     """Law: Ctrl-C at any time returns a verified attack and a true bound."""
     problem = cover_problem(PETERSEN, 20)
 
-    def interrupt(n_cells: int, bound: int) -> None:
+    def interrupt(n_cells: int, bound: int, share: float) -> None:
         raise KeyboardInterrupt
 
     cells, bound = solve(problem, effort=Effort(), on_progress=interrupt)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 from fractions import Fraction
 from typing import Any
 
@@ -114,10 +115,12 @@ def test_incomplete_points_keep_an_honest_bound() -> None:
 
 
 def test_progress_is_told() -> None:
-    """on_progress gets falling numbers of cells and rising bounds."""
+    """on_progress gets falling numbers of cells and rising bounds, in words."""
     index = CountIndex.from_rows(ROWS * 5, LABELS * 5)
-    seen: list[tuple[int, int]] = []
-    attack = poison(index, POINTS, steps=5, on_progress=lambda *now: seen.append(now), alpha=0)
+    said: list[str] = []
+    attack = poison(index, POINTS, steps=5, on_progress=lambda now, _: said.append(now), alpha=0)
+    found = [re.match(r"best (\d+) cells, at least (\d+) needed", now) for now in said]
+    seen = [tuple(map(int, one.groups())) for one in found if one is not None]
     assert seen
     cells, bounds = zip(*seen, strict=True)
     assert list(cells) == sorted(cells, reverse=True)

@@ -19,11 +19,12 @@ from numpy.typing import NDArray
 from nullproof.attacks.attack import Attack, Target, taken
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.problem import Problem
-from nullproof.attacks.joint.proof import Progress, solve
+from nullproof.attacks.joint.proof import Found, solve
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
+from nullproof.progress import Progress, within
 from nullproof.radii.cells import PointCounts, Radii, radii_of
 from nullproof.radii.frontier import Frontier
 from nullproof.tables.names import Key, shown_name
@@ -69,7 +70,8 @@ def poison(
     skip_unbreakable
         Leave out points that no attack can break (possible with smoothing) instead of refusing.
     on_progress
-        Called with the best number of cells and the bound whenever one of them changes.
+        Called with the best number of cells and the bound, in words, and with the share of the time (or of
+        the steps) that is spent.
     key
         What names the points in the result: a column of theirs, or one name per point.
 
@@ -117,7 +119,7 @@ def attack_of(
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
     model = model.unbiased
-    found = radii_of(model, points, judged)
+    found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1))
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
         raise _no_attack([shown_name(points.names, place) for place in unbreakable[:11].tolist()])
@@ -128,7 +130,8 @@ def attack_of(
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
         problem = Problem.of(model, found, list(places.values()))
-        cells, needed = solve(problem, effort=effort, seed=seed, on_progress=on_progress)
+        tell = _told(within(on_progress, 0.1, 1.0))
+        cells, needed = solve(problem, effort=effort, seed=seed, on_progress=tell)
         if cells.sum() < sum(blank.n_cells for blank in blanks):
             blanks = problem.blanks(cells)
             rivals = problem.fallen_to(cells)
@@ -175,6 +178,19 @@ def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
         key = (cells.label, cells.feature, cells.candidates)
         needed[key] = max(needed.get(key, 0), cells.n_cells)
     return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
+
+
+def _told(on_progress: Progress | None) -> Found | None:
+    """Say in words how good the best attack so far is."""
+    if on_progress is None:
+        return None
+
+    def tell(best: int, bound: int, share: float) -> None:
+        gap = f", {100 * (best / bound - 1):.0f} % apart" if bound else ""
+        said = f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"
+        on_progress(said, share)
+
+    return tell
 
 
 def _can_solve() -> bool:

@@ -20,6 +20,7 @@ from nullproof.cleaning.best_case import Winning
 from nullproof.counts.index import CountIndex
 from nullproof.counts.sparse import Counts, DenseCounts
 from nullproof.model import Alpha, Model, Prior
+from nullproof.progress import Progress, over
 from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, text
@@ -139,7 +140,9 @@ def feature_effects(
     return effects_of(model, encoded, verdicts(model, encoded))
 
 
-def effects_of(model: Model, points: Points, found: Verdicts) -> FeatureEffects:
+def effects_of(
+    model: Model, points: Points, found: Verdicts, on_progress: Progress | None = None
+) -> FeatureEffects:
     """The effects on points whose verdicts are known."""
     n_missing = model.index.missing_cells()[0].sum(axis=1)
     open_ones = np.flatnonzero(~found.certain)
@@ -161,7 +164,7 @@ def effects_of(model: Model, points: Points, found: Verdicts) -> FeatureEffects:
             int(certain_if_filled(model, some, j).sum()),
             int(could_be_certain(model, some, possible, j).sum()),
         )
-        for j in order[:n_features].tolist()
+        for j in over(order[:n_features].tolist(), "completing each feature", on_progress)
     ]
     effects.sort(key=lambda effect: (-effect.n_certain, -effect.n_could))
     n_left_off = max(0, len(order) - n_features)

@@ -24,6 +24,7 @@ from nullproof.cleaning.best_case import Winning, best_other, log_terms
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
+from nullproof.progress import Progress, over
 from nullproof.tables.points import Points
 
 Part = tuple[int, int, int]  # label, feature and number of cells
@@ -49,6 +50,7 @@ def forecast(
     confidence: float,
     n_draws: int = 32,
     seed: int = 0,
+    on_progress: Progress | None = None,
 ) -> Forecast:
     """Foresee how many of some points are done after the first, the second, … part.
 
@@ -61,7 +63,7 @@ def forecast(
     winning = Winning(model, points, ranges)
     expected, best = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
     ever = np.zeros(len(points), dtype=bool)
-    for step, part in enumerate(parts):
+    for step, part in enumerate(over(parts, "foreseeing what each step brings", on_progress)):
         drawn.fill(part, _draw(model, filling, points, part, (n_draws, rng)))
         winning.fill(*part)
         done = drawn.certain & winning.judge()

@@ -23,6 +23,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
+from nullproof.progress import Progress, over, within
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.names import Key
@@ -198,6 +199,7 @@ def cleaning_plan(
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
     key: Key | None = None,
+    on_progress: Progress | None = None,
 ) -> CleaningPlan:
     """Order the missing cells so that few of them settle many points.
 
@@ -224,6 +226,8 @@ def cleaning_plan(
         account, and counts points that are done already only while they stay so.
     key
         What names the points in the result: a column of theirs, or one name per point.
+    on_progress
+        Called with what is being done and which share of the work is done.
 
     Examples
     --------
@@ -244,6 +248,7 @@ def cleaning_plan(
         confidence=confidence,
         cells=cells,
         costs=costs,
+        on_progress=on_progress,
     )
 
 
@@ -256,6 +261,7 @@ def plan_of(
     confidence: float = 1.0,
     cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
+    on_progress: Progress | None = None,
 ) -> CleaningPlan:
     """The plan for points whose verdicts are known; options as for `cleaning_plan`."""
     if budget is not None and not (is_number(budget) and budget >= 0):
@@ -270,11 +276,17 @@ def plan_of(
     matter = contenders(model, points, ranges, found)
     some = np.flatnonzero(~done)
     outlook = Outlook(model, ranges.take(some), matter[some], reached.confidence)
-    parts = [*_within(_order(outlook, model.index, each), budget, each)]
+    order = _order(outlook, model.index, each, within(on_progress, 0.0, 0.5))
+    parts = [*_within(order, budget, each)]
     # Without a bias a point that is done stays so, whatever cells turn out to hold.
     looked_at = some if strict else np.arange(len(points))
     foreseen = forecast(
-        model, points.take(looked_at), filling, parts, confidence=reached.confidence
+        model,
+        points.take(looked_at),
+        filling,
+        parts,
+        confidence=reached.confidence,
+        on_progress=within(on_progress, 0.5, 1.0),
     )
     steps = tuple(_steps(model.index, parts, foreseen, len(points) - len(looked_at)))
     stuck = np.flatnonzero(~done & ~matter.any(axis=1))
@@ -307,12 +319,14 @@ def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats
     return np.array([float(costs.get(name, 1.0)) for name in index.features])
 
 
-def _order(outlook: Outlook, index: CountIndex, each: Floats) -> list[Part]:
+def _order(
+    outlook: Outlook, index: CountIndex, each: Floats, on_progress: Progress | None
+) -> list[Part]:
     """The groups that matter, those that probably settle most for least first."""
     n_open = open_counts(index)
     left = outlook.matters
     found: list[Part] = []
-    while left.any():
+    for _ in over(range(int(left.sum())), "ordering the cells", on_progress):
         scores = np.where(left, outlook.scores(n_open * each), -np.inf)
         i, j = (int(place) for place in np.unravel_index(int(scores.argmax()), scores.shape))
         found.append((i, j, int(n_open[i, j])))

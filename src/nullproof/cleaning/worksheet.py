@@ -20,6 +20,7 @@ from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
+from nullproof.progress import Progress
 from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.points import Points
 
@@ -67,10 +68,12 @@ class Work:
         self.cleaner.answer(answers)
         return _progress(before, self.cleaner)
 
-    def plan(self, budget: float | None) -> CleaningPlan:
+    def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
         """What is left to do."""
         index = self.index if self._cleaner is None else self._cleaner.index
-        return cleaning_plan(index, self.points, budget=budget, **self._options)
+        return cleaning_plan(
+            index, self.points, budget=budget, on_progress=on_progress, **self._options
+        )
 
     @property
     def changes(self) -> dict[str, dict[int, Any]]:

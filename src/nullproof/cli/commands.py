@@ -75,7 +75,8 @@ def certify(
         one = result[position_of(explain, len(result))].explain(rival=rival)
         request.answer(one, lambda console: show_explanation(console, one))
         raise typer.Exit(int(check and not one.certain))
-    with working("certifying"):
+    with working("certifying") as say:
+        result.work_out(say)
         labels = request.truth(index, points)
         result = result if labels is None else result.with_truth(labels)
     shown = shown_of(request, show_all, after_certify(request, result, bias))
@@ -104,8 +105,10 @@ def radius(request: Request, check: Check = False, show_all: ShowAll = False) ->
 
     with working("reading and counting"):
         index, points = request.load()
-    with working("finding the fewest cells for each point"):
-        result = radii(index, points, **request.model(index), **request.naming(points))
+    with working("finding the fewest cells for each point") as say:
+        result = radii(
+            index, points, on_progress=say, **request.model(index), **request.naming(points)
+        )
     with failing(check and not result.radius.all()):
         shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(
@@ -171,7 +174,7 @@ def poison(
             steps=steps,
             seed=seed,
             skip_unbreakable=skip_unbreakable,
-            on_progress=lambda best, bound: say(_progress(best, bound)),
+            on_progress=say,
             **request.model(index),
             **request.naming(points),
         )
@@ -212,12 +215,13 @@ def odds(
 
     with working("reading and counting"):
         index, points = request.load()
-    with working("weighing the worlds"):
+    with working("weighing the worlds") as say:
         result = label_odds(
             index,
             points,
             cells=cells,  # type: ignore[arg-type]
             gap=gap,
+            on_progress=say,
             **request.model(index),
             **request.naming(points),
         )
@@ -265,7 +269,7 @@ def report(
         told = tell_of(
             index,
             points,
-            on_progress=lambda what, share: say(f"{what} ({share:.0%})"),
+            on_progress=say,
             bias=asked_bias,
             truth=None if labels is None or None in labels else labels,
             **request.model(index),
@@ -289,8 +293,3 @@ def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
     table = request.table
     names = TrainingTable.open(attack.index.schema, table).names(request.key)
     return attack.document(attack.cells(table), rows=names)
-
-
-def _progress(best: int, bound: int) -> str:
-    gap = f", {best / bound - 1:.0%} apart" if bound else ""
-    return f"best {best:,} cells, at least {bound:,} needed{gap} (Ctrl-C keeps the best)"

@@ -18,7 +18,7 @@ from nullproof import __version__
 from nullproof.cli import commands, upkeep  # noqa: F401 (each registers its commands)
 from nullproof.cli.program import app
 from nullproof.cli.registry import refusal
-from nullproof.cli.streams import Said
+from nullproof.cli.streams import SCREEN, Said, notice
 from nullproof.errors import NullproofError, NullproofWarning
 
 _INTERRUPTED = 130
@@ -44,6 +44,7 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
         typer.echo(f"nullproof {__version__}")
         code = 0
     else:
+        SCREEN.quiet = quiet
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", NullproofWarning)
             warnings.showwarning = _show_notice
@@ -114,4 +115,4 @@ def _take(arguments: list[str], flag: str) -> bool:
 
 def _show_notice(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
     if issubclass(category, NullproofWarning):
-        typer.echo(f"{'' if issubclass(category, Said) else 'note: '}{message}", err=True)
+        notice(f"{'' if issubclass(category, Said) else 'note: '}{message}")

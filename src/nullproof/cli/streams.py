@@ -1,20 +1,28 @@
-"""Where results and progress go: standard output, and standard error on a terminal."""
+"""Where results, notices and progress go: standard output, and standard error."""
 
 from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
+from time import monotonic
 from typing import TYPE_CHECKING
 
 import typer
 
 from nullproof.errors import NullproofWarning
+from nullproof.words import duration
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.status import Status
+
+    from nullproof.progress import Progress
+
+# Before this, nobody wonders how long it will take, and a guess would be wild.
+_SECONDS = 2.0
 
 
 def echo(line: str) -> None:
@@ -50,13 +58,47 @@ def console() -> Console:
     return Pipe(highlight=False)
 
 
-@contextmanager
-def working(what: str) -> Iterator[Callable[[str], None]]:
-    """Show a spinner on a terminal while something long goes on; call what it gives to say more."""
-    if not sys.stderr.isatty():
-        yield lambda _: None
-        return
-    from rich.console import Console
+class Screen:
+    """Standard error as a person sees it: notices, and in its last line what is going on."""
 
-    with Console(stderr=True).status(f"{what} …") as status:
-        yield lambda more: status.update(f"{what} … {more}")
+    def __init__(self) -> None:
+        self.quiet = False
+        self._status: Status | None = None
+
+    def notice(self, line: str) -> None:
+        """Print a notice, above the line that tells of progress if there is one."""
+        if self._status is None:
+            typer.echo(line, err=True)
+        else:
+            self._status.console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+    @contextmanager
+    def working(self, what: str) -> Iterator[Progress]:
+        """Show on a terminal that something long goes on; call what it gives to say how far it is."""
+        if self.quiet or not sys.stderr.isatty():
+            yield lambda _what, _share: None
+            return
+        from rich.console import Console
+        from rich.markup import escape
+
+        begin = monotonic()
+        with Console(stderr=True).status(f"{escape(what)} …") as status:
+            self._status = status
+            try:
+                yield lambda now, share: status.update(
+                    escape(told(now, share, monotonic() - begin))
+                )
+            finally:
+                self._status = None
+
+
+def told(what: str, share: float, seconds: float) -> str:
+    """What is done, how much of it, and how long the rest will take if it goes on like this."""
+    left = ""
+    if seconds >= _SECONDS and 0 < share < 1:
+        left = f", {duration(seconds * (1 - share) / share)} left"
+    return f"{what} … {100 * share:.0f} %{left}"
+
+
+SCREEN = Screen()
+working, notice = SCREEN.working, SCREEN.notice

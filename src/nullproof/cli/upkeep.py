@@ -88,12 +88,12 @@ def clean(
         "bias": asked_bias,
         **request.model(index),
     }
-    with working("planning"):
+    with working("planning") as say:
         judged = Model(index, options["alpha"], options["prior"], asked_bias)
         encoded = judged.points(points, options["own_holes"], **request.naming(points))
         work = Work(index, encoded, lambda: request.table, options, request.key)
         brought = work.take(answers or [])
-        plan = work.plan(budget)
+        plan = work.plan(budget, say)
     if repaired is not None:
         write_changed(request, work.changes, repaired)
         tell(f"wrote {repaired}: TRAIN with the answers")

@@ -18,7 +18,7 @@ from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling, Terms
 from nullproof.odds.grid import Grid, Spread
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
-from nullproof.reasons import tell_of, too_many_completions
+from nullproof.reasons import too_many_completions
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
@@ -55,6 +55,14 @@ class OddsBounds:
             lower[place], upper[place] = self._known[key]
         return lower, upper
 
+    def of(self, points: Points, place: int, possible: NDArray[np.bool_]) -> tuple[Floats, Floats]:
+        """Bound the odds of one point, complete or not."""
+        here = slice(place, place + 1)
+        if not points.with_codes(points.codes[:, here]).complete[0]:
+            return self.of_completions(points, place, possible)
+        lower, upper = self.bounds(points.codes[:, here], possible[None])
+        return lower[0], upper[0]
+
     def of_completions(
         self, points: Points, place: int, possible: NDArray[np.bool_]
     ) -> tuple[Floats, Floats]:
@@ -85,7 +93,6 @@ class OddsBounds:
                 NullproofWarning,
                 stacklevel=4,
             )
-        tell_of("the odds", self.too_many)
 
     def _of_point(
         self,

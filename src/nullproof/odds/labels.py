@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
@@ -21,7 +22,8 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
-from nullproof.reasons import reasons_of
+from nullproof.progress import Progress, over
+from nullproof.reasons import reasons_of, tell_of
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame, some_rows
@@ -31,6 +33,7 @@ from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
 
 _LEAST_GAP = 1e-6
+_INTERRUPTED = "interrupted; ask again for this point"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -163,6 +166,7 @@ def label_odds(
     cells: Cells = "uniform",
     gap: float = 0.01,
     key: Key | None = None,
+    on_progress: Progress | None = None,
 ) -> Odds:
     """Bound how likely each label is when chance fills the missing cells of the training table.
 
@@ -188,6 +192,9 @@ def label_odds(
         at least 0.000001.
     key
         What names the points in the result: a column of theirs, or one name per point.
+    on_progress
+        Called with what is being done and which share of the work is done. Interrupting (Ctrl-C) keeps
+        the points so far; the others are not worked out.
 
     Examples
     --------
@@ -200,23 +207,37 @@ def label_odds(
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes, key)
-    return odds_of(model, encoded, verdicts(model, encoded), cells=cells, gap=gap)
+    found = verdicts(model, encoded)
+    return odds_of(model, encoded, found, cells=cells, gap=gap, on_progress=on_progress)
 
 
 def odds_of(
-    model: Model, points: Points, found: Verdicts, *, cells: Cells = "uniform", gap: float = 0.01
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    *,
+    cells: Cells = "uniform",
+    gap: float = 0.01,
+    on_progress: Progress | None = None,
+    keep: bool = True,
 ) -> Odds:
-    """The odds of points whose verdicts, over all worlds, are known; options as for `label_odds`."""
+    """The odds of points whose verdicts, over all worlds, are known; options as for `label_odds`.
+
+    Unless it is to ``keep`` the points so far, Ctrl-C ends it.
+    """
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
     asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))
-    possible, certain, complete = found.possible, found.certain, points.complete
-    lower, upper = np.zeros(possible.shape), np.zeros(possible.shape)
-    lower[certain] = upper[certain] = possible[certain]
-    some = np.flatnonzero(~certain & complete)
-    lower[some], upper[some] = asker.bounds(points.codes[:, some], possible[some])
-    for place in np.flatnonzero(~certain & ~complete):
-        lower[place], upper[place] = asker.of_completions(points, int(place), possible[place])
+    possible, certain = found.possible, found.certain
+    lower, upper = np.zeros(possible.shape), possible.astype(np.float64)
+    lower[certain] = possible[certain]
+    left = dict.fromkeys(np.flatnonzero(~certain).tolist(), _INTERRUPTED)
+    with suppress(*[KeyboardInterrupt] * keep):
+        for place in over([*left], "weighing the worlds", on_progress):
+            lower[place], upper[place] = asker.of(points, place, possible[place])
+            del left[place]
     asker.notify()
-    reasons = reasons_of(len(points), asker.too_many)
+    unsolved = {**asker.too_many, **left}
+    tell_of("the odds", unsolved)
+    reasons = reasons_of(len(points), unsolved)
     return Odds(model, lower, upper, reasons, points.frame, points.names)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.progress import Progress, over, within
 from nullproof.radii.bounds import Bounds, bound_radii
 from nullproof.radii.completions import Completions
 from nullproof.radii.frontier import Frontier
@@ -27,6 +28,8 @@ from nullproof.tables.cells import native_frame, some_rows
 from nullproof.tables.names import Key, RowNames, key_columns
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
+
+_DOING = "finding the fewest cells for each point"
 
 
 class Radius(NamedTuple):
@@ -222,10 +225,12 @@ def radii(
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     key: Key | None = None,
+    on_progress: Progress | None = None,
 ) -> Radii:
     """Find the radius of every point, its rival, and how many cells of each label are blanked.
 
-    The options are those of `radius`; ``key`` names the points, as for `certify`.
+    The options are those of `radius`; ``key`` names the points, as for `certify`, and ``on_progress`` is
+    called with what is being done and which share of the work is done.
 
     Examples
     --------
@@ -240,19 +245,24 @@ def radii(
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes, key)
-    return radii_of(model, encoded, verdicts(model, encoded))
+    return radii_of(model, encoded, verdicts(model, encoded), on_progress)
 
 
-def radii_of(model: Model, points: Points, found: Verdicts) -> Radii:
+def radii_of(
+    model: Model, points: Points, found: Verdicts, on_progress: Progress | None = None
+) -> Radii:
     """The radii of points whose verdicts over all worlds (without a bias) are known."""
     model = model.unbiased
     result = _nothing_attacked(model, points, found.winner)
     places = np.flatnonzero(found.certain & points.complete)
+    holed = np.flatnonzero(found.certain & ~points.complete)
+    share = len(places) / max(len(places) + len(holed), 1)
     codes, own = points.codes[:, places], found.take(places)
-    _record(result, places, _solve(model, codes, found.winner[places], own))
-    places = np.flatnonzero(found.certain & ~points.complete)
+    solved = _solve(model, codes, found.winner[places], own, within(on_progress, 0.0, share))
+    _record(result, places, solved)
     completions = Completions(model, points)
-    for codes, owners in completions.batches(places, found.winner):
+    waiting = over(holed.tolist(), _DOING, within(on_progress, share, 1.0))
+    for codes, owners in completions.batches(waiting, found.winner):
         _record_weakest(model, result, codes, owners)
     result.radius[[*completions.too_many]] = math.nan
     tell_of("the radius", completions.too_many)
@@ -291,7 +301,11 @@ def _record_weakest(
 
 
 def _solve(
-    model: Model, codes: NDArray[np.int32], winner: NDArray[np.int32], found: Verdicts
+    model: Model,
+    codes: NDArray[np.int32],
+    winner: NDArray[np.int32],
+    found: Verdicts,
+    on_progress: Progress | None = None,
 ) -> Bounds:
     """Find the radius of complete points that are certain with label ``winner``, exactly."""
     bounds = bound_radii(model, codes, winner, found.min_log, found.max_log)
@@ -302,7 +316,7 @@ def _solve(
         )
         places = unclear[first]
         counts = PointCounts(model, columns)
-        for number, place in enumerate(places.tolist()):
+        for number, place in enumerate(over(places.tolist(), _DOING, on_progress)):
             own = int(winner[place])
             for rival in (label for label in range(model.m) if label != own):
                 _settle(bounds, place, rival, counts.frontier(number, own, rival))

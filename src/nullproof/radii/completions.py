@@ -8,7 +8,7 @@ share the blanked cells; but a value that serves the attacker no better than ano
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -30,7 +30,7 @@ class Completions:
         self._values: dict[tuple[int, int, int], NDArray[np.intp]] = {}
 
     def batches(
-        self, places: NDArray[np.intp], winner: NDArray[Any]
+        self, places: Iterable[int], winner: NDArray[Any]
     ) -> Iterator[tuple[NDArray[np.int32], NDArray[np.intp]]]:
         """Yield codes (features × completions) and the place of the point that each belongs to.
 
@@ -39,7 +39,7 @@ class Completions:
         codes: list[NDArray[np.int32]] = []
         owners: list[NDArray[np.intp]] = []
         n_waiting = 0
-        for place in places.tolist():
+        for place in places:
             values = self._choices(place, int(winner[place]))
             n_completions = math.prod(map(len, values))
             if n_completions > MAX_COMPLETIONS:

@@ -9,6 +9,7 @@ import numpy as np
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import plan_of
 from nullproof.model import Model
+from nullproof.progress import Progress
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, text
@@ -18,7 +19,9 @@ SHOWN = 20
 LIKELY = 0.99
 
 
-def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any] | None:
+def first_steps(
+    model: Model, points: Points, found: Verdicts, on_progress: Progress | None = None
+) -> dict[str, Any] | None:
     """The plan as a report tells it, for the points that are not certain, or an even sample of them.
 
     With a bias: for those that do not hold up to it.
@@ -29,7 +32,7 @@ def first_steps(model: Model, points: Points, found: Verdicts) -> dict[str, Any]
     if not len(judged) or not model.floats_hold:
         return None
     chosen, own = points.take(judged), found.take(judged)
-    plan = plan_of(model, chosen, own)
+    plan = plan_of(model, chosen, own, on_progress=on_progress)
     if not plan.steps:
         return None
     likely = Confidence(LIKELY).done(model, chosen, own)

@@ -94,7 +94,6 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from nullproof.bias import Bias
@@ -104,6 +103,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
+from nullproof.progress import Progress, within
 from nullproof.radii.cells import Radii, radii_of
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
@@ -116,7 +116,6 @@ from nullproof.words import many, per_cent
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
 _BUDGET = 40_000
-Progress = Callable[[str, float], None]
 
 
 def tell(
@@ -171,13 +170,13 @@ def document_of(
     curve = judged.curve(truth)
     say("finding the fewest cells for each point", 0.2)
     anywhere = judged.verdicts if judged.strict else verdicts(strict, points)
-    fragile = radii_of(strict, points, anywhere)
+    fragile = radii_of(strict, points, anywhere, within(say, 0.2, 0.4))
     limit = min(limit, max(overview.WEAKEST, _BUDGET // strict.d))
     chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
     say("weighing the worlds", 0.4)
-    told = details.points(judged, fragile, chosen.shown)
+    told = details.points(judged, fragile, chosen.shown, within(say, 0.4, 0.7))
     say("completing each feature, planning what to clean", 0.7)
-    document = _document(judged, curve, (anywhere, fragile), told, chosen)
+    document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     say("done", 1.0)
     return document
 
@@ -188,6 +187,7 @@ def _document(
     results: tuple[Verdicts, Radii],
     told: list[dict[str, Any]],
     chosen: overview.Sample,
+    say: Progress | None,
 ) -> dict[str, Any]:
     model, points, (anywhere, fragile) = judged.model, judged.points, results
     certain = overview.certain(judged, anywhere)
@@ -205,9 +205,9 @@ def _document(
         "holes": overview.holes(model.index),
         "open": overview.open_ones(judged, anywhere, told),
         "fragility": overview.fragility(fragile),
-        "features": _features(judged),
+        "features": _features(judged, within(say, 0.0, 0.6)),
         "attack": details.attack(model.unbiased, fragile),
-        "cleaning": first_steps(model, points, judged.verdicts),
+        "cleaning": first_steps(model, points, judged.verdicts, within(say, 0.6, 1.0)),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),
@@ -218,8 +218,8 @@ def _document(
     }
 
 
-def _features(judged: Certificates) -> dict[str, Any]:
-    told = effects_of(judged.model, judged.points, judged.verdicts).document()
+def _features(judged: Certificates, say: Progress | None) -> dict[str, Any]:
+    told = effects_of(judged.model, judged.points, judged.verdicts, say).document()
     if not judged.strict:
         told["meaning"] += " Certain means here that the prediction holds up to the bias."
     return told

@@ -12,6 +12,7 @@ from nullproof.attacks.poisoning import single_attack
 from nullproof.certificates import Certificates
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
+from nullproof.progress import Progress, over, within
 from nullproof.radii.cells import Radii
 from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
@@ -29,15 +30,20 @@ _ODDS_BUDGET = 30_000
 
 
 def points(
-    everything: Certificates, fragile: Radii, shown: NDArray[np.intp]
+    everything: Certificates,
+    fragile: Radii,
+    shown: NDArray[np.intp],
+    on_progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
     """All that is known of each of some points; radii do not depend on the bias."""
     judged, model, encoded = everything.take(shown), everything.model, everything.points
     strict, own = model.unbiased, judged.points
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
-    odds = _odds(strict, own, anywhere, np.flatnonzero(~anywhere.certain))
+    is_open = np.flatnonzero(~anywhere.certain)
+    odds = _odds(strict, own, anywhere, is_open, within(on_progress, 0.0, 0.7))
     told = []
-    for at, place in enumerate(shown.tolist()):
+    places = over(shown.tolist(), "describing the points", within(on_progress, 0.7, 1.0))
+    for at, place in enumerate(places):
         here = np.array([at])
         told.append(
             {
@@ -139,13 +145,18 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
 
 
 def _odds(
-    model: Model, encoded: Points, found: Verdicts, places: NDArray[np.intp]
+    model: Model,
+    encoded: Points,
+    found: Verdicts,
+    places: NDArray[np.intp],
+    on_progress: Progress | None,
 ) -> dict[int, list[Any]]:
     """Bounds of the odds of some points, likeliest label first."""
     places = _affordable(model, encoded, places)
     if not len(places):
         return {}
-    odds = odds_of(model, encoded.take(places), found.take(places), gap=GAP)
+    some, own = encoded.take(places), found.take(places)
+    odds = odds_of(model, some, own, gap=GAP, on_progress=on_progress, keep=False)
     told = {}
     for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
         order = np.lexsort((-lower, -(lower + upper)))

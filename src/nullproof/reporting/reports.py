@@ -12,8 +12,9 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
+from nullproof.progress import Progress
 from nullproof.reporting import html, markdown
-from nullproof.reporting.document import LIMIT, Progress, tell
+from nullproof.reporting.document import LIMIT, tell
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
 from nullproof.words import either

@@ -34,6 +34,12 @@ class Watch:
         """Tell whether the time, or a share of it, is up."""
         return self.clock() - self.begin >= share * self.seconds
 
+    def spent(self, n_rounds: int) -> float:
+        """Return the share of the time, or of the rounds, that is spent."""
+        if self.rounds != inf:
+            return min(1.0, n_rounds / max(self.rounds, 1))
+        return min(1.0, (self.clock() - self.begin) / self.seconds) if self.seconds else 1.0
+
     def left(self) -> float:
         """Return the seconds left, at least 0; infinity if rounds count instead."""
         return max(0.0, self.begin + self.seconds - self.clock())

@@ -28,7 +28,8 @@ STEPS_AT_FIRST = 30
 STEPS_BETWEEN = 8
 FEW_POINTS = 6
 
-Progress = Callable[[int, int], None]
+# Called with the best number of cells, the bound, and the share of the time or rounds that is spent.
+Found = Callable[[int, int, float], None]
 
 
 def solve(
@@ -36,7 +37,7 @@ def solve(
     *,
     effort: Effort,
     seed: int = 0,
-    on_progress: Progress | None = None,
+    on_progress: Found | None = None,
 ) -> tuple[Ints, int]:
     """Look for the fewest cells that fell every point, until proven, interrupted or out of time.
 
@@ -62,11 +63,12 @@ class _Work:
         singles: list[list[Single]],
         start: Ints,
         seed: int,
-        on_progress: Progress | None,
+        on_progress: Found | None,
     ) -> None:
         self.problem, self.singles, self.start = problem, singles, start
         self.seed, self.on_progress = seed, on_progress
         self.search: Search | None = None
+        self._spent = 0.0
         self.bound = max((found[0].n_cells for found in singles), default=0)
 
     @property
@@ -95,8 +97,8 @@ class _Work:
             steps = STEPS_BETWEEN if search.n_cells < before else max(least, steps // 2)
             tree.lower_limit(search.n_cells)
             self.bound = max(self.bound, tree.bound)
-            self._report()
             done += 1
+            self._report(watch.spent(done))
 
     def _shrink(self, watch: Watch) -> None:
         """Give back what no point needs, one group after the other, by exact tests alone."""
@@ -104,7 +106,7 @@ class _Work:
             if self._proven() or watch.late():
                 return
             self.start = _trimmed(self.problem, self.start, group)
-            self._report()
+            self._report(watch.spent(0))
 
     def _prove(self, tree: Tree, search: Search, watch: Watch) -> None:
         """Raise the bound, and let the search make an attack of the relaxation's solution."""
@@ -119,14 +121,15 @@ class _Work:
             if self._proven() or watch.late(share):
                 return
             if search.step():
-                self._report()
+                self._report(watch.spent(0))
 
     def _proven(self) -> bool:
         return int(self.best.sum()) <= self.bound
 
-    def _report(self) -> None:
+    def _report(self, spent: float) -> None:
+        self._spent = max(self._spent, spent)
         if self.on_progress is not None:
-            self.on_progress(int(self.best.sum()), self.bound)
+            self.on_progress(int(self.best.sum()), self.bound, self._spent)
 
     def result(self) -> tuple[Ints, int]:
         if not self.problem.succeeds(self.best):
