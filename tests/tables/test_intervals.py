@@ -12,7 +12,9 @@ import pytest
 from support.one_column import feature_of
 
 from nullproof import CountIndex
-from nullproof.tables.intervals import bin_texts
+from nullproof.tables import intervals
+from nullproof.tables.bins import bin_codes
+from nullproof.tables.intervals import bin_texts, shown_cells, shown_in
 from nullproof.tables.values import moment
 
 
@@ -107,3 +109,17 @@ def test_candidates_are_shown_too() -> None:
     rows = {"a": [[0], [1, 3, 4], [11]], "y": ["a", "b", "a"]}
     index = CountIndex.from_table(pl.DataFrame(rows), "y", binning="uniform")
     assert index.schema.features[0].values == ("0–2", "3–4", "11")
+
+
+def test_extremes_of_bins_are_found_beside_their_edges(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever way is taken, each bin shows its least and its greatest number; an empty one shows none."""
+    monkeypatch.setattr(intervals, "_MANY", 0)
+    monkeypatch.setattr(intervals, "_SAMPLE", 3)
+    rng = np.random.default_rng(0)
+    odd = [math.nan, math.inf, -math.inf, -0.0, 1.0]
+    for _ in range(300):
+        cells = rng.choice([*odd, *rng.normal(size=6)], rng.integers(3, 30))
+        inner = np.unique(rng.choice([1.0, 0.0, *rng.normal(size=4)], rng.integers(0, 6)))
+        edges = (-3.0, *inner.tolist(), 3.0)
+        codes = bin_codes(cells, edges)
+        assert shown_cells(cells, codes, edges) == shown_in(cells, codes, len(edges) - 1)

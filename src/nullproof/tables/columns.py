@@ -30,7 +30,7 @@ from nullproof.tables.bins import (
 from nullproof.tables.intervals import (
     binned_feature,
     both_shown,
-    shown_in,
+    shown_cells,
     shown_numbers,
     with_bins,
 )
@@ -258,7 +258,7 @@ def _fit_bins(column: Column, bins: int, binning: Binning, rows: Rows) -> tuple[
     else:
         edges = bin_edges(known, bins, binning, kind, rows)
         codes = bin_codes(column.numbers, edges, kind)
-        shown = shown_in(places(column.numbers, kind), codes, len(edges) - 1)
+        shown = shown_cells(places(column.numbers, kind), codes, edges)
     if len(candidates):
         shown = both_shown(shown, shown_numbers(candidates, edges, kind))
     feature = binned_feature(column.name, kind, edges, shown)

@@ -26,6 +26,8 @@ from nullproof.tables.values import (
     text,
 )
 
+# Up to so many cells a query of polars takes longer than its work.
+_SHORT = 50_000
 _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
 
 
@@ -34,7 +36,7 @@ def number_series(series: nw.Series[Any]) -> NDArray[Any]:
     if series.dtype in _WIDE or _loses_integers(series):
         cells = series.to_list()
         return number_array([None if is_missing(cell) else exact(cell) for cell in cells])
-    if series.implementation.is_polars() and series.dtype.is_float():
+    if series.implementation.is_polars() and series.dtype.is_float() and len(series) > _SHORT:
         # Twice as fast as to let polars turn nulls into NaN on the way to NumPy.
         series = series.fill_null(math.nan)
     array = series.to_numpy()

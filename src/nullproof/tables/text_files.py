@@ -69,12 +69,13 @@ def read_text(
             infer_schema_length=infer_rows,
         )
 
-    frame = None
+    found = None
     if not _begins_with_spellings(content, top, nulls):
-        frame = _read_hopefully(read, nulls)
-    if frame is None:
+        found = _read_hopefully(read, nulls)
+    if found is None:
         frame = _read_patiently(read, texts, top.names)
-    doubtful = mixed_up(frame)
+        found = frame, mixed_up(frame)
+    frame, doubtful = found
     if doubtful:
         texts += doubtful
         frame = frame.with_columns(read(names=doubtful))
@@ -97,7 +98,8 @@ def mixed_up(frame: pl.DataFrame) -> list[str]:
     import polars.selectors as cs
 
     numbers, most = cs.float(), LARGEST_DOUBLE_INTEGER
-    plain = numbers.is_finite().all() & (numbers.min() > -most) & (numbers.max() < most)
+    # The least and the greatest take no notice of NaN.
+    plain = ~numbers.is_nan().any() & (numbers.min() > -most) & (numbers.max() < most)
     found = frame.select(plain.fill_null(value=True))
     return [name for name in found.columns if not found[name].item()]
 
@@ -141,9 +143,12 @@ def _top(content: Content, header: bool) -> _Top:
     return _Top(separator, names, added=True)
 
 
-def _read_hopefully(read: Callable[..., pl.DataFrame], nulls: Sequence[str]) -> pl.DataFrame | None:
+def _read_hopefully(
+    read: Callable[..., pl.DataFrame], nulls: Sequence[str]
+) -> tuple[pl.DataFrame, list[str]] | None:
     """Read as if nothing but empty cells were missing; None where that would make a difference.
 
+    With the columns that are mixed up, since a NaN makes a column one of them.
     polars compares every cell with every spelling, which makes 17 of them cost a third of its time.
     Most files that are long have none of them: a spelling would turn a column into text, or NaN.
     """
@@ -153,7 +158,8 @@ def _read_hopefully(read: Callable[..., pl.DataFrame], nulls: Sequence[str]) -> 
         frame = read(nulls=[null for null in nulls if not null])
     except pl.exceptions.ComputeError:
         return None
-    return None if _has_spellings(frame, nulls) else frame
+    doubtful = mixed_up(frame)
+    return None if _has_spellings(frame, doubtful, nulls) else (frame, doubtful)
 
 
 def _begins_with_spellings(content: Content, top: _Top, nulls: Sequence[str]) -> bool:
@@ -163,10 +169,11 @@ def _begins_with_spellings(content: Content, top: _Top, nulls: Sequence[str]) ->
     return any(null.encode() in cells for null in nulls if null)
 
 
-def _has_spellings(frame: pl.DataFrame, nulls: Sequence[str]) -> bool:
+def _has_spellings(frame: pl.DataFrame, doubtful: list[str], nulls: Sequence[str]) -> bool:
+    import polars as pl
     import polars.selectors as cs
 
-    found = frame.select(cs.string().is_in([*nulls]).any(), cs.float().is_nan().any())
+    found = frame.select(cs.string().is_in([*nulls]).any(), pl.col(doubtful).is_nan().any())
     return bool(found.width) and any(found.row(0))
 
 
