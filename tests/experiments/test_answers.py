@@ -30,11 +30,10 @@ def run(do: str, path: Path) -> str:
 @pytest.mark.usefixtures("few")
 @pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 def test_a_change_of_one_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """Asked twice nothing differs; one altered value of the record is found, with its place."""
+    """Asked twice, the one value that was altered differs, with its place, and nothing else."""
     path = tmp_path / "answers.json"
     assert "recorded" in run("record", path)
     assert answers.NOT_AT_HAND in capsys.readouterr().err
-    assert "are the same" in run("compare", path)
     record = json.loads(path.read_text("utf-8"))
     record["coded tables"]["0"]["index"]["rows"] += 1
     path.write_text(json.dumps(record), "utf-8")
@@ -44,6 +43,13 @@ def test_a_change_of_one_answer_is_told(tmp_path: Path, capsys: pytest.CaptureFi
     told = capsys.readouterr().out.splitlines()
     assert told[0].startswith("coded tables > 0 > index > rows: ")
     assert len(told) == 2
+
+
+def test_no_change_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the answers are those of the record, their number is told."""
+    monkeypatch.setattr(answers, "everything", lambda *, quick: {"quick": {"certain": [quick, 1]}})
+    run("record", tmp_path / "answers.json")
+    assert "2 values are the same" in run("compare", tmp_path / "answers.json")
 
 
 @pytest.mark.parametrize(

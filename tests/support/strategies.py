@@ -171,12 +171,14 @@ NEIGHBOURS_18 = (
     [7, 7, 17, 17, 17, 17, 17, 17, 17, 17, 17, 17, 41, 41],
     [2, 2, 2, 2, 2, 3, 3, 3, 5, 11, 11, 11, 23, 43, 59, 67, 83, 89],
 )
-EVEN, ODD = [1, 2] * 2500, [2, 1] * 2500
+# Enough features for their product to underflow many times over.
+N_MANY = 1200
+EVEN, ODD = [1, 2] * (N_MANY // 2), [2, 1] * (N_MANY // 2)
 
 HARD_TABLES: dict[str, tuple[int, list[int], list[int], set[str]]] = {
-    "5000 features, clear": (5, [2] * 5000, [1] * 5000, {"A"}),
-    "5000 features, one count apart": (3, [2, *EVEN[1:]], ODD, {"A"}),
-    "5000 features, tie": (3, EVEN, ODD, {"A", "B"}),
+    "many features, clear": (5, [2] * N_MANY, [1] * N_MANY, {"A"}),
+    "many features, one count apart": (3, [2, *EVEN[1:]], ODD, {"A"}),
+    "many features, tie": (3, EVEN, ODD, {"A", "B"}),
     "17th digit": (90, padded(NEIGHBOURS_17[0], 18), padded(NEIGHBOURS_17[1], 18), {"A"}),
     "18th digit": (90, padded(NEIGHBOURS_18[0], 18), padded(NEIGHBOURS_18[1], 18), {"A"}),
     "18th digit, mirrored": (
@@ -185,7 +187,7 @@ HARD_TABLES: dict[str, tuple[int, list[int], list[int], set[str]]] = {
         padded(NEIGHBOURS_18[0], 18),
         {"B"},
     ),
-    "18th digit of 5000 features": (
+    "18th digit of many features": (
         90,
         padded(NEIGHBOURS_18[0], 18) + EVEN[18:],
         padded(NEIGHBOURS_18[1], 18) + ODD[18:],
