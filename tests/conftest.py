@@ -27,12 +27,20 @@ SLOW = (
 )
 
 
+# Tests by these come again and again with other random tables.
+PARTS = ("block", "chunk", "seed")
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what ``./check --fast`` leaves out."""
+    """Mark what ``./check --fast`` leaves out, and what coverage is not measured of."""
     for item in items:
         place = item.nodeid.removeprefix("tests/")
         if place.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        # Tracing is slow, and the first part runs the lines that the others run.
+        made_by = getattr(item, "callspec", None)
+        if made_by is not None and any(made_by.params.get(part) for part in PARTS):
+            item.add_marker(pytest.mark.no_cover)
 
 
 class _Nothing(BaseException):

@@ -69,7 +69,7 @@ def test_at_and_around_the_tolerance() -> None:
     """Verdicts change exactly at the breakpoint: there and below a point holds, above it does not."""
     rng = random.Random(SEED)
     n_between = 0
-    for _ in range(1000):
+    for _ in range(500):
         holed = random_holed(rng, n_rows=10)
         judge, index = holed.judge(), holed.index()
         for point in holed.points:
@@ -81,7 +81,7 @@ def test_at_and_around_the_tolerance() -> None:
             for bias, holds in [(below, True), (last, True), (last + HAIR, False)]:
                 certificate = certify(index, point, bias=bias, **holed.options)
                 assert certificate.certain is holds, (point, bias, holed)
-    assert n_between > 100
+    assert n_between > 50
 
 
 def test_other_ways_to_write_a_bias() -> None:
@@ -126,7 +126,7 @@ def test_a_float_bias_is_not_a_decimal() -> None:
 def test_possible_labels_grow_with_the_bias() -> None:
     """T10: with a greater bias no label stops being possible and no open point begins to hold."""
     rng = random.Random(SEED)
-    for _ in range(300):
+    for _ in range(120):
         holed = random_holed(rng, own_holes=0.2)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         steps = sorted(random_bias(rng, judge) for _ in range(5))
@@ -142,7 +142,7 @@ def test_points_that_hold_have_the_predicted_label(only_null: bool) -> None:
     """T11: whatever the bias at which a point holds, its label is the one that predict gives."""
     rng = random.Random(SEED)
     n_held = 0
-    for _ in range(600):
+    for _ in range(250):
         holed = random_holed(rng, n_rows=10, own_holes=0.2, only_null=only_null, only_text=True)
         judge, model = holed.judge(), fitted(holed)
         reading, bias = rng.choice(READINGS), random_bias(rng, judge) / 4
@@ -154,7 +154,7 @@ def test_points_that_hold_have_the_predicted_label(only_null: bool) -> None:
                 n_held += 1
                 told = result.label[place], result.predicted[place], predicted[place]
                 assert len({*told}) == 1, (told, point, bias, reading, holed)
-    assert n_held > 500
+    assert n_held > 200
 
 
 def test_a_label_without_a_rival_is_predicted() -> None:
@@ -168,7 +168,7 @@ def test_predicted_is_the_label_of_skipping_naive_bayes() -> None:
     """T11: without candidate sets ``predicted`` is the winner over the known cells alone."""
     rng = random.Random(SEED)
     n_tied = 0
-    for _ in range(600):
+    for _ in range(300):
         holed = random_holed(rng, own_holes=0.2, only_null=True)
         judge = holed.judge()
         result = certify(holed.index(), list(holed.points), **holed.options)
@@ -178,7 +178,7 @@ def test_predicted_is_the_label_of_skipping_naive_bayes() -> None:
             expected = next(iter(winners)) if len(winners) == 1 else None
             assert result.predicted[place] == expected, (point, values, holed)
             n_tied += expected is None
-    assert n_tied > 50
+    assert n_tied > 25
 
 
 def skipping_support(judge: Judge, label: Any, point: Any) -> Fraction:
@@ -205,7 +205,7 @@ def skipping_support(judge: Judge, label: Any, point: Any) -> Fraction:
 def test_order_does_not_matter() -> None:
     """Rows and columns in another order have the same verdicts, also with a bias by column."""
     rng = random.Random(SEED)
-    for _ in range(200):
+    for _ in range(80):
         holed = random_holed(rng, own_holes=0.2)
         moved, by_feature = holed.moved(rng)
         mapping, _ = random_mapping(rng, holed, holed.judge())
@@ -222,7 +222,7 @@ def test_order_does_not_matter() -> None:
 def test_many_points_equal_one_by_one() -> None:
     """A certificate does not depend on the company its point was asked in."""
     rng = random.Random(SEED)
-    for _ in range(200):
+    for _ in range(80):
         holed = random_holed(rng, own_holes=0.3)
         index = holed.index()
         options: dict[str, Any] = {

@@ -93,7 +93,7 @@ def test_wide_domains(seed: int) -> None:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 def test_shrinking_tables(case: Case) -> None:
     """The same law with cases that shrink to the smallest disagreement."""
     assert_equals_oracle(case)
@@ -259,7 +259,7 @@ def test_float_alpha_is_not_a_decimal() -> None:
 def test_extreme_alphas_and_priors() -> None:
     """Numbers below, above and at the edge of double precision are as exact as any other."""
     rng = random.Random(20240607)
-    for _ in range(600):
+    for _ in range(300):
         case = replace(random_case(rng), alpha=rng.choice(strategies.EXTREME_ALPHAS))
         prior = {
             label: rng.choice(strategies.EXTREME_WEIGHTS) for label in oracle.distinct(case.labels)
@@ -287,7 +287,7 @@ def assert_narrower(after: list[Any], before: list[Any]) -> None:
 
 
 @given(st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_narrowing_a_cell_never_breaks_certainty(data: st.DataObject) -> None:
     """Fewer candidates, or one, keep certain points certain and make no label possible."""
     case = data.draw(cases().filter(holes))
@@ -301,7 +301,7 @@ def test_narrowing_a_cell_never_breaks_certainty(data: st.DataObject) -> None:
 
 
 @given(cases(), st.data())
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=100, deadline=None)
 def test_narrowing_a_point_never_breaks_certainty(case: Case, data: st.DataObject) -> None:
     """A point certain for all values of a cell is certain for some of them and for each of them."""
     (point, *_), domains = case.points, case.domains
@@ -386,7 +386,7 @@ def log(value: Fraction) -> float:
 def test_labels_without_rows() -> None:
     """Part of a table, counted like the whole, may lack a label: smoothing alone supports it."""
     rng = random.Random(20240608)
-    for _ in range(300):
+    for _ in range(150):
         case = random_case(rng)
         kept = [i for i in range(len(case.rows)) if rng.randrange(3)] or [0]
         rows, labels = [case.rows[i] for i in kept], [case.labels[i] for i in kept]

@@ -203,7 +203,7 @@ def _low_and_beyond(
 def test_remembering_supports_changes_nothing() -> None:
     """Outcomes from distinct counts equal those of a plain walk over worlds and completions."""
     rng = random.Random(20240602)
-    for _ in range(200):
+    for _ in range(80):
         case = strategies.random_case(rng)
         for point in case.points:
             plain = [

@@ -195,7 +195,7 @@ def row_by_row(
 def test_row_by_row_equals_group_by_group() -> None:
     """Both ways through the worlds lead to the same verdict, by column and in both readings."""
     n_open = 0
-    for holed, rng in small_tables(200, cap=300):
+    for holed, rng in small_tables(100, cap=300):
         judge = holed.judge()
         bias = tuple(random_bias(rng, judge) for _ in holed.features)
         for point, reading in itertools.product(holed.points, READINGS):
@@ -206,13 +206,13 @@ def test_row_by_row_equals_group_by_group() -> None:
             if reading == "skip" and not any(isinstance(cell, frozenset) for cell in point):
                 assert verdict.possible == oracle.possible_labels(every), (point, bias, holed)
             n_open += verdict.label is None
-    assert n_open > 120
+    assert n_open > 60
 
 
 def test_tolerance_is_the_last_breakpoint_that_holds() -> None:
     """Row by row: it holds at its tolerance, not a hair above, and at no later breakpoint."""
     n_between = 0
-    for holed, _ in small_tables(250, cap=64, own_holes=0.1):
+    for holed, _ in small_tables(100, cap=64, own_holes=0.1):
         judge = holed.judge()
         point, d = holed.points[0], len(holed.features)
         tolerance = judge.tolerance(point)
@@ -222,7 +222,7 @@ def test_tolerance_is_the_last_breakpoint_that_holds() -> None:
             held = oracle.certain(row_by_row(holed, point, (bias,) * d, "skip"))
             assert held == (tolerance is not None and bias <= tolerance), (bias, holed)
         n_between += tolerance is not None and tolerance < 1
-    assert n_between > 10
+    assert n_between > 3
 
 
 def test_counts_fill_a_box() -> None:

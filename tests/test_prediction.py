@@ -24,7 +24,7 @@ from nullproof import CertifiedNB, CountIndex, NullproofError, witness
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 SEED = 20240607
-N_TABLES = 100  # in a chunk
+N_TABLES = 50  # in a chunk
 ALPHAS = (1.0, 0.5, 0.1, 1e-3, 3.0, 0.7)
 
 
@@ -57,7 +57,7 @@ TIED = np.array([[0], [0], [0], [1], [2], [1]])
 
 
 @given(complete_tables(), st.sampled_from(ALPHAS))
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 # A tie that only the order of floating-point sums decides.
 @example((TIED, np.array([0, 1, 0, 1, 1, 0]), TIED, [3]), 0.7)
 def test_complete_data_as_categorical_nb(
@@ -75,7 +75,7 @@ def test_complete_data_as_categorical_nb(
 
 
 @given(complete_tables())
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=60, deadline=None)
 def test_complete_data_without_smoothing(
     table: tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]],
 ) -> None:
@@ -131,7 +131,7 @@ def assert_certain_labels_predicted(case: Case) -> int:
 
 
 @given(cases())
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=120, deadline=None)
 # No hole can hide an unseen value, so the many holes of A must not make it likelier there.
 @example(
     Case(

@@ -17,7 +17,7 @@ from nullproof import CountIndex, NullproofError, certify, witness
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_CHUNKS = 8
-N_TABLES = 200  # in a chunk
+N_TABLES = 100  # in a chunk
 SEED = 20240606
 
 

@@ -26,7 +26,7 @@ from nullproof.radii.cells import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
-N_TABLES = 400
+N_TABLES = 160
 N_CHUNKS = 4
 SEED = 20240607
 

@@ -112,7 +112,7 @@ def test_counts_too_large_to_enumerate(alpha: Any, scale: int) -> None:
     """On larger tables, hole pattern by hole pattern: equal to an index without those columns."""
     rng = random.Random(f"{SEED}-skip-{scale}-{alpha}")
     n_attacked = 0
-    for _ in range(12):
+    for _ in range(6):
         index = random_index(rng, scale)
         points = random_codes(rng, index, 40)
         codes = points.codes.copy()
@@ -127,7 +127,7 @@ def test_counts_too_large_to_enumerate(alpha: Any, scale: int) -> None:
             alone = shorter.encode(points.codes[known, place][None, :])
             assert radius(shorter, alone, alpha=alpha)[0] == found.radius[place]
             n_attacked += 0 < found.radius[place] < math.inf
-    assert n_attacked > 25
+    assert n_attacked > 12
 
 
 def columns_of(index: CountIndex, places: np.ndarray[Any, Any]) -> CountIndex:
