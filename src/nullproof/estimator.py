@@ -23,7 +23,8 @@ from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.model import Model, Prior
 from nullproof.odds.labels import Odds, odds_of
 from nullproof.prediction import log_supports, probabilities, winners
-from nullproof.radii.cells import radii_of
+from nullproof.radii.cells import radii_of, refuse_threat
+from nullproof.radii.results import Threat
 from nullproof.tables.bins import Binning, Rows
 from nullproof.tables.columns import Column, fit_feature, widen_feature
 from nullproof.tables.options import TableOptions
@@ -204,9 +205,13 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The labels that win or tie in some world, for each row."""
         return [list(certificate.possible) for certificate in self.certify(X)]
 
-    def radius(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
-        """The fewest training cells to blank before each row's prediction is no longer certain."""
-        return radii_of(*self._judged(X)).radius
+    def radius(self, X: Any, *, threat: Threat = "cells") -> NDArray[np.float64]:  # noqa: N803
+        """The fewest training cells to blank or falsify before each row's prediction is no longer certain.
+
+        With ``threat="rows"`` the fewest training rows to add, as for `radius`.
+        """
+        refuse_threat(threat)
+        return radii_of(*self._judged(X), threat=threat).radius
 
     def poison(self, X: Any, **options: Any) -> Attack:  # noqa: N803
         """Training cells to blank so that no row's prediction is certain; options as for `poison`."""

@@ -54,6 +54,7 @@ class Model:
         self.index = index
         self.alpha = _exact_alpha(alpha)
         self.prior = exact_prior(index, prior)
+        self.prior_is_counted = prior is None
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
@@ -65,6 +66,7 @@ class Model:
         """The same smoothing, prior and bias on another index, say that of a changed table."""
         changed = Model(index, self.alpha, self.prior)
         changed.bias, changed.fixed = self.bias, self.fixed
+        changed.prior_is_counted = self.prior_is_counted
         return changed
 
     def biased(self, bias: Fraction | int) -> Model:
@@ -79,11 +81,16 @@ class Model:
         """The same model where missing cells may hold anything, as an enemy may choose."""
         if min(self.bias, default=1) == 1:
             return self
-        return Model(self.index, self.alpha, self.prior)
+        other = Model(self.index, self.alpha, self.prior)
+        other.prior_is_counted = self.prior_is_counted
+        return other
 
     def agrees(self, other: Model) -> bool:
         """Whether another model has the same index, smoothing, prior and bias."""
-        mine, theirs = ((one.alpha, one.prior, one.bias, one.fixed) for one in (self, other))
+        mine, theirs = (
+            (one.alpha, one.prior, one.prior_is_counted, one.bias, one.fixed)
+            for one in (self, other)
+        )
         return self.index is other.index and mine == theirs
 
     def points(self, points: Any, own_holes: OwnHoles = "skip", key: Key | None = None) -> Points:
@@ -149,28 +156,43 @@ class Model:
             [math.log(w.numerator) - math.log(w.denominator) if w else -math.inf for w in weights]
         )
 
-    def exceeds(self, i: int, counts_i: Sequence[int], k: int, counts_k: Sequence[int]) -> bool:
+    def exceeds(
+        self,
+        i: int,
+        counts_i: Sequence[int],
+        k: int,
+        counts_k: Sequence[int],
+        *,
+        added: tuple[int, int] = (0, 0),
+    ) -> bool:
         """Decide ``S_i(counts_i) > S_k(counts_k)`` exactly; False for a tie, which is the tie rule (T2).
 
-        A count of `LEFT_OUT` stands for a feature that the point leaves out.
+        A count of `LEFT_OUT` stands for a feature that the point leaves out. ``added`` says how many
+        rows of ``i`` and of ``k`` there are besides those of the index; the counts include them (T13).
         """
-        left, right = self._weight(i, counts_i), self._weight(k, counts_k)
-        if left == 0 or self._denominators[i] == 0:
+        left, below_left = self._support(i, counts_i, added[0])
+        right, below_right = self._support(k, counts_k, added[1])
+        if left == 0 or below_left == 0:
             return False
-        if right == 0 or self._denominators[k] == 0:
+        if right == 0 or below_right == 0:
             return True
-        left *= self.prior[k].denominator * self._denominators[k]
-        right *= self.prior[i].denominator * self._denominators[i]
-        return left > right
+        return left * below_right > right * below_left
 
-    def _weight(self, i: int, counts: Sequence[int]) -> int:
+    def _support(self, i: int, counts: Sequence[int], n_added: int) -> tuple[int, int]:
+        """A label's support as a numerator and a denominator, 0 below the line for no support."""
         p, q = self.alpha.as_integer_ratio()
+        share, sizes, below = self.prior[i], self.sizes[i], self._denominators[i]
+        if n_added:
+            sizes = [size + n_added * q for size in sizes]
+            below = math.prod(sizes)
+            if self.prior_is_counted:
+                # The number of all rows is the same for both labels, so that of before will do.
+                share += Fraction(n_added, max(self.index.n_rows, 1))
         # A feature that is left out has its own size as numerator, so that its factor is 1.
         factors = (
-            int(c) * q + p if c != LEFT_OUT else size
-            for c, size in zip(counts, self.sizes[i], strict=True)
+            int(c) * q + p if c != LEFT_OUT else size for c, size in zip(counts, sizes, strict=True)
         )
-        return self.prior[i].numerator * math.prod(factors)
+        return share.numerator * math.prod(factors), share.denominator * below
 
     @cached_property
     def log_prior(self) -> Floats:

@@ -25,7 +25,7 @@ from nullproof.certificates import Certificates
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.radii.cells import Radii
+from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
 from nullproof.words import cut, span
 

@@ -44,6 +44,21 @@ def test_radius_json(run: Runner) -> None:
     assert {point["radius"] for point in json.loads(smooth.out)["points"]} == {None}
 
 
+def test_radius_of_added_rows(run: Runner) -> None:
+    """--threat rows counts rows, says so in words and JSON, and another threat is refused."""
+    done = run("radius", "train.csv", "test.csv", *LABEL, "--threat", "rows", "--json")
+    document = json.loads(done.out)
+    assert document["threat"] == "rows"
+    cells = json.loads(run("radius", "train.csv", "test.csv", *LABEL, "--json").out)
+    assert cells["threat"] == "cells"
+    assert [(one["radius"] or 0) > 0 for one in document["points"]] == [
+        (one["radius"] or 0) > 0 for one in cells["points"]
+    ]
+    assert "rows to add before" in run("radius", "train.csv", *LABEL, "--threat", "rows").out
+    refused = run("radius", "train.csv", "test.csv", *LABEL, "--threat", "row")
+    assert (refused.code, "threat is 'row'; give 'cells'" in refused.err) == (2, True)
+
+
 def test_radius_shows_the_weakest_first(run: Runner) -> None:
     """On a terminal: a histogram, then the points by radius."""
     done = run("radius", "train.csv", "test.csv", *LABEL)

@@ -28,7 +28,8 @@ from support.strategies import Case, cases
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
-from nullproof.radii.cells import Radii, radii, radius
+from nullproof.radii.cells import radii, radius
+from nullproof.radii.results import Radii
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 

@@ -2,6 +2,7 @@
 
 `subset_radius` blanks every subset of cells and walks through all worlds each time. `brute_radius`
 tries every vector of numbers of blanked cells instead: quicker, and just as ignorant of greedy orders.
+`falsified_radius` writes wrong values into every subset of cells.
 """
 
 from __future__ import annotations
@@ -114,6 +115,36 @@ def subset_radius(case: Case, point: Sequence[Any]) -> float:
         for blanked in itertools.combinations(places, n_cells)
         if not is_certain(blanked)
     )
+
+
+def falsified_radius(case: Case, point: Sequence[Any]) -> float:
+    """Write other values into every subset of cells, smallest first, and walk through all worlds."""
+    places = [(i, j) for i in range(len(case.rows)) for j in range(len(point))]
+
+    def label_with(changed: dict[tuple[int, int], Hashable]) -> Any:
+        rows = [
+            tuple(changed.get((i, j), cell) for j, cell in enumerate(row))
+            for i, row in enumerate(case.rows)
+        ]
+        every = oracle.outcomes(
+            rows, case.labels, point, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        return oracle.certain_label(every)
+
+    def others(place: tuple[int, int]) -> list[Hashable]:
+        domain = case.domains[place[1]]
+        own = oracle.candidates(case.rows[place[0]][place[1]], domain)
+        return [value for value in domain if value not in own]
+
+    label = label_with({})
+    if label is None:
+        return 0
+    for n_cells in range(1, len(places) + 1):
+        for chosen in itertools.combinations(places, n_cells):
+            for values in itertools.product(*map(others, chosen)):
+                if label_with(dict(zip(chosen, values, strict=True))) != label:
+                    return n_cells
+    return math.inf
 
 
 # Random tables ------------------------------------------------------------------------------------

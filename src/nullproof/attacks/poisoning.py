@@ -25,8 +25,9 @@ from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import PointCounts, Radii, radii_of
+from nullproof.radii.cells import PointCounts, radii_of
 from nullproof.radii.frontier import Frontier
+from nullproof.radii.results import Radii
 from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts

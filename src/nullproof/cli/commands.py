@@ -21,6 +21,12 @@ if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
 
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
+Threat = Annotated[
+    str,
+    typer.Option(
+        "--threat", metavar="WHAT", help="'cells' that are blanked or wrong, or added 'rows'."
+    ),
+]
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
@@ -93,8 +99,12 @@ def certify(
 
 
 @command(app, without={"--bias": _BIAS.format("an enemy")})
-def radius(request: Request, check: Check = False, show_all: ShowAll = False) -> None:
-    """Tell how many training cells would have to be blanked before a prediction is not certain.
+def radius(
+    request: Request, check: Check = False, threat: Threat = "cells", show_all: ShowAll = False
+) -> None:
+    """Tell how many training cells must be blanked, or wrong, before a prediction is not certain.
+
+    It is one number for both; --threat rows tells how many rows must be added instead.
 
     With --own-holes any, a point with more than 65,536 completions to look at is not worked out.
 
@@ -105,10 +115,9 @@ def radius(request: Request, check: Check = False, show_all: ShowAll = False) ->
 
     with working("reading and counting"):
         index, points = request.load()
-    with working("finding the fewest cells for each point") as say:
-        result = radii(
-            index, points, on_progress=say, **request.model(index), **request.naming(points)
-        )
+    with working(f"finding the fewest {threat} for each point") as say:
+        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
+        result = radii(index, points, on_progress=say, **asked, **request.naming(points))
     with failing(check and not result.radius.all()):
         shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.cli.options import Request
     from nullproof.odds.labels import Odds
-    from nullproof.radii.cells import Radii
+    from nullproof.radii.results import Radii
 
 _LIKELY = 0.99
 

@@ -26,11 +26,12 @@ if TYPE_CHECKING:
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
     from nullproof.odds.labels import Odds
-    from nullproof.radii.cells import Radii
+    from nullproof.radii.results import Radii
     from nullproof.tables.names import RowNames
 
 POINTS = "points: --all shows them, --json or -o FILE gives them all"
 _BARS = 8
+_DEEDS = {"cells": "cells to blank, or to be wrong,", "rows": "rows to add"}
 _LABELS = 6
 _SURE = 0.99
 _NAME = 24
@@ -63,7 +64,7 @@ def show_radii(console: Console, index: CountIndex, result: Radii, shown: Shown)
     console.print(Text("\n").append(repr(result).splitlines()[0], style="bold").append("\n"))
     finite = result.radius[(result.radius > 0) & np.isfinite(result.radius)]
     if len(finite):
-        console.print("cells to blank before a prediction is no longer certain:\n")
+        console.print(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
         console.print(_radius_bars(finite))
     console.print()
     console.print(_weakest(result, shown.limit))

@@ -108,7 +108,7 @@ class _Tables:
         self.slack = _slack(model)
         moving = [j for j in range(model.d) if index.n_values[j] >= 2]
         self.n_moving = len(moving)
-        used = [_used(codes[j], int(index.n_values[j])) for j in moving]
+        used = [used_codes(codes[j], int(index.n_values[j])) for j in moving]
         self.rows = [rows for _, rows in used]
         pairs = [(j, own) for j, (own, _) in zip(moving, used, strict=True)]
         # A feature that a point leaves out counts as a zero until its rank is set below.
@@ -262,7 +262,7 @@ def _slack(model: Model) -> float:
     return 2 * float(model.slack(magnitude))
 
 
-def _used(codes: NDArray[Any], n_values: int) -> tuple[NDArray[Any], NDArray[Any]]:
+def used_codes(codes: NDArray[Any], n_values: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Which rows of a feature's counts to look at, and which of them each point takes."""
     if n_values <= _MANY_VALUES:
         # The values, a value outside the domain, and a feature that is left out.

@@ -104,7 +104,8 @@ from nullproof.curve import CertaintyCurve
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import Radii, radii_of
+from nullproof.radii.cells import radii_of
+from nullproof.radii.results import Radii
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.cleaning import first_steps

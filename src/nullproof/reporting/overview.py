@@ -13,7 +13,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.notices import standing
 from nullproof.model import Model
 from nullproof.plots import BARS
-from nullproof.radii.cells import Radii
+from nullproof.radii.results import Radii
 from nullproof.reporting.cleaning import LIKELY
 from nullproof.show import histogram
 from nullproof.tables.names import RowNames, key_at

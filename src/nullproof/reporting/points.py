@@ -13,7 +13,7 @@ from nullproof.certificates import Certificates
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
 from nullproof.progress import Progress, over, within
-from nullproof.radii.cells import Radii
+from nullproof.radii.results import Radii
 from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import cell_words, value_words

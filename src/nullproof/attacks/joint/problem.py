@@ -20,7 +20,8 @@ from nullproof.attacks.attack import taken
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.model import Floats, Model
-from nullproof.radii.cells import PointCounts, Radii
+from nullproof.radii.cells import PointCounts
+from nullproof.radii.results import Radii
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
