@@ -67,8 +67,15 @@ ROOMS = {
         "sample_worlds",
         "sampled_odds",
     ],
-    "plots": ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius", "plot_tolerance"],
-    "radii": ["Radii", "radii", "radius"],
+    "plots": [
+        "plot_certified_accuracy",
+        "plot_cleaning",
+        "plot_intervals",
+        "plot_missing",
+        "plot_radius",
+        "plot_tolerance",
+    ],
+    "radii": ["AccuracyCurve", "Radii", "certified_accuracy_curve", "radii", "radius"],
 }
 ROOT = Path(__file__).parents[1]
 

@@ -1,8 +1,7 @@
-"""CertifiedNB: nullproof as a scikit-learn classifier, and scorers that count certain predictions."""
+"""CertifiedNB: nullproof as a scikit-learn classifier; its scorers come from `nullproof.scorers`."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import SimpleNamespace
@@ -19,12 +18,13 @@ from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.errors import NullproofError, missing_extra
 from nullproof.model import Model, Prior
 from nullproof.odds.labels import Odds, odds_of
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.results import Threat
+from nullproof.scorers import certainty_rate, certified_accuracy
 from nullproof.tables.bins import Binning, Rows
 from nullproof.tables.columns import Column, fit_feature, widen_feature
 from nullproof.tables.options import TableOptions
@@ -46,7 +46,6 @@ try:
     from sklearn.base import BaseEstimator, ClassifierMixin
     from sklearn.utils.validation import (
         check_array,
-        check_consistent_length,
         check_is_fitted,
         validate_data,
     )
@@ -54,6 +53,8 @@ try:
     from nullproof.classes import classes_of, known_classes
 except ImportError:
     raise missing_extra("CertifiedNB", "sklearn") from None
+
+__all__ = ["CertifiedNB", "certainty_rate", "certified_accuracy"]
 
 
 class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -292,47 +293,6 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_reading(self.own_holes)
         self._fitted = Model(index, self.alpha, self.prior, self.bias)
         self.index_, self.classes_ = index, classes
-
-
-def certified_accuracy(estimator: Any, X: Any, y: Any) -> float:  # noqa: N803
-    """Score the share of points whose prediction is certain and right.
-
-    Use it as ``scoring=certified_accuracy``; a pipeline that ends in a CertifiedNB will do too.
-    """
-    found = _certificates(estimator, X)
-    check_consistent_length(found.certain, y)
-    hits = [
-        certain and text(label) == text(truth)
-        for certain, label, truth in zip(found.certain, found.label, np.asarray(y), strict=True)
-    ]
-    return float(np.mean(hits))
-
-
-def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N803, ARG001
-    """Score the share of points whose prediction is certain; ``scoring=certainty_rate``.
-
-    An estimator with a bias counts the predictions that hold at that bias; so does `certified_accuracy`.
-    """
-    return float(np.mean(_certificates(estimator, X).certain))
-
-
-def _certificates(estimator: Any, X: Any) -> Certificates:  # noqa: N803
-    estimator = getattr(estimator, "best_estimator_", estimator)
-    if hasattr(estimator, "steps"):
-        for _, step in estimator.steps[:-1]:
-            if step is not None and step != "passthrough":
-                X = step.transform(X)  # noqa: N806
-        estimator = estimator.steps[-1][1]
-    if not hasattr(estimator, "certify"):
-        raise NullproofError(
-            f"{type(estimator).__name__} cannot certify; score a CertifiedNB or a pipeline that "
-            "ends in one"
-        )
-    with warnings.catch_warnings():
-        # Held-out parts often have unseen values; a warning for each part would be a flood.
-        warnings.simplefilter("ignore", NullproofWarning)
-        certificates: Certificates = estimator.certify(X)
-    return certificates
 
 
 def _refuse_weights(unsupported: Mapping[str, Any]) -> None:

@@ -1,12 +1,13 @@
 """Charts for notebooks and reports: support intervals, tolerance, radii, holes, progress of cleaning.
 
-================  =======================================================================================
-`plot_intervals`  per label a bar from its least to its greatest support, of what `certify` found
-`plot_tolerance`  how many predictions hold as the bias grows, and how many of them are right
-`plot_radius`     how many points have which radius
-`plot_missing`    how many cells of each feature and label are missing
-`plot_cleaning`   how many points are done after how many cells, of what `simulate_cleaning` found
-================  =======================================================================================
+=========================  ==============================================================================
+`plot_intervals`           per label a bar from its least to its greatest support, of what `certify` found
+`plot_tolerance`           how many predictions hold as the bias grows, and how many of them are right
+`plot_radius`              how many points have which radius
+`plot_certified_accuracy`  how many predictions are right and stay so as attacks grow
+`plot_missing`             how many cells of each feature and label are missing
+`plot_cleaning`            how many points are done after how many cells, of what `simulate_cleaning` found
+=========================  ==============================================================================
 
 The charts are Altair's; what they show is worked out here as plain rows first. Backgrounds are
 transparent, text takes the colour of the page, and the other colours are readable on light and dark.
@@ -25,11 +26,20 @@ from nullproof.certificates import Certificates
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, missing_extra
+from nullproof.radii.accuracy import AccuracyCurve
 from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
+from nullproof.tables.points import evenly
 from nullproof.words import cut, span
 
-__all__ = ["plot_cleaning", "plot_intervals", "plot_missing", "plot_radius", "plot_tolerance"]
+__all__ = [
+    "plot_certified_accuracy",
+    "plot_cleaning",
+    "plot_intervals",
+    "plot_missing",
+    "plot_radius",
+    "plot_tolerance",
+]
 
 BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380
@@ -132,6 +142,33 @@ def plot_radius(radii: Radii | Any) -> Any:
     return radius_chart(histogram(finite, BARS)).properties(title=said)
 
 
+def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> Any:
+    """Draw the share of predictions that are right and stay so, against the size of the attack.
+
+    Parameters
+    ----------
+    curves
+        What `certified_accuracy_curve` found, or several of them, say for cells and for rows.
+    """
+    alt = _altair()
+    chart = (
+        alt.Chart(alt.Data(values=accuracy_rows(curves)))
+        .mark_line(interpolate="step-after", strokeWidth=2)
+        .encode(
+            x=alt.X("k:Q", title="size of the attack").scale(type="symlog").axis(grid=False),
+            y=alt.Y("share:Q", title="right whatever the attack")
+            .axis(format="%", tickCount=5, gridOpacity=0.3)
+            .scale(domain=[0, 1]),
+            color=alt.Color("threat:N", title=None, sort=None)
+            .scale(range=[CERTAIN, BLUE])
+            .legend(orient="top"),
+            tooltip=["threat:N", "k:Q", "n:Q", alt.Tooltip("share:Q", format=".1%")],
+        )
+        .properties(width=WIDTH, height=220)
+    )
+    return _themed(chart)
+
+
 def plot_missing(index: CountIndex) -> Any:
     """Draw the share of missing cells per feature and label, features with most holes first."""
     alt = _altair()
@@ -225,6 +262,20 @@ def features_chart(rows: list[dict[str, Any]]) -> Any:
     could = base.mark_bar(color=PALE, opacity=0.55).encode(x=percent)
     share = base.mark_bar(color=BLUE, height=10).encode(x="share:Q")
     return _themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
+
+
+def accuracy_rows(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> list[dict[str, Any]]:
+    """One row per curve and size at which its share changes; at most `_MOST_STEPS` of each."""
+    found = [curves] if isinstance(curves, AccuracyCurve) else [*curves]
+    if not found or not all(isinstance(curve, AccuracyCurve) for curve in found):
+        raise NullproofError(
+            f"curves are {curves!r}; give what certified_accuracy_curve found, one or several"
+        )
+    return [
+        {"threat": curve.threat, "k": k, "n": curve.n_at(k), "share": curve.at(k)}
+        for curve in found
+        for k in curve.steps[evenly(np.arange(len(curve.steps)), _MOST_STEPS)].tolist()
+    ]
 
 
 def tolerance_rows(certificates: Certificates, truth: Any) -> list[dict[str, Any]]:

@@ -59,6 +59,21 @@ def test_radius_of_added_rows(run: Runner) -> None:
     assert (refused.code, "threat is 'row'; give 'cells'" in refused.err) == (2, True)
 
 
+def test_radius_curve(run: Runner) -> None:
+    """--curve counts right predictions by the size of the attack, and needs true labels."""
+    done = run("radius", "train.csv", *LABEL, "--curve", "--json")
+    document = json.loads(done.out)
+    assert document["training_rows"] is True
+    shares = [step["share"] for step in document["curve"]]
+    assert shares == sorted(shares, reverse=True)
+    assert document["accuracy"] >= shares[0]
+    shown = run("radius", "train.csv", *LABEL, "--curve", "--threat", "rows").out
+    assert "training rows added" in shown
+    assert "training rows themselves" in shown
+    refused = run("radius", "train.csv", "test.csv", *LABEL, "--curve")
+    assert (refused.code, "--curve needs true labels" in refused.err) == (2, True)
+
+
 def test_radius_shows_the_weakest_first(run: Runner) -> None:
     """On a terminal: a histogram, then the points by radius."""
     done = run("radius", "train.csv", "test.csv", *LABEL)

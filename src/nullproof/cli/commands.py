@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nullproof.cli.following import after_certify, after_odds, after_poison, after_radius, shown_of
+from nullproof.cli.following import (
+    after_certify,
+    after_curve,
+    after_odds,
+    after_poison,
+    after_radius,
+    shown_of,
+)
 from nullproof.cli.options import Request
 from nullproof.cli.outputs import TABLES, failing, write_poisoned
 from nullproof.cli.program import app
@@ -19,6 +26,8 @@ from nullproof.tables.training import TrainingTable
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
+    from nullproof.counts.index import CountIndex
+    from nullproof.tables.readers import Table
 
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
 Threat = Annotated[
@@ -100,7 +109,14 @@ def certify(
 
 @command(app, without={"--bias": _BIAS.format("an enemy")})
 def radius(
-    request: Request, check: Check = False, threat: Threat = "cells", show_all: ShowAll = False
+    request: Request,
+    check: Check = False,
+    threat: Threat = "cells",
+    curve: Annotated[
+        bool,
+        typer.Option("--curve", help="How many predictions are right and stay so, by attack."),
+    ] = False,
+    show_all: ShowAll = False,
 ) -> None:
     """Tell how many training cells must be blanked, or wrong, before a prediction is not certain.
 
@@ -115,6 +131,9 @@ def radius(
 
     with working("reading and counting"):
         index, points = request.load()
+    if curve:
+        _accuracy_curve(request, index, points, threat, show_all)
+        return
     with working(f"finding the fewest {threat} for each point") as say:
         asked: dict[str, Any] = {"threat": threat, **request.model(index)}
         result = radii(index, points, on_progress=say, **asked, **request.naming(points))
@@ -126,6 +145,31 @@ def radius(
             shown.then,
             **request.whose,
         )
+
+
+def _accuracy_curve(
+    request: Request, index: CountIndex, points: Table, threat: str, show_all: bool
+) -> None:
+    """Answer `radius --curve`."""
+    from nullproof.cli.curves import show_accuracy_curve
+    from nullproof.radii.accuracy import certified_accuracy_curve
+
+    labels = request.truth(index, points)
+    if labels is None:
+        raise NullproofError(
+            f"--curve needs true labels, but no point has one in a column "
+            f"{index.schema.label_name!r}; add it to TEST, or leave --curve out"
+        )
+    with working(f"finding the fewest {threat} for each point"):
+        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
+        result = certified_accuracy_curve(index, points, labels, **asked)
+    shown = shown_of(request, show_all, after_curve(request, threat))
+    request.answer(
+        result,
+        lambda console: show_accuracy_curve(console, index, result, shown),
+        shown.then,
+        **request.whose,
+    )
 
 
 @command(

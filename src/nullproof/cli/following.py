@@ -44,6 +44,12 @@ def after_radius(request: Request, result: Radii) -> Following:
     return Following("which training cells an enemy would blank to break them all", line)
 
 
+def after_curve(request: Request, threat: str) -> Following:
+    """Which points fall first."""
+    line = typed("radius", request, {"--threat": None if threat == "cells" else threat})
+    return Following("which points fall first, and to which label", line)
+
+
 def after_odds(request: Request, result: Odds, cells: str) -> Following:
     """What to clean until nearly all worlds agree, or the whole story where they do."""
     likely = result.lower.max(axis=1, initial=0.0) >= _LIKELY

@@ -1,0 +1,40 @@
+"""The certified accuracy curve as a terminal shows it: a few round sizes, each with a bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.text import Text
+
+from nullproof.cli.terminal import empty_grid, say_next, say_whose
+from nullproof.words import PLAIN, many, per_cent
+
+if TYPE_CHECKING:
+    from nullproof.cli.shown import Shown
+    from nullproof.counts.index import CountIndex
+    from nullproof.radii.accuracy import AccuracyCurve
+
+_WIDTH = 40
+_DEEDS = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
+
+
+def show_accuracy_curve(
+    console: Console, index: CountIndex, curve: AccuracyCurve, shown: Shown
+) -> None:
+    """Print how many predictions are right, then how many stay so as attacks grow."""
+    console.print(Text(repr(index), style="dim"))
+    say_whose(console, shown)
+    right, known = int(curve.right.sum()), many(curve.n_known, "prediction")
+    head = f"{right:,} of {known} with a known true label are right"
+    console.print(Text("\n").append(head, style="bold").append("\n"))
+    console.print("right, and so whatever the holes hold and whatever an attack does:\n")
+    grid = empty_grid(f">{_DEEDS[curve.threat]}", "", ">share", ">points")
+    sizes = curve.steps.tolist() if shown.everything else curve.some_sizes()
+    for k in sizes:
+        bar = Text("█" * round(_WIDTH * curve.at(k)), style="cyan")
+        grid.add_row(f"{k:,}", bar, per_cent(curve.at(k), PLAIN), f"{curve.n_at(k):,}")
+    console.print(grid)
+    if not shown.everything and len(curve.steps) > len(sizes):
+        console.print("--all shows every step, --json or -o FILE gives them", style="dim")
+    say_next(console, shown.following)

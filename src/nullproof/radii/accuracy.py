@@ -1,0 +1,191 @@
+"""certified_accuracy_curve: how many predictions are right and stay so under any attack of some size.
+
+The field's usual picture. A point counts at ``k`` if its certain label is the true one and its radius
+exceeds ``k``, so one pass over the radii gives the whole curve.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.prediction import log_supports, winners
+from nullproof.radii.cells import radii_of, refuse_threat
+from nullproof.radii.results import Threat
+from nullproof.show import ROWS, shown_table
+from nullproof.tables.cells import native_frame
+from nullproof.tables.points import OwnHoles, Points
+from nullproof.truths import true_positions
+from nullproof.verdicts import verdicts
+from nullproof.words import PLAIN, per_cent
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class AccuracyCurve:
+    """How many predictions are right, and stay so under any attack of ``k`` cells or rows, for all ``k``.
+
+    Only points whose true label is known count. The share of right ones is of these.
+
+    Parameters
+    ----------
+    radius
+        The radius of each of these points; NaN where it was not worked out, which counts as 0.
+    certified
+        Which of them are certain and right.
+    right
+        Which of them plain Naive Bayes predicts rightly, certain or not.
+    n_points
+        How many points there are, with those whose true label is not known.
+    """
+
+    threat: Threat
+    radius: Floats
+    certified: NDArray[np.bool_]
+    right: NDArray[np.bool_]
+    n_points: int
+    frame: nw.DataFrame[Any] | None = None
+
+    @property
+    def n_known(self) -> int:
+        """How many points have a true label that is known."""
+        return len(self.radius)
+
+    @property
+    def accuracy(self) -> float:
+        """The share of right predictions, attacked or not."""
+        return self._share(int(self.right.sum()))
+
+    @cached_property
+    def steps(self) -> NDArray[np.int64]:
+        """The sizes ``k`` at which the number falls, after 0, ascending."""
+        finite = self._certified_radii[np.isfinite(self._certified_radii)]
+        return np.unique(np.append(finite, 0)).astype(np.int64)
+
+    def n_at(self, k: float) -> int:
+        """How many predictions are right and stay so under any attack of ``k`` cells or rows."""
+        if not k >= 0:
+            raise NullproofError(f"k is {k!r}; give a number of {self.threat} that is 0 or more")
+        return len(self._certified_radii) - int(
+            np.searchsorted(self._certified_radii, k, side="right")
+        )
+
+    def at(self, k: float) -> float:
+        """The share of predictions that are right and stay so: the certified accuracy at ``k``."""
+        return self._share(self.n_at(k))
+
+    def columns(self) -> dict[str, list[Any]]:
+        """The whole curve as plain columns: a row holds from its ``k`` up to the next."""
+        counts = [self.n_at(k) for k in self.steps.tolist()]
+        return {
+            "k": self.steps.tolist(),
+            "n": counts,
+            "share": [self._share(count) for count in counts],
+        }
+
+    def file_columns(self) -> dict[str, list[Any]]:
+        """The columns as a file holds them."""
+        return self.columns()
+
+    def to_frame(self) -> Any:
+        """The whole curve, in the library that the points came in."""
+        return native_frame(self.columns(), self.frame, same_rows=False)
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
+        columns = self.columns()
+        rows = zip(*columns.values(), strict=True)
+        return {
+            "n_points": self.n_points,
+            "threat": self.threat,
+            "n_known": self.n_known,
+            "n_right": int(self.right.sum()),
+            "accuracy": self.accuracy if self.n_known else None,
+            "curve": [dict(zip(columns, row, strict=True)) for row in rows],
+        }
+
+    def some_sizes(self, n_sizes: int = 12) -> list[int]:
+        """A few round sizes from 0 to where the curve ends: 0, 1, 2, 5, 10, 20, …"""
+        last = int(self.steps[-1])
+        sizes = [0, *(n * 10**e for e in range(len(str(last))) for n in (1, 2, 5))]
+        kept = [k for k in sizes if k < last]
+        return [*kept[: n_sizes - 1], *([last] if last else [])]
+
+    @cached_property
+    def _certified_radii(self) -> Floats:
+        radius = self.radius[self.certified]
+        return np.sort(radius[~np.isnan(radius)])
+
+    def _share(self, count: int) -> float:
+        return count / max(self.n_known, 1)
+
+    def _repr_html_(self) -> str:
+        columns = {name: cells[:ROWS] for name, cells in self.columns().items()}
+        return shown_table(repr(self), columns, len(self.steps))
+
+    def __repr__(self) -> str:
+        head = f"AccuracyCurve: {per_cent(self.accuracy, PLAIN)} of {self.n_known:,} predictions are right"
+        told = [f"{per_cent(self.at(k), PLAIN)} at {k:,}" for k in self.some_sizes(5)]
+        return f"{head}\n  right whatever the attack, by its {self.threat}: {', '.join(told)}"
+
+
+def certified_accuracy_curve(
+    index: CountIndex,
+    points: Any,
+    labels: Any,
+    *,
+    threat: Threat = "cells",
+    alpha: Alpha = 1.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+) -> AccuracyCurve:
+    """Tell how many predictions are right and stay so under any attack, for every size of attack at once.
+
+    Parameters
+    ----------
+    labels
+        The true label of each point; None where it is not known.
+    threat
+        ``"cells"``: an attack blanks or falsifies ``k`` training cells. ``"rows"``: it adds ``k`` rows.
+
+    The other options are those of `radius`.
+
+    Examples
+    --------
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
+    >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
+    >>> curve
+    AccuracyCurve: 100 % of 2 predictions are right
+      right whatever the attack, by its cells: 100 % at 0, 100 % at 1, 50 % at 2, 50 % at 5, 0 % at 6
+    >>> curve.at(3)
+    0.5
+    """
+    refuse_threat(threat)
+    model = Model(index, alpha, prior)
+    return accuracy_curve_of(model, model.points(points, own_holes), labels, threat)
+
+
+def accuracy_curve_of(model: Model, points: Points, labels: Any, threat: Threat) -> AccuracyCurve:
+    """The curve of points with these true labels."""
+    actual = true_positions(model.index.schema, labels, len(points))
+    known = np.flatnonzero(actual >= 0)
+    asked, actual = points.take(known), actual[known]
+    judged = verdicts(model, asked)
+    found = radii_of(model, asked, judged, threat=threat)
+    predicted = winners(model, asked, log_supports(model, asked))
+    return AccuracyCurve(
+        threat,
+        found.radius,
+        np.asarray(judged.winner == actual),
+        np.asarray(predicted == actual),
+        len(points),
+        points.frame,
+    )
