@@ -148,6 +148,9 @@ def test_commands(run: Runner, folder: Path, command: str) -> None:
         done
     )
     assert "531,441 completions" in done.out.replace("\n", " ")
+    if command != "poison":
+        rows = [line.split()[0] for line in done.out.splitlines() if line.strip()[:1] in {*"012"}]
+        assert [row for row in rows if row in {*"012"}][-1] == "1"
     told = json.loads(run(*asked, *steps, "--json").out)
     assert [point["not_worked_out"] is None for point in told["points"]] == [True, False, True]
 

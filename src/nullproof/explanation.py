@@ -14,6 +14,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
 from nullproof.tables.cells import native_frame
+from nullproof.tables.names import key_at
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.wordings import CellWords, cell_words
 from nullproof.terms import Lead, PointTerms
@@ -120,6 +121,7 @@ class Explanation:
         """The JSON form; a log is null where a label is ruled out, and ``rules_out`` says which."""
         return {
             "point": self.position,
+            **key_at(self.points.names, self.position),
             "label": str(self.label),
             "rival": str(self.rival),
             "certain": self.certain,

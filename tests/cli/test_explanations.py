@@ -23,6 +23,17 @@ def test_explain_shows_the_cells_of_one_point(run: Runner, folder: Path) -> None
     assert run(*CERTIFY, "--explain", "0", "--check").code == 1
 
 
+def test_explain_takes_the_key(run: Runner, folder: Path) -> None:
+    """With --key the point is named by it, in what is asked and in what is told."""
+    (folder / "test.csv").write_text("town,age,who\nBonn,40,Ann\nUlm,50,Bo\nUlm,30,Bo\n")
+    keyed = ("-q", *CERTIFY, "--key", "who", "--explain")
+    assert "Point Ann: " in run(*keyed, "Ann").out
+    told = json.loads(run(*keyed, "Ann", "--json").out)
+    assert (told["point"], told["key"]) == (0, "Ann")
+    one_line(run(*keyed, "Bo"), "names points 1, 2 in 'who'; leave --key out")
+    one_line(run(*keyed, "Cy"), "no point has this name in 'who'; give one of Ann, Bo, Bo")
+
+
 def test_explain_refuses_what_is_no_point(run: Runner) -> None:
     """A position that is not there, a label that is not there, and a rival of nothing."""
     one_line(run("-q", *CERTIFY, "--explain", "3"), "from 0 to 2")

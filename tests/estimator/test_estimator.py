@@ -120,6 +120,7 @@ def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) 
         "certain",
         "label",
         "possible",
+        "others",
         "tolerance",
         "rival",
         "n_own_holes",

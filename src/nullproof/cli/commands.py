@@ -59,7 +59,7 @@ def certify(
         typer.Option(
             "--explain",
             metavar="POINT",
-            help="Show which cells of one point speak for its label, and which against it.",
+            help="Show which cells of one point (by --key or position) speak for its label.",
         ),
     ] = None,
     rival: Annotated[
@@ -87,7 +87,7 @@ def certify(
         named = request.naming(points)
         result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
-        one = result[position_of(explain, len(result))].explain(rival=rival)
+        one = result[position_of(explain, result.points)].explain(rival=rival)
         request.answer(one, lambda console: show_explanation(console, one))
         raise typer.Exit(int(check and not one.certain))
     with working("certifying") as say:

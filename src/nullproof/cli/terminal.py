@@ -163,7 +163,10 @@ def _odds_headline(result: Odds) -> Text:
 def odds_table(result: Odds, limit: int | None) -> Table:
     """Per point its likeliest labels, each with a bar and the bounds of its odds; most doubt first."""
     grid = empty_grid(point_heading(result.names), "label", "share of the worlds", ">")
-    order_of_doubt = np.argsort(result.lower.max(axis=1, initial=0.0), kind="stable")
+    best = result.lower.max(axis=1, initial=0.0)
+    # Of a point that was not worked out nothing is known, so it comes last.
+    left_out = [reason is not None for reason in result.not_worked_out]
+    order_of_doubt = np.lexsort((best, left_out))
     for position in order_of_doubt[:limit].tolist():
         upper = result.upper[position]
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
