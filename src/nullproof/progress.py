@@ -18,10 +18,10 @@ _SECONDS = 0.1
 def over(items: Sequence[T], what: str, on_progress: Progress | None) -> Iterator[T]:
     """Go through some items and tell how far it is, a few times a second.
 
-    >>> list(over("ab", "spelling", lambda what, share: print(what, share)))
+    >>> list(over("a", "spelling", lambda what, share: print(what, share)))
     spelling 0.0
     spelling 1.0
-    ['a', 'b']
+    ['a']
     """
     if on_progress is None:
         yield from items

@@ -154,7 +154,7 @@ def tell(
     say("reading the points", 0.0)
     model = Model(index, alpha, prior, bias)
     encoded = model.points(points, own_holes, key)
-    say("certifying", 0.1)
+    say("certifying", 0.05)
     found = certificates_of(model, encoded)
     return document_of(found, truth=truth, limit=limit, say=say)
 
@@ -168,14 +168,15 @@ def document_of(
     bias; what to clean and which features to complete is about the bias.
     """
     points, strict = judged.points, judged.model.unbiased
+    judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
     curve = judged.curve(truth)
-    say("finding the fewest cells for each point", 0.2)
+    say("finding the fewest cells for each point", 0.4)
     anywhere = judged.verdicts if judged.strict else verdicts(strict, points)
-    fragile = radii_of(strict, points, anywhere, within(say, 0.2, 0.4))
+    fragile = radii_of(strict, points, anywhere, within(say, 0.4, 0.5))
     limit = min(limit, max(overview.WEAKEST, _BUDGET // strict.d))
     chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
-    say("weighing the worlds", 0.4)
-    told = details.points(judged, fragile, chosen.shown, within(say, 0.4, 0.7))
+    say("weighing the worlds", 0.5)
+    told = details.points(judged, fragile, chosen.shown, within(say, 0.5, 0.7))
     say("completing each feature, planning what to clean", 0.7)
     document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     say("done", 1.0)
