@@ -210,7 +210,7 @@ class Cleaner:
     def _judge(self, model: Model) -> None:
         self.model = model
         self._verdicts = verdicts(model, self.points)
-        self.done = self._confidence.done(model, self.points, self._verdicts)
+        self.done, _ = self._confidence.done(model, self.points, self._verdicts)
 
     def _outlook(self) -> Outlook:
         some = np.flatnonzero(~self.done)

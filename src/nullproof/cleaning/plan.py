@@ -67,6 +67,9 @@ class CleaningPlan:
     stuck
         Positions of points that no values of the missing cells make certain, nor hold up to any
         bias: labels tie in every world. Exact for complete points.
+    undecided
+        Positions of points that may have odds of ``confidence``, but no bound tells: they lie too near
+        it, or the point has too many completions. They count as not done.
     """
 
     model: Model
@@ -76,6 +79,7 @@ class CleaningPlan:
     done: NDArray[np.bool_]
     stuck: tuple[int, ...]
     confidence: float
+    undecided: tuple[int, ...] = ()
 
     @property
     def index(self) -> CountIndex:
@@ -145,6 +149,7 @@ class CleaningPlan:
             "confidence": self.confidence,
             "n_cells": self.n_cells,
             "stuck": list(self.stuck),
+            "undecided": list(self.undecided),
             **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
             "steps": [
                 {
@@ -271,7 +276,7 @@ def plan_of(
     filling = Filling(model.index, cells or ("uniform" if strict else "observed"))
     each = column_costs(model.index, costs)
     refuse_beyond_floats(model)
-    done = reached.done(model, points, found)
+    done, undecided = reached.done(model, points, found)
     ranges = Ranges.of(model, points)
     matter = contenders(model, points, ranges, found)
     some = np.flatnonzero(~done)
@@ -291,7 +296,14 @@ def plan_of(
     steps = tuple(_steps(model.index, parts, foreseen, len(points) - len(looked_at)))
     stuck = np.flatnonzero(~done & ~matter.any(axis=1))
     return CleaningPlan(
-        model, points, found, steps, done, tuple(stuck.tolist()), reached.confidence
+        model,
+        points,
+        found,
+        steps,
+        done,
+        tuple(stuck.tolist()),
+        reached.confidence,
+        tuple(np.flatnonzero(undecided).tolist()),
     )
 
 

@@ -8,6 +8,7 @@ import numpy as np
 
 from nullproof.cli.registry import typed
 from nullproof.cli.shown import Following, Shown
+from nullproof.odds.sureness import SURE
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from nullproof.cli.options import Request
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
-
-_LIKELY = 0.99
 
 
 def shown_of(request: Request, everything: bool, following: Following) -> Shown:
@@ -52,10 +51,10 @@ def after_curve(request: Request, threat: str) -> Following:
 
 def after_odds(request: Request, result: Odds, cells: str) -> Following:
     """What to clean until nearly all worlds agree, or the whole story where they do."""
-    likely = result.lower.max(axis=1, initial=0.0) >= _LIKELY
+    likely = result.sure
     if likely.all() or not result.model.index.n_missing:
         return _report(request)
-    more = {"--confidence": _LIKELY, "--cells": None if cells == "uniform" else cells}
+    more = {"--confidence": SURE, "--cells": None if cells == "uniform" else cells}
     line = typed("clean", request, more)
     return Following("which missing cells to look up until 99 % of the worlds agree", line)
 

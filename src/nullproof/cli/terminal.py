@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.shown import SHOWN, Following, Shown
+from nullproof.odds.sureness import SURE
 from nullproof.show import histogram, interval_rows
 from nullproof.tables.names import shown_name
 from nullproof.words import PLAIN, cut, many, odds, some, span
@@ -33,7 +34,6 @@ POINTS = "points: --all shows them, --json or -o FILE gives them all"
 _BARS = 8
 _DEEDS = {"cells": "cells to blank, or to be wrong,", "rows": "rows to add"}
 _LABELS = 6
-_SURE = 0.99
 _NAME = 24
 
 
@@ -151,7 +151,7 @@ def show_odds(console: Console, index: CountIndex, result: Odds, shown: Shown) -
 def _odds_headline(result: Odds) -> Text:
     """How many points get the same label in every world, and in nearly all of them."""
     best = result.lower.max(axis=1, initial=0.0)
-    n_certain, n_likely = int((best == 1).sum()), int((best >= _SURE).sum())
+    n_certain, n_likely = int((best == 1).sum()), int(result.sure.sum())
     line = Text("\n")
     line.append(
         f"{n_likely:,} of {len(result):,} predictions are the same in at least 99 % of the worlds",
@@ -188,7 +188,7 @@ def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
     """A bar as long as the odds: full up to the lower bound, shaded up to the upper one."""
     full = int(lower * width)
     shaded = max(round(upper * width), full) - full
-    line = Text("█" * full, style="green" if lower >= _SURE else "cyan")
+    line = Text("█" * full, style="green" if lower >= SURE else "cyan")
     line.append("▒" * shaded, style="cyan")
     return line.append("·" * (width - full - shaded), style="dim")
 
@@ -215,6 +215,11 @@ def show_plan(
     else:
         console.print("No missing cell within the budget would help the others.")
     say_more(console, len(plan.steps), "steps: --all shows them, --json lists them", shown.limit)
+    if plan.undecided:
+        console.print(
+            f"\nNo bound tells whether {many(len(plan.undecided), 'more point')} would be done: odds too "
+            f"near {plan.confidence:g}, or too many holes. They count as not done."
+        )
     if plan.stuck:
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
         console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))

@@ -26,6 +26,8 @@ MAX_COMPLETIONS = 1024
 _MAX_KNOWN = 100_000
 # Up to 2**_QUICK products per label are quicker than a grid; beyond _LIMIT pairs they are given up.
 _QUICK, _LIMIT = 11.0, 400_000
+# Bounds as close as this that still do not tell will not.
+_CLOSEST = 1e-5
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -94,6 +96,16 @@ class OddsBounds:
                 stacklevel=4,
             )
 
+    def deciding(
+        self, codes: list[int], is_possible: NDArray[np.bool_], share: float
+    ) -> tuple[Floats, Floats]:
+        """Bounds that tell whether the odds of a label reach a share, or else as close as can be."""
+        lower, upper = np.zeros(self.model.m), is_possible.astype(np.float64)
+        for lower, upper in self._closer(codes, is_possible):
+            if lower.max() >= share or upper.max() < share or (upper - lower).max() <= _CLOSEST:
+                break
+        return lower, upper
+
     def _of_point(
         self,
         codes: list[int],
@@ -101,20 +113,28 @@ class OddsBounds:
         span: tuple[Floats, Floats] | None = None,
     ) -> tuple[Floats, Floats]:
         """Bounds that are close enough, or that lie within ``span``."""
-        possible = np.flatnonzero(is_possible)
-        lower, upper = np.zeros(self.model.m), np.zeros(self.model.m)
-        least, greatest = np.zeros(len(possible)), np.ones(len(possible))
-        for found in self._attempts(codes, possible):
-            least, greatest = _combined((least, greatest), found)
-            lower[possible], upper[possible] = least, greatest
-            if (greatest - least <= self.gap).all():
+        lower, upper = np.zeros(self.model.m), is_possible.astype(np.float64)
+        for lower, upper in self._closer(codes, is_possible):
+            if (upper - lower <= self.gap).all():
                 break
             if span is not None and (lower >= span[0]).all() and (upper <= span[1]).all():
                 break
         else:
             self._n_wide += 1
-            self._widest = max(self._widest, float((greatest - least).max()))
+            self._widest = max(self._widest, float((upper - lower).max()))
         return lower, upper
+
+    def _closer(
+        self, codes: list[int], is_possible: NDArray[np.bool_]
+    ) -> Iterator[tuple[Floats, Floats]]:
+        """Bounds of the odds of all labels, ever closer."""
+        possible = np.flatnonzero(is_possible)
+        least, greatest = np.zeros(len(possible)), np.ones(len(possible))
+        for found in self._attempts(codes, possible):
+            least, greatest = _combined((least, greatest), found)
+            lower, upper = np.zeros(self.model.m), np.zeros(self.model.m)
+            lower[possible], upper[possible] = least, greatest
+            yield lower, upper
 
     def _attempts(
         self, codes: list[int], possible: NDArray[np.intp]

@@ -22,6 +22,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
 from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.sureness import SURE, Sureness
 from nullproof.progress import Progress, over
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.selection import chosen
@@ -68,6 +69,11 @@ class Odds:
     def gap(self) -> float:
         """The greatest distance of two bounds."""
         return float((self.upper - self.lower).max(initial=0.0))
+
+    @property
+    def sure(self) -> NDArray[np.bool_]:
+        """Which points have one label in at least 99 % of the worlds, whatever ``gap`` was asked for."""
+        return np.asarray(self.lower.max(axis=1, initial=0.0) >= SURE)
 
     @property
     def likeliest(self) -> NDArray[np.object_]:
@@ -140,8 +146,8 @@ class Odds:
         return (self[position] for position in range(len(self)))
 
     def _headline(self) -> str:
-        n_likely = int((self.lower.max(axis=1, initial=0.0) >= 0.99).sum())
-        return f"Odds: {n_likely:,} of {len(self):,} points have one label in 99 % of the worlds"
+        n_sure = int(self.sure.sum())
+        return f"Odds: {n_sure:,} of {len(self):,} points have one label in 99 % of the worlds"
 
     def _repr_html_(self) -> str:
         some = self[:ROWS]
@@ -228,6 +234,7 @@ def odds_of(
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
     asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))
+    rule = Sureness(model, cells)
     possible, certain = found.possible, found.certain
     lower, upper = np.zeros(possible.shape), possible.astype(np.float64)
     lower[certain] = possible[certain]
@@ -235,6 +242,9 @@ def odds_of(
     with suppress(*[KeyboardInterrupt] * keep):
         for place in over([*left], "weighing the worlds", on_progress):
             lower[place], upper[place] = asker.of(points, place, possible[place])
+            if lower[place].max() < SURE <= upper[place].max():
+                label = rule.label(points, place, possible[place])
+                lower[place, label] = max(lower[place, label], SURE * (label >= 0))
             del left[place]
     asker.notify()
     unsolved = {**asker.too_many, **left}

@@ -9,6 +9,7 @@ import numpy as np
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import plan_of
 from nullproof.model import Model
+from nullproof.odds.sureness import SURE
 from nullproof.progress import Progress
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
@@ -16,7 +17,6 @@ from nullproof.words import many, text
 
 MOST_POINTS = 1000
 SHOWN = 20
-LIKELY = 0.99
 
 
 def first_steps(
@@ -35,13 +35,13 @@ def first_steps(
     plan = plan_of(model, chosen, own, on_progress=on_progress)
     if not plan.steps:
         return None
-    likely = Confidence(LIKELY).done(model, chosen, own)
+    likely, _ = Confidence(SURE).done(model, chosen, own)
     return {
         "goal": "certain" if model.unbiased is model else "holds",
         "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
-        "confidence": LIKELY,
+        "confidence": SURE,
         "n_likely": int(likely.sum()),
         "steps": [
             {

@@ -12,9 +12,9 @@ from nullproof.certificates import Certificates
 from nullproof.counts.index import CountIndex
 from nullproof.counts.notices import standing
 from nullproof.model import Model
+from nullproof.odds.sureness import SURE
 from nullproof.plots import BARS
 from nullproof.radii.results import Radii
-from nullproof.reporting.cleaning import LIKELY
 from nullproof.show import histogram
 from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.points import Points, evenly
@@ -118,7 +118,7 @@ def open_ones(
         "n_between_left_off": max(0, len(sets) - _MOST_SETS),
         "shown": [point["point"] for point in shown],
         "n_odds": len(weighed),
-        "n_likely": sum(max(o["lower"] for o in point["odds"]) >= LIKELY for point in weighed),
+        "n_likely": sum(max(o["lower"] for o in point["odds"]) >= SURE for point in weighed),
         "cells": "uniform",
         "gap": GAP,
     }
