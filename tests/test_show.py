@@ -12,7 +12,16 @@ from support.hostile import LABELS, LONG
 
 from nullproof import CountIndex, certify
 from nullproof.cli.demo import load
-from nullproof.show import WIDTH, describe, interval_rows, intervals, support
+from nullproof.show import (
+    WIDTH,
+    LeadBar,
+    describe,
+    factor,
+    interval_rows,
+    intervals,
+    leads,
+    support,
+)
 
 ZERO = -math.inf
 FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"
@@ -144,3 +153,38 @@ def test_the_figure_of_the_readme_is_current() -> None:
         low, high = one.min_log_support, one.max_log_support
         told = describe(interval_rows(order, [low[k] for k in order], [high[k] for k in order]))
         assert told in said
+
+
+def test_factors() -> None:
+    """Few digits, whatever the size, and the sign does not matter."""
+    logs = (0.0, math.log(3.2), -math.log(3.2), math.log(42), math.log(1234), 1000.0)
+    assert [factor(log) for log in logs] == [
+        "× 1.00",
+        "× 3.20",
+        "× 3.20",
+        "× 42.0",
+        "× 1,234",
+        "× 1.97·10⁴³⁴",
+    ]
+
+
+def test_leads_are_drawn_on_their_side() -> None:
+    """What speaks for the label lies on the right; infinite terms end at the edge; text is escaped."""
+    cells = [
+        LeadBar("<b>", 0.5, 1.0, 2.0, "for"),
+        LeadBar("against", -2.0, -1.0, -0.5, "against"),
+        LeadBar("ruled out", -math.inf, math.nan, math.inf, "both"),
+    ]
+    picture = leads(cells, "yes", "<no>")
+    found = [
+        (float(x), float(x) + float(width))
+        for x, width in re.findall(
+            r'<rect class="np-bar" x="([\d.]+)" y="\d+" width="([\d.]+)"', picture
+        )
+    ]
+    middle = WIDTH / 2
+    assert found[0][0] > middle > found[1][1]
+    assert found[2] == pytest.approx((2, WIDTH - 2), abs=0.1)
+    assert "<b>" not in picture
+    assert "<no>" not in picture
+    assert leads([LeadBar("prior", 0.0, 0.0, 0.0, "even")], "yes", "no").count("<rect") == 1

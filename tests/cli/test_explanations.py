@@ -40,3 +40,4 @@ def test_explain_refuses_what_is_no_point(run: Runner) -> None:
     one_line(run("-q", *CERTIFY, "--explain", "-1"), "from 0 to 2")
     one_line(run("-q", *CERTIFY, "--explain", "0", "--rival", "maybe"), "the rival is 'maybe'")
     one_line(run("-q", *CERTIFY, "--rival", "no"), "add --explain POINT")
+    one_line(run("-q", *CERTIFY, "--explain", "0", "--all"), "leave one of them out")

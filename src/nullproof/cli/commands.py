@@ -81,6 +81,8 @@ def certify(
     asked_bias = written_bias(bias)
     if rival is not None and explain is None:
         raise NullproofError("--rival is given without --explain; add --explain POINT")
+    if show_all and explain is not None:
+        raise NullproofError("--all lists points, and --explain shows one; leave one of them out")
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
@@ -88,8 +90,9 @@ def certify(
         result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
         one = result[position_of(explain, result.points)].explain(rival=rival)
-        request.answer(one, lambda console: show_explanation(console, one))
-        raise typer.Exit(int(check and not one.certain))
+        with failing(check and not one.certain):
+            request.answer(one, lambda console: show_explanation(console, one))
+        return
     with working("certifying") as say:
         result.work_out(say)
         labels = request.truth(index, points)

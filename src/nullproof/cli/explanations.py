@@ -87,6 +87,7 @@ def _cells(one: Explanation) -> Table:
     ends = [abs(end) for lead in leads for end in lead if math.isfinite(end)]
     reach = max([*ends, abs(one.prior) if math.isfinite(one.prior) else 0.0]) or 1.0
     grid = empty_grid("cell", "value", *_HEADS, cut(f"{one.rival} ← → {one.label}", _BAR))
+    grid.columns[0].overflow = grid.columns[1].overflow = "fold"
     grid.columns[-1].no_wrap, grid.columns[-1].min_width = True, _BAR
     for term in shown:
         grid.add_row(
