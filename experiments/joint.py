@@ -95,7 +95,7 @@ def _measure(
     places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:
         return None
-    alone = (single_attack(Model(index, 0), found, place)[1] for place in places)
+    alone = (single_attack(found, place)[1] for place in places)
     n_union = sum(cells.n_cells for cells in union(alone))
     attacked = _attacked(index, found.codes[:, places], n_union, limit)
     return {"distinct": len(places), "union": n_union, **attacked}

@@ -23,6 +23,7 @@ from nullproof.model import Model, Prior
 from nullproof.odds.labels import Odds, odds_of
 from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radii_of, refuse_threat
+from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
 from nullproof.scorers import certainty_rate, certified_accuracy
 from nullproof.tables.bins import Binning, Rows
@@ -206,18 +207,27 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """The labels that win or tie in some world, for each row."""
         return [list(certificate.possible) for certificate in self.certify(X)]
 
-    def radius(self, X: Any, *, threat: Threat = "cells") -> NDArray[np.float64]:  # noqa: N803
+    def radius(
+        self,
+        X: Any,  # noqa: N803
+        *,
+        threat: Threat = "cells",
+        only: Only = None,
+    ) -> NDArray[np.float64]:
         """The fewest training cells to blank or falsify before each row's prediction is no longer certain.
 
-        With ``threat="rows"`` the fewest training rows to add, as for `radius`.
+        With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
+        can be blanked; both as for `radius`.
         """
-        refuse_threat(threat)
-        return radii_of(*self._judged(X), threat=threat).radius
+        refuse_threat(threat, only)
+        judged, reach = self._judged(X), Reach.of(self.index_, only)
+        return radii_of(*judged, threat=threat, reach=reach).radius
 
     def poison(self, X: Any, **options: Any) -> Attack:  # noqa: N803
         """Training cells to blank so that no row's prediction is certain; options as for `poison`."""
         effort = effort_of(**{k: options.pop(k) for k in ("time_limit", "steps") if k in options})
-        return attack_of(*self._judged(X), effort=effort, **options)
+        judged, only = self._judged(X), options.pop("only", None)
+        return attack_of(*judged, effort=effort, reach=Reach.of(self.index_, only), **options)
 
     def label_odds(self, X: Any, **options: Any) -> Odds:  # noqa: N803
         """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""

@@ -194,6 +194,23 @@ class Model:
         )
         return share.numerator * math.prod(factors), share.denominator * below
 
+    def support(self, i: int, counts: Sequence[int]) -> Fraction:
+        """The support of a label, exactly."""
+        above, below = self._support(i, counts, 0)
+        return Fraction(above, below) if below else Fraction(0)
+
+    def log_support(self, i: int, counts: Sequence[int]) -> float:
+        """The logarithm of a support; -inf for zero."""
+        p, q = self.alpha.as_integer_ratio()
+        # A feature that the point leaves out has a factor of 1.
+        pairs = zip(counts, self.sizes[i], strict=True)
+        terms = [size if c == LEFT_OUT else int(c) * q + p for c, size in pairs]
+        if not self.prior[i] or 0 in self.sizes[i] or 0 in terms:
+            return -math.inf
+        logs = [math.log(self.prior[i].numerator), -math.log(self.prior[i].denominator)]
+        sizes = [-math.log(size) for size in self.sizes[i]]
+        return math.fsum(logs + [math.log(term) for term in terms] + sizes)
+
     @cached_property
     def log_prior(self) -> Floats:
         with np.errstate(divide="ignore"):

@@ -30,7 +30,6 @@ from nullproof.attacks.joint.search import Polish
 from nullproof.attacks.joint.state import State
 from nullproof.attacks.poisoning import different
 from nullproof.counts.index import CountIndex
-from nullproof.model import Model
 from nullproof.radii.cells import radii
 from nullproof.radii.frontier import first_near
 
@@ -47,7 +46,7 @@ def problem_of(
     places = different(found, np.flatnonzero(found.radius > 0)).values()
     if np.isinf(found.radius).any():
         return None
-    return Problem.of(Model(index, alpha), found, [*places])
+    return Problem.of(found, [*places])
 
 
 def table_problem(table: Table) -> Problem | None:

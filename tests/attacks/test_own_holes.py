@@ -96,7 +96,7 @@ def test_log_gaps_are_those_of_exact_supports() -> None:
         places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
         if not places:
             continue
-        problem = Problem.of(Model(index, table.alpha), found, [*places.values()])
+        problem = Problem.of(found, [*places.values()])
         state = State(problem, rng.integers(0, problem.capacity + 1))
         gaps = state.gaps()
         low, high = problem.low - state.lowered, problem.high + state.raised

@@ -101,6 +101,21 @@ def test_radius_check(run: Runner) -> None:
     assert run("radius", "train.csv", "test.csv", *LABEL, "--check").code == 1
 
 
+def test_an_attack_keeps_to_the_columns_that_are_named(run: Runner) -> None:
+    """--only-columns limits radius and poison alike; a column that is not there is refused."""
+    limits = ("--only-columns", "size", "--json")
+    radii = json.loads(run("radius", "train.csv", "test.csv", *COUNT, *limits).out)["points"]
+    every = json.loads(run("radius", "train.csv", "test.csv", *COUNT, "--json").out)["points"]
+    pairs = [(a["radius"], b["radius"]) for a, b in zip(radii, every, strict=True)]
+    assert all(one is None or one >= other for one, other in pairs)
+    assert any(one != other for one, other in pairs)
+    attack = run("poison", "train.csv", "test.csv", *COUNT, *limits, "--skip-unbreakable")
+    assert {cell["column"] for cell in json.loads(attack.out)["cells"]} <= {"size"}
+    wrong = run("radius", "train.csv", "test.csv", *COUNT, "--only-columns", "color")
+    assert wrong.code == 2
+    assert "'color'" in wrong.err
+
+
 def test_poison_json_names_real_cells(run: Runner, folder: Path) -> None:
     """Blanking exactly the named cells by hand makes every point open."""
     done = run("poison", "train.csv", "test.csv", *LABEL, "--steps", "20", "--json")

@@ -21,6 +21,7 @@ PROMISES = {
     "pipeline.py": r"^\d+ of \d+ hold whatever the missing values were; not these:$",
     "choose_smoothing.py": r"^chosen: \{'alpha': .*'bins': \d+\}$",
     "how_far.py": r"^the weakest holds up to 0\.\d+, then [01] may win$",
+    "imputed_cells.py": r"^\d+ of \d+ predictions stand whatever these cells should have held$",
     "open_columns.py": r"^ *\d+% of these would be certain if '.*' were complete \(holes: \d+\)$",
     "what_to_clean.py": r"^all settled at confidence 1.0 after \d+ cells, ours order$",
 }

@@ -299,6 +299,7 @@ def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> No
     np.testing.assert_array_equal(revived.certify(points).certain, expected.certain)
     strict = CertifiedNB(alpha=1, own_holes=model.own_holes).fit(points, LABELS)
     np.testing.assert_array_equal(model.radius(points), strict.radius(points))
+    assert {*model.radius(points, only={"columns": []}).tolist()} <= {0, np.inf}
     np.testing.assert_array_equal(
         model.label_odds(points[:4]).lower, strict.label_odds(points[:4]).lower
     )

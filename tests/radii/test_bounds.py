@@ -30,7 +30,11 @@ def bounds_of(model: Model, points: Points) -> tuple[np.ndarray, np.ndarray, Bou
     places = np.flatnonzero(found.possible.sum(axis=1) == 1)
     winner = found.possible[places].argmax(axis=1)
     logs = found.min_log[places], found.max_log[places]
-    return places, winner, bound_radii(model, points.codes[:, places], winner, *logs)
+    return (
+        places,
+        winner,
+        bound_radii(model, points.codes[:, places], winner, logs, np.ones(model.d, dtype=bool)),
+    )
 
 
 def test_float_intervals_hold_the_radius() -> None:

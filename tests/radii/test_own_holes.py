@@ -23,7 +23,9 @@ from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.radii.cells import PointCounts, radii, radius
+from nullproof.radii.cells import radii, radius
+from nullproof.radii.reach import Reach
+from nullproof.radii.solving import PointCounts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -163,7 +165,8 @@ def test_left_out_is_not_unseen() -> None:
     assert radius(index, ("0", None), alpha=0).tolist() == [
         radius(columns_of(index, np.array([0])), ("0",), alpha=0)[0]
     ]
-    counts = PointCounts(Model(index, alpha=0), np.array([[0], [3]], dtype=np.int32))
+    codes = np.array([[0], [3]], dtype=np.int32)
+    counts = PointCounts(Model(index, alpha=0), codes, Reach.of(index))
     assert counts.is_movable.ravel().tolist() == [True, False]
 
 

@@ -22,8 +22,9 @@ from support.strategies import Case
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.radii.cells import PointCounts, radii, radii_of, radius
+from nullproof.radii.cells import radii, radii_of, radius
 from nullproof.radii.results import Radii
+from nullproof.radii.solving import PointCounts
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
@@ -121,7 +122,7 @@ def test_all_subsets_of_falsified_cells() -> None:
 
 def assert_consistent(found: Radii) -> None:
     """A radius is the sum of its rows, and these rows take the label."""
-    counts = PointCounts(found.model, found.codes)
+    counts = PointCounts(found.model, found.codes, found.reach)
     finite = (found.radius > 0) & np.isfinite(found.radius)
     assert (found.radius == found.n_raise + found.n_lower)[finite].all()
     for place in np.flatnonzero(finite).tolist():
@@ -182,7 +183,7 @@ def test_rows_may_raise_first_and_lower_then() -> None:
     assert rising == [True, False, False, False]
     found = radii(index, [("9", "9")], threat="rows")
     assert (found.label[0], found.n_raise[0], found.n_lower[0]) == ("L1", 0, 5)
-    additions = PointCounts(model, found.codes).additions(0, 1, 0)
+    additions = PointCounts(model, found.codes, found.reach).additions(0, 1, 0)
     assert not any(additions.falls(a, b) for a in range(5) for b in range(5 - a))
 
 

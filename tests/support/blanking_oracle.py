@@ -3,6 +3,7 @@
 `subset_radius` blanks every subset of cells and walks through all worlds each time. `brute_radius`
 tries every vector of numbers of blanked cells instead: quicker, and just as ignorant of greedy orders.
 `falsified_radius` writes wrong values into every subset of cells.
+``within`` names the cells that can be blanked, as pairs of a row and a feature; by default all of them.
 """
 
 from __future__ import annotations
@@ -10,27 +11,32 @@ from __future__ import annotations
 import itertools
 import math
 import random
-from collections.abc import Hashable, Sequence
+from collections.abc import Collection, Hashable, Sequence
 from fractions import Fraction
 from typing import Any
 
 from support import oracle
 from support.strategies import Case
 
+Within = Collection[tuple[int, int]] | None
 
-def brute_radius(case: Case, point: Sequence[Any]) -> float:
+
+def brute_radius(case: Case, point: Sequence[Any], within: Within = None) -> float:
     """Try every vector of blanked cells of the winner and of each rival; all completions."""
-    every = [brute_complete(case, filled) for filled in oracle.completions(point, case.domains)]
+    filled = oracle.completions(point, case.domains)
+    every = [brute_complete(case, completion, within) for completion in filled]
     labels = {label for label, _ in every}
     return min(value for _, value in every) if len(labels) == 1 else 0
 
 
-def brute_complete(case: Case, point: Sequence[Hashable]) -> tuple[Any, float]:
+def brute_complete(
+    case: Case, point: Sequence[Hashable], within: Within = None
+) -> tuple[Any, float]:
     """Return the certain label of a complete point (or None) and its radius."""
     alpha, names = Fraction(case.alpha), oracle.distinct(case.labels)
     share = oracle.shares(case.labels, names, case.prior)
     sizes = {name: case.labels.count(name) for name in names}
-    cells = {name: cells_of(case, name, point) for name in names}
+    cells = {name: cells_of(case, name, point, within) for name in names}
     constant = {
         name: oracle.support(share[name], [1] * len(point), sizes[name], case.domains, 0)
         if alpha == 0
@@ -57,21 +63,21 @@ def brute_complete(case: Case, point: Sequence[Hashable]) -> tuple[Any, float]:
     return (certain[0], best[certain[0]]) if certain else (None, 0)
 
 
-def cells_of(case: Case, label: Any, point: Sequence[Hashable]) -> Any:
+def cells_of(case: Case, label: Any, point: Sequence[Hashable], within: Within) -> Any:
     """Per feature of one label: low, high, cells that can be blanked to raise, and to lower."""
     low, high, lackers, lowerable = [], [], [], []
     for j, (value, domain) in enumerate(zip(point, case.domains, strict=True)):
         own = [
-            oracle.candidates(row[j], domain)
-            for row, name in zip(case.rows, case.labels, strict=True)
+            (oracle.candidates(row[j], domain), within is None or (i, j) in within)
+            for i, (row, name) in enumerate(zip(case.rows, case.labels, strict=True))
             if name == label
         ]
-        low.append(sum(cell == (value,) for cell in own))
-        high.append(sum(value in cell for cell in own))
+        low.append(sum(cell == (value,) for cell, _ in own))
+        high.append(sum(value in cell for cell, _ in own))
         # A blanked cell holds the whole domain, which may be one value or lack the point's.
         is_movable = value in domain and len(domain) > 1
-        lackers.append(len(own) - high[-1] if is_movable else 0)
-        lowerable.append(low[-1] if is_movable else 0)
+        lackers.append(sum(value not in cell and inside for cell, inside in own) * is_movable)
+        lowerable.append(sum(cell == (value,) and inside for cell, inside in own) * is_movable)
     return low, high, lackers, lowerable
 
 
@@ -90,9 +96,10 @@ def extreme_products(
     return found
 
 
-def subset_radius(case: Case, point: Sequence[Any]) -> float:
+def subset_radius(case: Case, point: Sequence[Any], within: Within = None) -> float:
     """Blank every subset of cells, smallest first, and walk through all worlds each time."""
-    places = [(i, j) for i in range(len(case.rows)) for j in range(len(point))]
+    every = [(i, j) for i in range(len(case.rows)) for j in range(len(point))]
+    places = [place for place in every if within is None or place in within]
     domains = case.domains
 
     def is_certain(blanked: Sequence[tuple[int, int]]) -> bool:

@@ -7,7 +7,7 @@ every other label's greatest (T1, T2). A cell of a point that is None is left ou
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from fractions import Fraction
 from itertools import combinations
 from math import lcm, prod
@@ -56,13 +56,16 @@ def certain(table: Table, rows: Sequence[Sequence[Cell]], point: Point) -> bool:
     )
 
 
-def fewest_cells(table: Table) -> int | None:
-    """Return the least number of cells to blank until no point is certain; None if impossible."""
+def fewest_cells(table: Table, within: Collection[tuple[int, int]] | None = None) -> int | None:
+    """Return the least number of cells to blank until no point is certain; None if impossible.
+
+    ``within`` names the cells that can be blanked, as pairs of a row and a feature.
+    """
     places = [
         (i, j)
         for i, row in enumerate(table.rows)
         for j, cell in enumerate(row)
-        if cell != table.domains[j]
+        if cell != table.domains[j] and (within is None or (i, j) in within)
     ]
     for size in range(len(places) + 1):
         for chosen in combinations(places, size):

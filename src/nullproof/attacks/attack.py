@@ -16,6 +16,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
 from nullproof.model import Model
+from nullproof.radii.reach import Reach
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
 from nullproof.tables.names import RowNames, key_at
@@ -54,6 +55,8 @@ class Attack:
 
     Parameters
     ----------
+    reach
+        The cells that could be blanked.
     blanks
         How many cells of which label, feature and value.
     lower_bound
@@ -65,6 +68,7 @@ class Attack:
     """
 
     model: Model
+    reach: Reach
     blanks: tuple[Cells, ...]
     lower_bound: int
     targets: tuple[Target, ...]
@@ -117,6 +121,10 @@ class Attack:
         memory_limit
             For files, as DuckDB writes it.
         """
+        if self.reach.mask is not None:
+            raise NullproofError(
+                "the attack keeps to some rows, which a lazy table cannot tell; use attack.cells"
+            )
         return locate_cells(
             self.index.schema, self.blanks, table, key=key, memory_limit=memory_limit
         )
@@ -198,9 +206,9 @@ class Attack:
     def _places(self, training: TrainingTable) -> Iterator[tuple[int, int]]:
         """Feature and row of every cell to blank: the first rows that fit."""
         for j in sorted({blank.feature for blank in self.blanks}):
-            encoded = training.writer(j).encoded
+            encoded, within = training.writer(j).encoded, self._within(training, j)
             for blank in (blank for blank in self.blanks if blank.feature == j):
-                rows = _fitting(encoded, blank, training.row_labels)
+                rows = _fitting(encoded, blank, within)
                 if len(rows) < blank.n_cells:
                     name, value = self.index.features[j], _value(self.index, blank)
                     raise NullproofError(
@@ -209,6 +217,18 @@ class Attack:
                         "give the table that was counted"
                     )
                 yield from ((j, row) for row in rows[: blank.n_cells])
+
+    def _within(self, training: TrainingTable, j: int) -> NDArray[np.int32]:
+        """The labels of the rows whose cell of a feature is within reach, -1 for the others."""
+        mask = self.reach.mask
+        if mask is None:
+            return training.row_labels
+        if len(mask) != len(training.row_labels):
+            raise NullproofError(
+                f"the table has {len(training.row_labels):,} rows, but the attack was made for a "
+                f"table of {len(mask):,}; give the table that was counted"
+            )
+        return np.where(mask[:, j], training.row_labels, -1)
 
     def _repr_html_(self) -> str:
         some = self.blanks[:ROWS]

@@ -25,15 +25,18 @@ from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import PointCounts, radii_of
-from nullproof.radii.frontier import Frontier
+from nullproof.radii.cells import radii_of
+from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii
+from nullproof.radii.solving import PointCounts
 from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import some
 
 Codes = tuple[int, ...]
+# Of the winner and of the rival, for each feature.
+Counts = tuple[list[int], list[int]]
 
 
 def poison(
@@ -43,6 +46,7 @@ def poison(
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
+    only: Only = None,
     time_limit: float = 10.0,
     steps: int | None = None,
     seed: int = 0,
@@ -64,6 +68,8 @@ def poison(
     own_holes
         ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
         features are no use to blank. ``"any"``: it falls as soon as one of its completions does.
+    only
+        Which cells can be blanked, as for `radius`; by default all.
     time_limit
         Seconds to look for a better joint attack and bound.
     steps
@@ -92,6 +98,7 @@ def poison(
         model,
         encoded,
         verdicts(model, encoded),
+        reach=Reach.of(index, only),
         effort=effort_of(time_limit, steps),
         seed=seed,
         skip_unbreakable=skip_unbreakable,
@@ -114,23 +121,25 @@ def attack_of(
     judged: Verdicts,
     *,
     effort: Effort,
+    reach: Reach | None = None,
     seed: int = 0,
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
-    model = model.unbiased
-    found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1))
+    found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
+    model, reach = found.model, found.reach
     unbreakable = np.flatnonzero(np.isinf(found.radius))
     if len(unbreakable) and not skip_unbreakable:
-        raise _no_attack([shown_name(points.names, place) for place in unbreakable[:11].tolist()])
+        names = [shown_name(points.names, place) for place in unbreakable[:11].tolist()]
+        raise _no_attack(names, reach)
     places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
-    plans = [single_attack(model, found, place) for place in places.values()]
+    plans = [single_attack(found, place) for place in places.values()]
     rivals = [rival for rival, _ in plans]
     blanks = union(blanks for _, blanks in plans)
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
-        problem = Problem.of(model, found, list(places.values()))
+        problem = Problem.of(found, list(places.values()))
         tell = _told(within(on_progress, 0.1, 1.0))
         cells, needed = solve(problem, effort=effort, seed=seed, on_progress=tell)
         if cells.sum() < sum(blank.n_cells for blank in blanks):
@@ -141,7 +150,7 @@ def attack_of(
             bound = max(bound, needed)
     fallen_to = dict(zip(places, rivals, strict=True))
     targets = tuple(_targets(model.index, found, fallen_to))
-    return Attack(model, blanks, bound, targets, points.names)
+    return Attack(model, reach, blanks, bound, targets, points.names)
 
 
 def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
@@ -152,24 +161,23 @@ def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
     return first
 
 
-def single_attack(model: Model, found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
+def single_attack(found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
     """The rival and the cells of a cheapest attack on one point.
 
     An attack that lets the rival win outright is preferred to one that only makes a tie.
     """
     winner, n_cells = int(found.winner[place]), int(found.radius[place])
     expected = int(found.overtaker[place])
-    counts = PointCounts(model, found.codes[:, place : place + 1])
-    for rival in (expected, *(k for k in range(model.m) if k not in (winner, expected))):
-        outright = counts.frontier(0, winner, rival, strict=True)
-        steps = outright.within(n_cells)
-        if steps is not None:
-            return rival, _blanks(
-                model.index, found.codes[:, place], (winner, rival), outright, steps
-            )
-    level = counts.frontier(0, winner, expected)
-    steps = int(found.n_raise[place]), int(found.n_lower[place])
-    return expected, _blanks(model.index, found.codes[:, place], (winner, expected), level, steps)
+    counts = PointCounts(found.model, found.codes[:, place : place + 1], found.reach)
+    others = (k for k in range(found.model.m) if k not in (winner, expected))
+    ways = [(rival, True) for rival in (expected, *others)] + [(expected, False)]
+    for rival, strict in ways:
+        after = counts.attacks(0, winner, rival, strict=strict).after(n_cells)
+        if after is not None:
+            before = counts.low[:, 0, winner].tolist(), counts.high[:, 0, rival].tolist()
+            codes = found.codes[:, place]
+            return rival, _blanks(found.reach.index, codes, (winner, rival), before, after)
+    raise AssertionError("no attack has as many cells as the radius")
 
 
 def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
@@ -206,9 +214,10 @@ def _can_solve() -> bool:
     return False
 
 
-def _no_attack(points: list[str]) -> NullproofError:
+def _no_attack(points: list[str], reach: Reach) -> NullproofError:
+    blanked = "every cell" if reach.everything else "every cell within reach"
     return NullproofError(
-        f"no attack can break point {some(points, 10)}: its label wins even with every cell blanked; leave "
+        f"no attack can break point {some(points, 10)}: its label wins even with {blanked} blanked; leave "
         "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
     )
 
@@ -223,24 +232,21 @@ def _targets(index: CountIndex, found: Radii, rivals: dict[Codes, int]) -> Itera
 
 
 def _blanks(
-    index: CountIndex,
+    reachable: CountIndex,
     codes: NDArray[np.int32],
     labels: tuple[int, int],
-    frontier: Frontier,
-    steps: tuple[int, int],
+    before: Counts,
+    after: Counts,
 ) -> tuple[Cells, ...]:
-    """Turn steps into cells: the winner's that hold the point's value, the rival's that cannot hold it."""
+    """Turn counts into cells: the winner's that hold the point's value, the rival's that cannot hold it."""
     winner, rival = labels
-    n_raise, n_lower = steps
-    before_low, before_high = frontier.lowered(0), frontier.raised(0)
-    blanks = []
-    for j, (lowered, raised) in enumerate(
-        zip(frontier.lowered(n_lower), frontier.raised(n_raise), strict=True)
-    ):
-        if before_low[j] > lowered:
-            blanks.append(Cells(winner, j, (int(codes[j]),), before_low[j] - lowered))
-        if raised > before_high[j]:
-            blanks += taken(_others(index, j, rival, int(codes[j])), raised - before_high[j])
+    blanks: list[Cells] = []
+    for j, code in enumerate(codes.tolist()):
+        n_lower, n_raise = before[0][j] - after[0][j], after[1][j] - before[1][j]
+        if n_lower:
+            blanks.append(Cells(winner, j, (code,), n_lower))
+        if n_raise:
+            blanks += taken(_others(reachable, j, rival, code), n_raise)
     return tuple(blanks)
 
 

@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges
-from nullproof.cleaning.rivals import Effort, Rival, Together, log_support, reaches
+from nullproof.cleaning.rivals import Effort, Rival, Together, reaches
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
@@ -175,12 +175,12 @@ class _Winner:
         alpha = float(model.alpha)
         with np.errstate(divide="ignore"):
             gains = np.log((counts + 1 + alpha) / (counts + alpha))
-        start = log_support(model, winner, low[winner])
+        start = model.log_support(winner, low[winner])
         # With alpha 0 there is no support until every feature with a count of zero is raised.
         n_zero = sum(c != LEFT_OUT and c + model.alpha == 0 for c in low[winner])
         self._reached = np.full(len(counts) + 1, -math.inf)
         if n_zero <= len(counts) and (not n_zero or np.isinf(gains[n_zero - 1])):
-            start = log_support(model, winner, self._raised(n_zero)) if n_zero else start
+            start = model.log_support(winner, self._raised(n_zero)) if n_zero else start
             self._reached[n_zero:] = start + np.concatenate([[0.0], np.cumsum(gains[n_zero:])])
 
     def _raised(self, n_steps: int) -> list[int]:

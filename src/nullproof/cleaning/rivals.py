@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 
 _SURE = 1e-9
@@ -31,7 +30,7 @@ class Rival:
 
     def __init__(self, model: Model, label: int, low: list[int], high: list[int]) -> None:
         self.model, self.label, self.high = model, label, high
-        self.start = log_support(model, label, high)
+        self.start = model.log_support(label, high)
         alpha = model.alpha
         emptied = [b - a for a, b in zip(low, high, strict=True) if a + alpha == 0 < b]
         self.to_empty = min(emptied, default=math.inf)
@@ -271,16 +270,3 @@ class _Search:
 def reaches(least: float, best: float) -> bool:
     """Whether no whole number from ``least`` on is better than ``best``."""
     return least == math.inf or least - _SURE > best - 1
-
-
-def log_support(model: Model, label: int, counts: list[int]) -> float:
-    """The logarithm of a support; -inf for zero."""
-    p, q = model.alpha.as_integer_ratio()
-    n, prior = int(model.index.label_counts[label]), model.prior[label]
-    sizes = [n * q + p * int(v) for v in model.index.n_values]
-    # A feature that the point leaves out has a factor of 1.
-    terms = [size if c == LEFT_OUT else c * q + p for c, size in zip(counts, sizes, strict=True)]
-    if not prior or 0 in sizes or 0 in terms:
-        return -math.inf
-    logs = [math.log(prior.numerator), -math.log(prior.denominator)]
-    return math.fsum(logs + [math.log(t) for t in terms] + [-math.log(s) for s in sizes])

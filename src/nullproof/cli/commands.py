@@ -39,6 +39,12 @@ Threat = Annotated[
 SkipUnbreakable = Annotated[
     bool, typer.Option("--skip-unbreakable", help="Leave out points that no attack can break.")
 ]
+OnlyColumns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--only-columns", metavar="COL", help="Blank cells of this column alone; repeatable."
+    ),
+]
 _REPORTS = {
     "html": "open it in a browser, or send it round; it needs nothing else",
     "md": "Markdown, to read or to paste",
@@ -113,6 +119,7 @@ def certify(
 @command(app, without={"--bias": _BIAS.format("an enemy")})
 def radius(
     request: Request,
+    only_columns: OnlyColumns = None,
     check: Check = False,
     threat: Threat = "cells",
     curve: Annotated[
@@ -132,14 +139,19 @@ def radius(
     from nullproof.cli.terminal import show_radii
     from nullproof.radii.cells import radii
 
+    if curve and only_columns:
+        raise NullproofError(
+            "--curve is about an enemy who reaches every column; leave it or --only-columns out"
+        )
     with working("reading and counting"):
         index, points = request.load()
     if curve:
         _accuracy_curve(request, index, points, threat, show_all)
         return
     with working(f"finding the fewest {threat} for each point") as say:
-        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
-        result = radii(index, points, on_progress=say, **asked, **request.naming(points))
+        asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
+        asked |= {**request.model(index), **request.naming(points)}
+        result = radii(index, points, on_progress=say, **asked)
     with failing(check and not result.radius.all()):
         shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(
@@ -189,6 +201,7 @@ def _accuracy_curve(
 )
 def poison(
     request: Request,
+    only_columns: OnlyColumns = None,
     skip_unbreakable: SkipUnbreakable = False,
     time_limit: Annotated[
         float | None,
@@ -226,6 +239,7 @@ def poison(
         attack = attack_on(
             index,
             points,
+            only=_only(only_columns),
             time_limit=10.0 if time_limit is None else time_limit,
             steps=steps,
             seed=seed,
@@ -338,6 +352,11 @@ def report(
         echo(told.written(form).rstrip("\n"))
     elif request.as_json:
         echo(told.json())
+
+
+def _only(columns: list[str] | None) -> dict[str, list[str]] | None:
+    """Which cells an attack can reach, as the library has it."""
+    return {"columns": columns} if columns else None
 
 
 def _attacked(request: Request, attack: Attack) -> dict[str, Any]:

@@ -66,7 +66,11 @@ class Bounds:
 
 
 def bound_radii(
-    model: Model, codes: NDArray[Any], winner: NDArray[Any], min_log: Floats, max_log: Floats
+    model: Model,
+    codes: NDArray[Any],
+    winner: NDArray[Any],
+    logs: tuple[Floats, Floats],
+    columns: NDArray[np.bool_],
 ) -> Bounds:
     """Bound the radius of complete points that are certain with label ``winner``.
 
@@ -74,15 +78,17 @@ def bound_radii(
     ----------
     codes
         Features × points.
-    min_log, max_log
+    logs
         Points × labels: least and greatest log supports.
+    columns
+        The features that an attack can reach.
     """
-    n_points = codes.shape[1]
+    (min_log, max_log), n_points = logs, codes.shape[1]
     bounds = Bounds.none_known(n_points)
     if not model.floats_hold:
         bounds.at_least[:] = 1
         return bounds
-    tables = _Tables(model, codes)
+    tables = _Tables(model, codes, columns)
     for start in range(0, n_points, _BLOCK):
         block = slice(start, start + _BLOCK)
         own_log = np.take_along_axis(min_log[block], winner[block, None], axis=1)[:, 0]
@@ -101,13 +107,14 @@ class _Tables:
     rank, of an infinite count, is for what no attack can move at one point.
     """
 
-    def __init__(self, model: Model, codes: NDArray[Any]) -> None:
+    def __init__(self, model: Model, codes: NDArray[Any], columns: NDArray[np.bool_]) -> None:
         index = model.index
-        self.model, self.alpha = model, float(model.alpha)
+        self.model, self.codes, self.alpha = model, codes, float(model.alpha)
         self.caps = index.label_counts.astype(np.float64)
         self.slack = _slack(model)
-        moving = [j for j in range(model.d) if index.n_values[j] >= 2]
+        moving = np.flatnonzero((index.n_values >= 2) & columns).tolist()
         self.n_moving = len(moving)
+        self.out_of_reach = np.flatnonzero(~columns).tolist()
         used = [used_codes(codes[j], int(index.n_values[j])) for j in moving]
         self.rows = [rows for _, rows in used]
         pairs = [(j, own) for j, (own, _) in zip(moving, used, strict=True)]
@@ -134,6 +141,14 @@ class _Tables:
         has_support = self.caps[rival] + self.alpha > 0 and self.model.prior[rival] > 0
         return bool(self.n_moving and has_support)
 
+    def fixed_logs(self, rival: int, points: NDArray[np.intp]) -> Floats:
+        """The part of a rival's log support at some points that lies in columns out of reach."""
+        logs = np.zeros(len(points))
+        for j in self.out_of_reach:
+            counts = self.model.index.high(j, self.codes[j, points])
+            logs += self.model.log_terms(j, counts)[:, rival]
+        return logs
+
 
 class _Block:
     """One block of points: tries the attacks of every rival and keeps the best."""
@@ -141,7 +156,7 @@ class _Block:
     def __init__(
         self, tables: _Tables, block: slice, winner: NDArray[Any], own_log: Floats, bounds: Bounds
     ) -> None:
-        self.tables, self.winner, self.bounds = tables, winner, bounds
+        self.tables, self.winner, self.bounds, self.start = tables, winner, bounds, block.start
         self.rows = [rows[block].astype(np.intp, copy=False) for rows in tables.rows]
         self.lowering = self._lowering(own_log)
 
@@ -163,7 +178,10 @@ class _Block:
         ranks = np.empty((tables.n_moving, len(places)), dtype=np.int32)
         for out, table, rows in zip(ranks, tables.high_ranks, self.rows, strict=True):
             table[rival].take(rows[places], out=out, mode="clip")
-        base = self._lifted(rival, ranks, max_log[places])
+        base = self._lifted(rival, ranks, max_log, places)
+        if np.isneginf(base).any():
+            hope = base > -np.inf
+            places, ranks, base = places[hope], ranks[:, hope], base[hope]
         lowest, cap = ranks.min(axis=0), float(tables.caps[rival])
         smallest = tables.lifted[lowest] + tables.alpha
         least = LeastRaising(tables.n_moving, smallest, base, tables.slack)
@@ -195,16 +213,18 @@ class _Block:
         counts, logs = tables.counts.take(ranks), tables.logs.take(ranks)
         return Lowering.smoothed(counts, logs, own_log, tables.alpha, tables.slack)
 
-    def _lifted(self, rival: int, ranks: NDArray[np.int32], max_log: Floats) -> Floats:
-        """The rival's log support; without smoothing, its zeros count as ones."""
-        tables = self.tables
+    def _lifted(
+        self, rival: int, ranks: NDArray[np.int32], max_log: Floats, places: Places
+    ) -> Floats:
+        """The rival's log support; without smoothing, zeros that can rise count as ones."""
+        tables, max_log = self.tables, max_log[places]
         zero = np.flatnonzero(np.isneginf(max_log))
         if len(zero):
             # Here a count that cannot rise is one that the point leaves out: its factor is 1.
             terms = tables.logs[ranks[:, zero]] - math.log(tables.caps[rival])
-            max_log = max_log.copy()
             max_log[zero] = np.where(np.isinf(terms), 0.0, terms).sum(axis=0)
             max_log[zero] += tables.model.log_prior[rival]
+            max_log[zero] += tables.fixed_logs(rival, self.start + places[zero])
         return max_log
 
     @property

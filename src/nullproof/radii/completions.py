@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Model
+from nullproof.radii.reach import Reach
 from nullproof.reasons import too_many_completions
 from nullproof.tables.points import Points
 
@@ -24,8 +25,8 @@ MAX_COMPLETIONS = 65_536
 class Completions:
     """Lists, in batches, the completions of points that are certain with a known label."""
 
-    def __init__(self, model: Model, points: Points) -> None:
-        self._model, self._points = model, points
+    def __init__(self, model: Model, points: Points, reach: Reach) -> None:
+        self._model, self._points, self._reach = model, points, reach
         self.too_many: dict[int, str] = {}
         self._values: dict[tuple[int, int, int], NDArray[np.intp]] = {}
 
@@ -70,6 +71,8 @@ class Completions:
         return self._values[key]
 
     def _kept(self, j: int, values: NDArray[np.intp], winner: int) -> NDArray[np.bool_]:
+        if self._reach.mask is not None:
+            return self._kept_within(j, values, winner)
         index = self._model.index
         low, high = index.low(j, values)[:, winner], index.high(j, values)
         # An attack that works for a value also works for one with a lower count of the winner and a
@@ -80,6 +83,26 @@ class Completions:
             if rival != winner:
                 order = np.lexsort((~seen, -high[:, rival], low))
                 kept[order[_front(high[order, rival], seen[order])]] = True
+        return kept if kept.any() else np.arange(len(values)) == 0
+
+    def _kept_within(self, j: int, values: NDArray[np.intp], winner: int) -> NDArray[np.bool_]:
+        """The same where only some cells can be blanked.
+
+        One value replaces another if its counts are no worse now, and no worse at their limits.
+        """
+        index, within = self._model.index, self._reach.index
+        moves = (values < index.n_values[j]) & (index.n_values[j] >= 2)
+        low, high = index.low(j, values)[:, winner], index.high(j, values)
+        least = low - within.exact(j, values)[:, winner] * moves
+        most = high + (within.label_counts - within.high(j, values)) * moves[:, None]
+        kept = np.zeros(len(values), dtype=bool)
+        for rival in (label for label in range(self._model.m) if label != winner):
+            costs = np.stack([low, least, -high[:, rival], -most[:, rival]])
+            no_worse = (costs[:, :, None] <= costs[:, None, :]).all(axis=0)
+            # Of values that are alike, the first is kept.
+            first = np.tri(len(values), k=-1, dtype=bool)
+            replaced = no_worse & (~no_worse.T | first.T)
+            kept |= ~replaced.any(axis=0)
         return kept if kept.any() else np.arange(len(values)) == 0
 
 

@@ -91,26 +91,17 @@ class Frontier:
                 return n_raise, n_lower
         return None
 
+    def after(self, n_cells: int) -> tuple[Counts, Counts] | None:
+        """Return the winner's and the rival's counts after an attack of so many cells, or None."""
+        steps = self.within(n_cells)
+        return None if steps is None else (self.lowered(steps[1]), self.raised(steps[0]))
+
     def fewest(self, at_least: int, at_most: int | None = None) -> tuple[int, int] | None:
         """Return the cheapest successful pair between two bounds, or None if there is none."""
         ceiling = self.max_raise + self.max_lower
         at_most = ceiling if at_most is None else min(at_most, ceiling)
-        failing, stride, found = at_least - 1, 1, None
-        while found is None:
-            if failing >= at_most:
-                return None
-            trial = min(failing + stride, at_most)
-            found = self.within(trial)
-            if found is None:
-                failing, stride = trial, 2 * stride
-        while sum(found) - failing > 1:
-            trial = (failing + sum(found)) // 2
-            better = self.within(trial)
-            if better is None:
-                failing = trial
-            else:
-                found = better
-        return found
+        n_cells = first_from(at_least, at_most, lambda n: self.within(n) is not None)
+        return None if n_cells is None else self.within(n_cells)
 
     def corners(
         self, guess: Callable[[int], int], limit: int | None = None
@@ -164,3 +155,14 @@ def first(low: int, high: int, holds: Callable[[int], bool]) -> int:
         else:
             low = middle + 1
     return low
+
+
+def first_from(low: int, high: int, holds: Callable[[int], bool]) -> int | None:
+    """Return the first number from ``low`` to ``high`` where ``holds`` turns true, or None."""
+    failing, stride = low - 1, 1
+    while failing < high:
+        trial = min(failing + stride, high)
+        if holds(trial):
+            return first(failing + 1, trial, holds)
+        failing, stride = trial, 2 * stride
+    return None

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Floats, Model
+from nullproof.radii.reach import Reach
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame, some_rows
@@ -54,6 +55,8 @@ class Radii:
     not_worked_out
         The reason for each point whose radius would take too long, None for the others. These
         points are certain.
+    reach
+        The cells that could be blanked.
     """
 
     model: Model
@@ -64,9 +67,15 @@ class Radii:
     n_lower: NDArray[np.int64]
     codes: NDArray[np.int32]
     not_worked_out: NDArray[np.object_]
+    reach: Reach
     frame: nw.DataFrame[Any] | None = None
     names: RowNames | None = None
     threat: Threat = "cells"
+
+    @property
+    def doing(self) -> str:
+        """What is being done while the radii are found."""
+        return f"finding the fewest {self.threat} for each point"
 
     @property
     def label(self) -> NDArray[np.object_]:

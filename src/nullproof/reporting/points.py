@@ -115,7 +115,7 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
     if not len(places):
         return None
     place, index = int(places[0]), model.index
-    rival, blanks = single_attack(model, fragile, place)
+    rival, blanks = single_attack(fragile, place)
     own = int(fragile.winner[place])
     after = index.blanked(blanks)
     codes = fragile.codes[:, place : place + 1]

@@ -16,6 +16,8 @@ import numpy as np
 from nullproof.attacks.joint.problem import UNSURE, Bools, Ints, Problem
 from nullproof.model import Floats
 from nullproof.radii.frontier import Frontier
+from nullproof.radii.limited import LimitedFrontier
+from nullproof.radii.splits import Side
 
 # The rival of a point that falls because one of its winner's counts is blanked away.
 ANYONE = -1
@@ -211,11 +213,13 @@ def single_optima(problem: Problem) -> list[list[Single]]:
 
 def _cheapest_kill(problem: Problem, point: int) -> Single | None:
     """Return the smallest count of the winner to blank away; None if that is not enough."""
-    low, movable = problem.low[point], problem.movable[point]
-    if problem.alpha or not movable.any():
+    low = problem.low[point]
+    # Cells out of reach may keep a count above zero.
+    can_go = problem.movable[point] & (problem.room[point] == low)
+    if problem.alpha or not can_go.any():
         return None
     lowered = np.zeros_like(low)
-    feature = int(np.argmin(np.where(movable, low, low.max() + 1)))
+    feature = int(np.argmin(np.where(can_go, low, low.max() + 1)))
     lowered[feature] = low[feature]
     return Single(point, ANYONE, np.zeros_like(low), lowered, np.array([[0, low[feature]]]))
 
@@ -269,10 +273,28 @@ class Pair:
         if not corners:
             return None
         ends = np.array(corners, dtype=np.int64)
+        if self.problem.limited:
+            return self._within_limits(ends, limit)
         n_raised, n_lowered = ends[np.argmin(ends.sum(axis=1))].tolist()
         raised = np.array(self.frontier.raised(n_raised)) - self.high
         lowered = self.low - (np.array(self.frontier.lowered(n_lowered)) + self.kept)
         return Single(self.point, self.rival, raised, lowered, ends)
+
+    def _within_limits(self, ends: Ints, limit: int | None) -> Single | None:
+        """The cheapest way with the cells within reach; without limits the corners are lower still."""
+        problem = self.problem
+        label = int(problem.winner[self.point])
+        room = np.clip(self.low - self.kept, 0, problem.room[self.point])
+        winner = Side(label, self.low.tolist(), room.tolist())
+        room = problem.raised(problem.capacity)[self.point, self.rival]
+        rival = Side(self.rival, self.high.tolist(), room.tolist())
+        attacks = LimitedFrontier(problem.model, winner, rival)
+        steps = attacks.fewest(1, limit)
+        after = None if steps is None else attacks.after(sum(steps))
+        if after is None:
+            return None
+        low, high = (np.array(counts) for counts in after)
+        return Single(self.point, self.rival, high - self.high, self.low - low, ends)
 
     def _guess_lowered(self, n_raised: int) -> int:
         """Return, up to rounding, how many lowering steps are needed beside these raising steps."""

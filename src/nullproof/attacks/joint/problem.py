@@ -7,7 +7,7 @@ same to every point are interchangeable, so the unknowns are one integer per suc
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.attack import taken
-from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.counts.index import LEFT_OUT
 from nullproof.counts.revise import Cells
 from nullproof.model import Floats, Model
-from nullproof.radii.cells import PointCounts
 from nullproof.radii.results import Radii
+from nullproof.radii.solving import PointCounts
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -39,7 +39,7 @@ class Problem:
     ``low`` holds the winner's counts, points x features; ``high`` those of all labels, points x
     labels x features; blanking changes them where the point's feature is ``movable``, and they are
     `LEFT_OUT` where the point leaves it out. Groups are sorted by label, then feature; ``sorts`` are
-    the cells of each.
+    the cells of each. It is ``limited`` if some rows are out of reach.
     """
 
     model: Model
@@ -53,14 +53,16 @@ class Problem:
     raises: Bools
     sorts: tuple[tuple[Cells, ...], ...]
     capacity: Ints
+    limited: bool
 
     @classmethod
-    def of(cls, model: Model, found: Radii, places: Sequence[int]) -> Problem:
-        """Group the cells by what they do to some different points, all of them breakable."""
+    def of(cls, found: Radii, places: Sequence[int]) -> Problem:
+        """Group the cells within reach by what they do to some different points, all breakable."""
+        model, reach = found.model, found.reach
         codes, winner = found.codes[:, places], found.winner[places].astype(np.int64)
-        counts = PointCounts(model, codes)
+        counts = PointCounts(model, codes, reach)
         groups: dict[tuple[int, int, bytes, bytes], list[Cells]] = {}
-        for cells in _all_cells(model.index):
+        for cells in reach.cells():
             own, movable = codes[cells.feature], counts.is_movable[cells.feature]
             inside, mine = np.isin(own, cells.candidates), winner == cells.label
             lowers = mine & inside & movable & (len(cells.candidates) == 1)
@@ -83,6 +85,7 @@ class Problem:
             raises=np.array([np.frombuffer(key[3], bool) for key in keys], bool).reshape(shape),
             sorts=sorts,
             capacity=np.array([sum(c.n_cells for c in own) for own in sorts], dtype=np.int64),
+            limited=reach.mask is not None,
         )
 
     @property
@@ -135,6 +138,11 @@ class Problem:
         np.add.at(done, (point, self.feature[group]), cells[group])
         return done
 
+    @cached_property
+    def room(self) -> Ints:
+        """By how much the winner's counts can be lowered, points x features."""
+        return self.lowered(self.capacity)
+
     def raised(self, cells: Ints) -> Ints:
         """Return how far ``cells`` raise every other label's counts, points x labels x features."""
         done = np.zeros(self.high.shape, dtype=np.int64)
@@ -169,17 +177,3 @@ class Problem:
             for group in np.flatnonzero(cells).tolist()
             for blank in taken(self.sorts[group], int(cells[group]))
         )
-
-
-def _all_cells(index: CountIndex) -> Iterator[Cells]:
-    """All cells that blanking changes, known ones first."""
-    for feature, size in enumerate(index.n_values.tolist()):
-        # A one-value domain forces even its blank cells, so blanking changes nothing.
-        if size >= 2:
-            known = index.exact(feature)[:size]
-            for value, label in np.argwhere(known > 0).tolist():
-                yield Cells(label, feature, (value,), int(known[value, label]))
-    for feature, sets in enumerate(index.sets):
-        for candidates, counts in sets.items():
-            for label in np.flatnonzero(counts).tolist():
-                yield Cells(label, feature, candidates, int(counts[label]))

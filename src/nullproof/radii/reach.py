@@ -1,0 +1,179 @@
+"""What an enemy, or a careless import, can reach: some columns, some rows, or some cells.
+
+`Reach.index` counts the cells within reach as known and all others as missing. So its counts tell how
+many cells of each sort can be blanked, and nothing else of an attack need know of masks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.counts.build import count_codes
+from nullproof.counts.index import CountIndex
+from nullproof.counts.revise import Cells
+from nullproof.counts.sparse import from_cells
+from nullproof.errors import NullproofError
+from nullproof.tables.columns import Encoded
+from nullproof.tables.readers import refuse_unknown
+from nullproof.tables.training import TrainingTable
+from nullproof.words import some
+
+Bools = NDArray[np.bool_]
+Only = Mapping[str, Any] | None
+_KEYS = ("columns", "rows", "cells", "table", "labels")
+
+
+@dataclass(frozen=True)
+class Reach:
+    """The cells that can be blanked.
+
+    Parameters
+    ----------
+    index
+        Their counts: a cell out of reach counts as missing.
+    columns
+        The features with a cell within reach.
+    mask
+        Rows × features of the training table; None where whole columns are within reach.
+    """
+
+    index: CountIndex
+    columns: Bools
+    mask: Bools | None = None
+
+    @classmethod
+    def of(cls, index: CountIndex, only: Only = None) -> Reach:
+        """Read the option ``only``; None means that everything is within reach."""
+        if only is None:
+            return cls(index, np.ones(len(index.features), dtype=bool))
+        _refuse_keys(only)
+        columns = _columns(index, only.get("columns"))
+        if "rows" not in only and "cells" not in only:
+            return cls(_without_columns(index, ~columns), columns)
+        training = TrainingTable.open(index.schema, only["table"], only.get("labels"))
+        mask = np.tile(columns, (len(training.row_labels), 1))
+        if "rows" in only:
+            mask &= _row_mask(only["rows"], len(mask))[:, None]
+        if "cells" in only:
+            mask &= _cell_mask(only["cells"], mask.shape, index.features)
+        reachable = _counted(training, mask)
+        _refuse_other_table(index, reachable)
+        columns &= (reachable.n_null < reachable.label_counts).any(axis=1)
+        return cls(reachable, columns, mask)
+
+    @property
+    def everything(self) -> bool:
+        """Whether no cell is out of reach."""
+        return self.mask is None and bool(self.columns.all())
+
+    def cells(self) -> Iterator[Cells]:
+        """All cells within reach that blanking changes, known ones first."""
+        index = self.index
+        for feature, size in enumerate(index.n_values.tolist()):
+            # A one-value domain forces even its blank cells, so blanking changes nothing.
+            if size >= 2:
+                values, labels, counts = index.known[feature].cells()
+                for value, label, n_cells in zip(values, labels, counts, strict=True):
+                    yield Cells(int(label), feature, (int(value),), int(n_cells))
+        for feature, sets in enumerate(index.sets):
+            for candidates, counts in sets.items():
+                for label in np.flatnonzero(counts).tolist():
+                    yield Cells(label, feature, candidates, int(counts[label]))
+
+
+def _refuse_keys(only: Any) -> None:
+    if not isinstance(only, Mapping) or not only:
+        raise NullproofError(
+            f"only is {only!r}; give a mapping such as {{'columns': ['age']}} or "
+            "{'rows': mask, 'table': train}"
+        )
+    refuse_unknown(only, _KEYS, "only")
+    if ("rows" in only or "cells" in only) != ("table" in only):
+        raise NullproofError(
+            "only needs rows or cells together with the training table that they are of; give both, "
+            "say {'rows': mask, 'table': train}"
+        )
+
+
+def _columns(index: CountIndex, names: Any) -> Bools:
+    if names is None:
+        return np.ones(len(index.features), dtype=bool)
+    names = [names] if isinstance(names, str) else list(names)
+    refuse_unknown(names, index.features, "only")
+    return np.isin(np.array(index.features, dtype=object), names)
+
+
+def _row_mask(rows: Any, n_rows: int) -> Bools:
+    mask = np.asarray(rows)
+    if mask.dtype != bool or mask.shape != (n_rows,):
+        raise NullproofError(
+            f"the rows of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
+            f"False for each of the {n_rows:,} rows of the table"
+        )
+    return mask
+
+
+def _cell_mask(cells: Any, shape: tuple[int, ...], features: Sequence[str]) -> Bools:
+    """Rows × features; columns of a data frame go by their names, those it lacks are out of reach."""
+    if isinstance(cells, np.ndarray):
+        mask = cells
+    else:
+        frame = nw.from_native(cells, eager_only=True, pass_through=False)
+        mask = np.zeros((len(frame), shape[1]), dtype=bool)
+        for j, name in enumerate(features):
+            if name in frame.columns:
+                mask[:, j] = frame[name].to_numpy()
+    if mask.dtype != bool or mask.shape != shape:
+        raise NullproofError(
+            f"the cells of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
+            f"False for each of {shape[0]:,} rows and {shape[1]} features"
+        )
+    return mask
+
+
+def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
+    """Count the cells within reach; rows that were left out when the table was counted stay out."""
+    labelled = training.row_labels >= 0
+
+    def columns() -> Iterator[Encoded]:
+        for j in range(mask.shape[1]):
+            encoded, mine = training.writer(j).encoded, mask[:, j]
+            codes = np.where(mine, encoded.codes, -1)[labelled]
+            place = np.cumsum(labelled) - 1
+            sets = {int(place[row]): own for row, own in encoded.sets.items() if mine[row]}
+            yield Encoded(codes, sets)
+
+    return count_codes(CountIndex, training.schema, columns(), training.row_labels[labelled])
+
+
+def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:
+    """The index as if some columns were missing altogether."""
+    nothing = np.empty(0, dtype=np.int64)
+    known, sets, n_null = list(index.known), list(index.sets), index.n_null.copy()
+    for j in np.flatnonzero(gone).tolist():
+        shape = (int(index.n_values[j]), len(index.labels))
+        known[j], sets[j] = from_cells(nothing, nothing, nothing, shape), {}
+        n_null[j] = index.label_counts
+    return replace(index, known=tuple(known), sets=tuple(sets), n_null=n_null)
+
+
+def _refuse_other_table(index: CountIndex, reachable: CountIndex) -> None:
+    """Refuse a table that has other rows, or more cells of some sort, than were counted."""
+    same = np.array_equal(index.label_counts, reachable.label_counts)
+    for j, own in enumerate(reachable.known):
+        values, labels, counts = own.cells()
+        same &= bool((counts <= index.known[j].at(values, labels)).all())
+        for candidates, cells in reachable.sets[j].items():
+            counted = index.sets[j].get(candidates)
+            same &= counted is not None and bool((cells <= counted).all())
+    if not same:
+        raise NullproofError(
+            "the table of only is not the one that was counted: it has other labels or cells "
+            f"({some(index.features, 5)}); give the table that was counted"
+        )

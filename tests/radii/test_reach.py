@@ -1,0 +1,255 @@
+"""The radius within some columns, rows or cells: brute force over all allowed cells, and its laws.
+
+``NULLPROOF_LIMITED_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed they start from.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from support.blanking_oracle import brute_radius, extreme_products, radius_case, subset_radius
+from support.count_tables import two_labels
+from support.strategies import EXTREME_ALPHAS, Case
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.model import Model
+from nullproof.radii.cells import radii, radius
+from nullproof.radii.limited import LimitedFrontier
+from nullproof.radii.splits import Side
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_LIMITED_TABLES", "5000"))
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_CHUNKS = 10
+
+
+def index_of(case: Case) -> CountIndex:
+    """Count a case's table."""
+    return CountIndex.from_rows(
+        case.rows, case.labels, features=case.features, domains=case.declared
+    )
+
+
+def random_limits(rng: random.Random, case: Case) -> tuple[dict[str, Any], set[tuple[int, int]]]:
+    """Draw what can be reached: as the option ``only``, and as a set of cells."""
+    n_rows, d = len(case.rows), len(case.features)
+    kinds = rng.choice([{"columns"}, {"rows"}, {"cells"}, {"columns", "rows"}, {"rows", "cells"}])
+    within = {(i, j) for i in range(n_rows) for j in range(d)}
+    only: dict[str, Any] = {}
+    share = rng.choice([0.3, 0.6, 0.9])
+    if "columns" in kinds:
+        names = [name for name in case.features if rng.random() < 0.6]
+        only["columns"] = names
+        within &= {(i, j) for i, j in within if case.features[j] in names}
+    if "rows" in kinds:
+        rows = np.array([rng.random() < share for _ in range(n_rows)])
+        only["rows"] = rows
+        within &= {(i, j) for i, j in within if rows[i]}
+    if "cells" in kinds:
+        cells = np.array([[rng.random() < share for _ in range(d)] for _ in range(n_rows)])
+        only["cells"] = cells
+        within &= {(i, j) for i, j in within if cells[i, j]}
+    if kinds != {"columns"}:
+        only |= {"table": case.rows, "labels": case.labels}
+    return only, within
+
+
+def found_and_expected(rng: random.Random, case: Case, brute: Any) -> tuple[list[float], Any]:
+    """The radii of a case's points within random limits, by us and by brute force."""
+    index = index_of(case)
+    only, within = random_limits(rng, case)
+    options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels), "only": only}
+    found = radii(index, list(case.points), own_holes="any", **options)
+    finite = np.isfinite(found.radius)
+    assert (found.radius[finite] == (found.n_raise + found.n_lower)[finite]).all()
+    return found.radius.tolist(), [brute(case, point, within) for point in case.points]
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T14: within limits, the radius is the fewest cells over all vectors of allowed cells."""
+    seed = f"{SEED}-limited-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    n_tables, n_attacked = math.ceil(N_TABLES / N_CHUNKS), 0
+    for _ in range(n_tables):
+        case = radius_case(rng, max_rows=8, max_features=3)
+        if rng.random() < 0.1:
+            case = replace(case, points=((None,) * len(case.features),))
+        found, expected = found_and_expected(rng, case, brute_radius)
+        assert found == expected, case
+        n_attacked += sum(0 < value < math.inf for value in expected)
+    assert n_attacked > n_tables / 10
+
+
+def test_all_subsets_of_allowed_cells_and_all_worlds() -> None:
+    """Nothing taken for granted: every subset of the allowed cells, every world, every completion."""
+    rng = random.Random(f"{SEED}-allowed")
+    n_attacked = 0
+    for _ in range(150):
+        case = radius_case(rng, max_rows=4, max_features=2)
+        found, expected = found_and_expected(rng, case, subset_radius)
+        assert found == expected, case
+        n_attacked += sum(0 < value < math.inf for value in expected)
+    assert n_attacked >= 10
+
+
+# Larger counts ------------------------------------------------------------------------------------
+
+
+def random_pair(rng: random.Random) -> tuple[Model, Side, Side]:
+    """Two labels with counts up to a dozen, of which only some cells can be moved."""
+    d, sizes = rng.randint(1, 4), (rng.randint(3, 10), rng.randint(1, 10))
+    counts = [[rng.randint(0, n) for _ in range(d)] for n in sizes]
+    index = two_labels(sizes, *counts)
+    alpha = rng.choice([0, 0, 1, Fraction(1, 2), 0.1, *EXTREME_ALPHAS])
+    model = Model(index, alpha, rng.choice([None, "uniform", (3, 1), (1, 7)]))
+    low, high = ([int(index.low(j)[0, i]) for j in range(d)] for i in (0, 1))
+    caps = [index.label_counts[1] - c for c in high]
+    winner = Side(0, low, [rng.randint(0, c) for c in low])
+    rival = Side(1, high, [rng.randint(0, int(c)) for c in caps])
+    return model, winner, rival
+
+
+def brute_pair(model: Model, winner: Side, rival: Side) -> float:
+    """The fewest cells over all vectors of cells of the two labels."""
+    alpha = model.alpha
+    falls = extreme_products(winner.counts, winner.room, -1, alpha)
+    climbs = extreme_products(rival.counts, rival.room, +1, alpha)
+    weights = []
+    for label in (0, 1):
+        size = int(model.index.label_counts[label])
+        below = math.prod(size + alpha * int(n) for n in model.index.n_values)
+        weights.append(Fraction(model.prior[label]) / below if below else Fraction(0))
+    works = [
+        a + b
+        for b, fallen in falls.items()
+        for a, climbed in climbs.items()
+        if weights[0] * fallen <= weights[1] * climbed
+    ]
+    return min(works, default=math.inf)
+
+
+def test_larger_counts() -> None:
+    """T14 with counts that leave room for splits: whole features, one in part, and limits of the rival."""
+    rng = random.Random(f"{SEED}-pairs")
+    n_mixed = 0
+    for _ in range(N_TABLES // 5):
+        model, winner, rival = random_pair(rng)
+        expected = brute_pair(model, winner, rival)
+        if not expected:
+            continue
+        steps = LimitedFrontier(model, winner, rival).fewest(1)
+        assert (math.inf if steps is None else sum(steps)) == expected, (winner, rival)
+        n_mixed += steps is not None and min(steps) > 0
+    assert n_mixed > N_TABLES / 200
+
+
+def test_the_smallest_count_is_not_always_lowered_first() -> None:
+    """Within limits A2's order is not optimal: the smaller count may not go far enough to pay."""
+    model = Model(two_labels((10, 10), (3, 4), (1, 1)), Fraction(1, 100))
+    winner, rival = Side(0, [3, 4], [1, 4]), Side(1, [1, 1], [0, 0])
+    assert LimitedFrontier(model, winner, rival).after(4) == ([3, 0], [1, 1])
+
+
+def test_a_value_out_of_reach_replaces_none_within() -> None:
+    """Of a point's own candidates, one with a lower count may be unable to fall any further."""
+    rows = [("a", "a"), ("b", "b"), ("b", "c"), ("a", "b"), ("c", "a"), ("c", "a"), ("b", "a")]
+    labels, mask = ["B", "B", "B", "B", "B", "A", "B"], np.ones((7, 2), dtype=bool)
+    mask[4], mask[2, 1] = False, False
+    index = CountIndex.from_rows(rows, labels)
+    only = {"cells": mask, "table": rows, "labels": labels}
+    assert radius(index, [(None, None)], own_holes="any", only=only).tolist() == [3]
+
+
+# Laws ---------------------------------------------------------------------------------------------
+
+TRAIN = pd.DataFrame(
+    {
+        "colour": ["red", "red", "red", "red", "blue", "blue"],
+        "size": ["s", "s", "s", "m", "m", "m"],
+        "kind": ["yes", "yes", "yes", "yes", "no", "no"],
+    }
+)
+POINTS = [("red", "s"), ("blue", "m")]
+
+
+@pytest.fixture
+def index() -> CountIndex:
+    """The index of a small data frame."""
+    return CountIndex.from_table(TRAIN, "kind")
+
+
+def test_everything_within_reach_is_no_limit(index: CountIndex) -> None:
+    """All columns, all rows or all cells give the radius without limits; none of them gives infinity."""
+    plain = radius(index, POINTS).tolist()
+    every, nothing = np.ones(6, dtype=bool), np.zeros(6, dtype=bool)
+    assert radius(index, POINTS, only={"columns": ["size", "colour"]}).tolist() == plain
+    assert radius(index, POINTS, only={"rows": every, "table": TRAIN}).tolist() == plain
+    cells = TRAIN.notna()
+    assert radius(index, POINTS, only={"cells": cells, "table": TRAIN}).tolist() == plain
+    impossible: tuple[Any, ...] = ({"columns": []}, {"rows": nothing, "table": TRAIN})
+    for only in impossible:
+        assert np.isinf(radius(index, POINTS, only=only)).all()
+
+
+def test_masks_may_come_from_any_library(index: CountIndex) -> None:
+    """A mask is a list, an array, a series or a data frame, and columns that it lacks are out of reach."""
+    rows = TRAIN["size"] == "m"
+    kinds = (rows, rows.to_numpy(), rows.tolist(), pl.Series(rows))
+    found = {tuple(radius(index, POINTS, only={"rows": r, "table": TRAIN})) for r in kinds}
+    assert len(found) == 1
+    cells = pl.DataFrame({"size": rows.to_numpy(), "kind": np.zeros(6, dtype=bool)})
+    both = {"rows": rows, "columns": ["size"], "table": TRAIN}
+    alike = radius(index, POINTS, only={"cells": cells, "table": pl.from_pandas(TRAIN)})
+    assert alike.tolist() == radius(index, POINTS, only=both).tolist()
+
+
+def test_rows_without_a_label_keep_their_places() -> None:
+    """A mask is about the rows of the table, also if some were left out for want of a label."""
+    holed = pd.concat([TRAIN[:2], TRAIN[:1].assign(kind=None), TRAIN[2:]], ignore_index=True)
+    index = CountIndex.from_table(holed, "kind", unlabelled="drop")
+    rows = np.arange(7) != 2
+    found = radius(index, POINTS, only={"rows": rows, "table": holed})
+    assert found.tolist() == radius(index, POINTS).tolist()
+
+
+def test_limits_are_about_cells(index: CountIndex) -> None:
+    """Added rows are no cells of the table, so the two are not asked for together."""
+    with pytest.raises(NullproofError, match="leave one of them out"):
+        radius(index, POINTS, threat="rows", only={"columns": ["size"]})
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ({}, "give a mapping"),
+        (["size"], "give a mapping"),
+        ({"column": ["size"]}, "'column'"),
+        ({"columns": ["sise"]}, "'sise'"),
+        ({"rows": np.ones(6, dtype=bool)}, "give both"),
+        ({"columns": ["size"], "table": TRAIN}, "give both"),
+        ({"rows": [0, 1], "table": TRAIN}, "True or False for each of the 6 rows"),
+        ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
+        ({"rows": np.ones(5, dtype=bool), "table": TRAIN[:5]}, "the table that was counted"),
+        (
+            {"rows": np.ones(6, dtype=bool), "table": TRAIN.assign(size="m")},
+            "the table that was counted",
+        ),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(index: CountIndex, only: Any, words: str) -> None:
+    """A limit that does not fit the table is refused in one sentence that says what to give."""
+    with pytest.raises(NullproofError, match=words):
+        radius(index, POINTS, only=only)
