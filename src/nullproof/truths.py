@@ -142,12 +142,11 @@ class Truth:
 
     def sentence(self) -> str:
         """The accuracy of each group in words; empty if no true label is known."""
-        told = [
-            f"{per_cent(group.accuracy, PLAIN)} of {_SAID[verdict]}"
-            for verdict, group in self.groups.items()
-            if group.n
-        ]
-        return f"{either(told, 'and')} are right" if told else ""
+        told = {verdict: group for verdict, group in self.groups.items() if group.n}
+        shares = [f"{per_cent(told[name].accuracy, PLAIN)} of {_SAID[name]}" for name in told]
+        if len(told) == 1:
+            shares = [f"{per_cent(self.accuracy, PLAIN)} of the predictions"]
+        return f"{either(shares, 'and')} are right" if shares else ""
 
     def _group(self, among: NDArray[np.bool_]) -> Group:
         return Group(

@@ -94,12 +94,13 @@ def test_the_weakest_points_come_first(run: Runner) -> None:
     """Where not all points fit: the weakest, then others at even distances; --all shows every point."""
     lines = lines_of(run("certify", "customers.csv", *CUSTOMERS).out)
     verdicts = [line[2] for line in lines if line != ["…"]]
-    assert (len(verdicts), lines.index(["…"])) == (20, 14)
+    n_weakest = lines.index(["…"])
+    assert (len(verdicts), n_weakest) == (20, sum(verdict != "certain" for verdict in verdicts))
     assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
     assert verdicts[0] == "open"
     every = lines_of(run("certify", "customers.csv", *CUSTOMERS, "--all").out)
     assert sorted(int(line[0]) for line in every) == [*range(36)]
-    assert every[:14] == lines[:14]
+    assert every[:n_weakest] == lines[:n_weakest]
 
 
 @pytest.mark.parametrize("command", ["radius", "odds", "clean", "poison"])

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from nullproof.tables.points import OwnHoles
     from nullproof.truths import Group
 
-# How many of the lines that are shown go to the weakest points; the others are a sample of the rest.
+# How many lines go at most to points that are not certain, the weakest first; the others are a sample.
 _WEAKEST = 14
 _BAR = 40
 _BLOCKS = " ▁▂▃▄▅▆▇█"
@@ -145,22 +145,20 @@ _JUDGED = {True: "right", False: "wrong", None: ""}
 def _show_points(console: Console, result: Certificates, limit: int) -> None:
     """Print the weakest points and a sample of the others, or all points if the limit allows it."""
     order = weakest_first(result)
-    n_weakest, places = len(order), order
-    if len(order) > limit:
-        n_weakest = _WEAKEST
-        rest = order[n_weakest:]
-        places = np.concatenate([order[:n_weakest], evenly(rest, limit - n_weakest)])
-    n_left = len(order) - len(places)
     if not len(order):
         return
-    title = "The points, the weakest first"
-    if n_left:
-        title = (
-            f"The {n_weakest} weakest points, then {limit - n_weakest} of the {len(rest):,} others"
-        )
+    title, n_weakest, places = "The points, the weakest first", len(order), order
+    if len(order) > limit:
+        n_weakest = min(_WEAKEST, int((result.verdict != "certain").sum()))
+        rest = order[n_weakest:]
+        places = np.concatenate([order[:n_weakest], evenly(rest, limit - n_weakest)])
+        title = f"{limit - n_weakest} of the {len(rest):,} {'others' if n_weakest else 'points'}"
+        if n_weakest:
+            title = f"The {many(n_weakest, 'weakest point')}, then {title}"
     console.print(Text(f"\n{title}:\n"))
-    console.print(table(result, places, n_weakest))
-    if n_left:
+    console.print(table(result, places, n_weakest or len(places)))
+    if len(places) < len(order):
+        n_left = len(order) - len(places)
         what = f"… {n_left:,} more: --all shows them, --json or -o FILE gives them all"
         console.print(what, style="dim")
 

@@ -215,6 +215,13 @@ def show_plan(
     else:
         console.print("No missing cell within the budget would help the others.")
     say_more(console, len(plan.steps), "steps: --all shows them, --json lists them", shown.limit)
+    if plan.steps:
+        there = "certain" if plan.confidence == 1 else "done"
+        said = (
+            f"\nExpected, at best: points that are {there} after a step and those above it, on average "
+            "and if the cells hold what suits best."
+        )
+        console.print(Text(said, style="dim"))
     if plan.undecided:
         console.print(
             f"\nNo bound tells whether {many(len(plan.undecided), 'more point')} would be done: odds too "
@@ -224,7 +231,7 @@ def show_plan(
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
         console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
     if plan.steps and plan.confidence == 1:
-        console.print("\nOften far fewer cells are enough with --confidence 0.99.", style="dim")
+        console.print("Often far fewer cells are enough with --confidence 0.99.", style="dim")
     say_next(console, shown.following)
 
 
