@@ -1,0 +1,152 @@
+"""Every number on two surfaces is the same: library, terminal, JSON, report, Markdown, page."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.command_line import Runner
+from support.web_server import Served, analysed, served, upload
+
+from nullproof import CountIndex, certify, cleaning_plan, label_odds, radius
+
+# Threads share one list of filters; the command switches these notices off too.
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
+REAL = {
+    "titanic": "Survived",
+    "heart": "HeartDisease",
+    "hypothyroid": "Class",
+    "penguins": "species",
+    "pima_diabetes": "outcome",
+    "house_votes_84": "Class",
+    "breast_cancer": "Class",
+    "winequalityN": "type",
+    "adult": "income",
+    "fitness_class": "attended",
+}
+MADE = {"two labels": 2, "four labels": 4, "many holes": 2}
+N_TRAIN, N_TEST = 80, 10
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("surfaces"), max_upload=1 << 20, max_rows=5000) as started:
+        yield started
+
+
+def written(folder: Path, name: str) -> str:
+    """Write train.csv and test.csv with some more holes; give the name of the label column."""
+    if name in REAL:
+        path = DATA / f"{name}.csv.gz"
+        if not path.exists():
+            pytest.skip(f"{path.name} is not at hand; set NULLPROOF_DATA")
+        table, label = pl.read_csv(path, infer_schema=False), REAL[name]
+        table = table.filter(pl.col(label).is_not_null()).sample(N_TRAIN + N_TEST, seed=1)
+    else:
+        table, label = made(MADE[name]), "y"
+    draw = random.Random(name)
+    share = 0.3 if name == "many holes" else 0.06
+    for column in table.columns:
+        if column != label:
+            cells = [None if draw.random() < share else cell for cell in table[column]]
+            table = table.with_columns(pl.Series(column, cells, pl.String))
+    table[:N_TRAIN].write_csv(folder / "train.csv")
+    table[N_TRAIN : N_TRAIN + N_TEST].write_csv(folder / "test.csv")
+    return label
+
+
+def made(n_labels: int) -> pl.DataFrame:
+    """A table with a number, two categories and a column that names the rows."""
+    draw = random.Random(n_labels)
+    labels = [draw.randrange(n_labels) for _ in range(N_TRAIN + N_TEST)]
+    columns = {
+        "name": [f"row {place}" for place in range(len(labels))],
+        "size": [str(draw.randrange(20) + 6 * label) for label in labels],
+        "colour": [draw.choice(["red", "blue", "green"][: 2 + label % 2]) for label in labels],
+        "town": [draw.choice("uvwx"[label % 3 :]) for label in labels],
+        "y": [f"class {label}" for label in labels],
+    }
+    return pl.DataFrame(columns)
+
+
+CASES = [
+    *((name, "skip") for name in (*MADE, *REAL)),
+    *((name, "any") for name in ("many holes", "heart")),
+]
+
+
+@pytest.mark.parametrize(("name", "own_holes"), CASES)
+def test_no_surface_contradicts_another(
+    run: Runner, folder: Path, server: Served, name: str, own_holes: Any
+) -> None:
+    """The same table, points and options give the same numbers, whoever is asked."""
+    label = written(folder, name)
+    index = CountIndex.from_table("train.csv", label)
+    asked = ("train.csv", "test.csv", "--label", label, "--own-holes", own_holes)
+
+    def told(command: str, *options: str) -> Any:
+        done = run("-q", command, *asked, *options, "--json")
+        assert done.code == 0, done
+        return json.loads(done.out)
+
+    judged = certify(index, "test.csv", own_holes=own_holes)
+    certified, report = told("certify"), told("report")
+    groups = {group["verdict"]: group for group in report["verdicts"]["groups"]}
+    for verdict, group in groups.items():
+        n_points = int((judged.verdict == verdict).sum())
+        assert certified["verdicts"][verdict] == group["n_points"] == n_points
+        # A report says nothing of labels if some point has one that the training table does not.
+        if group["n_right"] is not None:
+            assert certified["truth"][verdict]["n_right"] == group["n_right"]
+    assert certified["n_points"] == report["certain"]["n_points"] == len(judged)
+    assert certified["n_missing"] == report["table"]["n_missing"] == index.n_missing
+    assert certified["labels"] == report["table"]["labels"] == [str(x) for x in index.labels]
+    assert report["table"]["n_features"] == len(index.features)
+
+    n_sure = int(label_odds(index, "test.csv", own_holes=own_holes).sure.sum())
+    odds, plan = told("odds"), told("clean", "--confidence", "0.99")
+    assert sum(max(point["lower"].values()) >= 0.99 for point in odds["points"]) == n_sure
+    assert plan["n_done"] == n_sure
+    options: dict[str, Any] = {"confidence": 0.99, "own_holes": own_holes}
+    assert cleaning_plan(index, "test.csv", **options).n_done == n_sure
+    cleaning = report["cleaning"]
+    if cleaning is not None:
+        assert certified["n_certain"] + cleaning["n_likely"] == n_sure
+
+    radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
+    exact = radius(index, "test.csv", own_holes=own_holes)
+    for point in report["points"]:
+        if point["not_worked_out"] is None:
+            assert point["radius"] == radii[point["point"]]
+            assert point["radius"] in (None, exact[point["point"]])
+
+    shown = run("-q", "certify", *asked).out
+    markdown = run("-q", "report", *asked, "--format", "md").out
+    for verdict, group in groups.items():
+        assert re.search(rf"^{verdict} +{group['n_points']} ", shown, re.MULTILINE), shown
+        assert re.search(rf"\| {verdict}[^|]*\| {group['n_points']} \|", markdown), markdown
+    headline = re.search(r"(\d+) of (\d+) predictions", run("-q", "odds", *asked).out)
+    assert headline is not None
+    assert headline.groups() == (str(n_sure), str(len(judged)))
+
+    page = document_of(server, folder, label, own_holes)
+    assert page == report
+
+
+def document_of(server: Served, folder: Path, label: str, own_holes: str) -> Any:
+    """What the page shows of the same two files."""
+    train, points = (
+        upload(server.client, (folder / name).read_bytes(), name)["id"]
+        for name in ("train.csv", "test.csv")
+    )
+    order = {"table": train, "points": points, "label": label, "own_holes": own_holes}
+    name = analysed(server.client, **order)
+    return server.client.get(f"/api/analyses/{name}/document").json()
