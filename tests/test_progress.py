@@ -20,6 +20,7 @@ LONG: dict[str, Callable[..., Any]] = {
     "odds": lambda index, **told: label_odds(index, POINTS, own_holes="any", **told).lower,
     "radii": lambda index, **told: radii(index, POINTS, own_holes="any", alpha=9, **told).radius,
     "plan": lambda index, **told: [*cleaning_plan(index, POINTS, **told).columns().values()],
+    "likely plan": lambda index, **told: cleaning_plan(index, POINTS, confidence=0.9, **told).done,
     "attack": lambda index, **told: poison(index, POINTS, steps=3, alpha=2, **told).n_cells,
     "report": lambda index, **told: report(index, POINTS, **told).document["title"],
 }

@@ -12,6 +12,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.odds.filling import Cells
 from nullproof.odds.sureness import UNDECIDED, Sureness
+from nullproof.progress import Progress
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
 
@@ -38,7 +39,11 @@ class Confidence:
         self.cells: Cells = cells or "uniform"
 
     def done(
-        self, model: Model, points: Points, found: Verdicts
+        self,
+        model: Model,
+        points: Points,
+        found: Verdicts,
+        on_progress: Progress | None = None,
     ) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """Which points are done: certain (up to the model's bias), or likely enough; which may be.
 
@@ -52,7 +57,8 @@ class Confidence:
         asked, own = points.take(some), found.take(some)
         if model.unbiased is not model:
             own = verdicts(model.unbiased, asked)
-        labels = Sureness(model, self.cells, self.confidence).labels(asked, own)
+        rule = Sureness(model, self.cells, self.confidence)
+        labels = rule.labels(asked, own, on_progress)
         done[some], undecided[some] = labels >= 0, labels == UNDECIDED
         return done, undecided
 

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS, OddsBounds
 from nullproof.odds.filling import Cells, Filling
+from nullproof.progress import Progress, over
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
 
@@ -30,13 +31,16 @@ class Sureness:
         self._asker = OddsBounds(self.model, filling, max((1 - share) / 4, _LEAST_GAP))
         self._known: dict[bytes, int] = {}
 
-    def labels(self, points: Points, found: Verdicts) -> NDArray[np.intp]:
+    def labels(
+        self, points: Points, found: Verdicts, on_progress: Progress | None = None
+    ) -> NDArray[np.intp]:
         """The label of each point whose odds reach the share, else `NONE`, or `UNDECIDED`.
 
         ``found`` are verdicts over all worlds; the odds of a certain label are 1.
         """
         told = np.where(found.certain, found.possible.argmax(axis=1), NONE)
-        for place in np.flatnonzero(~found.certain).tolist():
+        places = np.flatnonzero(~found.certain).tolist()
+        for place in over(places, "weighing the worlds", on_progress):
             told[place] = self.label(points, place, found.possible[place])
         return told
 
