@@ -33,7 +33,7 @@ PUBLIC = [
 
 
 ROOMS = {
-    "attacks": ["Attack", "Target", "locate_cells", "poison"],
+    "attacks": ["AddedRows", "Attack", "RowAttack", "Target", "locate_cells", "poison"],
     "baselines": [
         "CodedTable",
         "Greedy",

@@ -11,8 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack
-from nullproof.attacks.poisoning import attack_of, effort_of
+from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
 from nullproof.bias import Bias
 from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
@@ -223,8 +222,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged, reach = self._judged(X), Reach.of(self.index_, only)
         return radii_of(*judged, threat=threat, reach=reach).radius
 
-    def poison(self, X: Any, **options: Any) -> Attack:  # noqa: N803
-        """Training cells to blank so that no row's prediction is certain; options as for `poison`."""
+    def poison(self, X: Any, *, threat: Threat = "cells", **options: Any) -> Any:  # noqa: N803
+        """Training cells to blank, or rows to add, so that no row's prediction is certain.
+
+        An `Attack` or a `RowAttack`; options as for `poison`.
+        """
+        refuse_threat(threat)
+        if threat == "rows":
+            return row_attack_of(*self._judged(X), **options)
         effort = effort_of(**{k: options.pop(k) for k in ("time_limit", "steps") if k in options})
         judged, only = self._judged(X), options.pop("only", None)
         return attack_of(*judged, effort=effort, reach=Reach.of(self.index_, only), **options)

@@ -216,4 +216,4 @@ def test_the_two_readings() -> None:
     assert not certify(skip.index_after, points, own_holes="skip", alpha=0).certain.any()
     assert not certify(any_value.index_after, points, own_holes="any", alpha=0).certain.any()
     with pytest.raises(NullproofError, match="own_holes is 'no'"):
-        poison(index, points, own_holes="no", alpha=0)  # type: ignore[arg-type]
+        poison(index, points, own_holes="no", alpha=0)  # type: ignore[call-overload]

@@ -10,6 +10,7 @@ import pytest
 from support.command_line import Runner, one_line
 
 from nullproof import CountIndex, certify
+from nullproof.counts.companion import companion_of
 
 COUNT = ("--label", "kind", "--binning", "uniform")
 LABEL = (*COUNT, "--alpha", "0")
@@ -57,6 +58,26 @@ def test_radius_of_added_rows(run: Runner) -> None:
     assert "rows to add before" in run("radius", "train.csv", *LABEL, "--threat", "rows").out
     refused = run("radius", "train.csv", "test.csv", *LABEL, "--threat", "row")
     assert (refused.code, "threat is 'row'; give 'cells'" in refused.err) == (2, True)
+
+
+def test_poison_by_rows(run: Runner, folder: Path) -> None:
+    """--threat rows: the rows in JSON and words, and a longer table in which the labels are lost."""
+    options = (*LABEL, "--threat", "rows", "--skip-unbreakable")
+    document = json.loads(run("poison", "train.csv", "test.csv", *options, "--json").out)
+    assert document["n_rows"] >= document["lower_bound"] > 0
+    shown = run("poison", "train.csv", "test.csv", *options)
+    assert "added row" in shown.out
+    assert "longer.csv" in shown.out
+    for name in ("longer.csv", "longer.parquet"):
+        done = run("poison", "train.csv", "test.csv", *options, "-o", name)
+        assert (done.code, f"{document['n_rows']} row" in done.err) == (0, True)
+        before = json.loads(run("certify", "train.csv", "test.csv", *LABEL, "--json").out)
+        companion = companion_of(Path(name)).name
+        after = json.loads(run("certify", name, "test.csv", "--like", companion, "--json").out)
+        for one, other in zip(before["points"], after["points"], strict=True):
+            assert not one["certain"] or other["label"] != one["label"]
+    refused = run("poison", "train.csv", "test.csv", *options, "--steps", "3")
+    assert (refused.code, "--steps is about the search for cells" in refused.err) == (2, True)
 
 
 def test_radius_curve(run: Runner) -> None:

@@ -1,7 +1,8 @@
 """Which cells an enemy would blank: the attack on one point, on many, and where its cells lie.
 
 ==============  =========================================================================================
-`poison`        the fewest cells that break some points: an `Attack` on each `Target`, made of `Cells`
+`poison`        the fewest cells that break some points: an `Attack` on each `Target`, made of `Cells`;
+                or the fewest rows to add: a `RowAttack`, made of `AddedRows`
 `locate_cells`  those cells in a lazy table, where it is: one query gives their keys
 ==============  =========================================================================================
 """
@@ -17,11 +18,15 @@ if TYPE_CHECKING:
     from nullproof.attacks.attack import Target as Target
     from nullproof.attacks.locate import locate_cells as locate_cells
     from nullproof.attacks.poisoning import poison as poison
+    from nullproof.attacks.row_attack import AddedRows as AddedRows
+    from nullproof.attacks.row_attack import RowAttack as RowAttack
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
+        "AddedRows": "row_attack",
         "Attack": "attack",
+        "RowAttack": "row_attack",
         "Target": "attack",
         "locate_cells": "locate",
         "poison": "poisoning",

@@ -152,17 +152,7 @@ class Attack:
                 }
                 for name, column in cells
             ],
-            "points": [
-                {
-                    "point": target.point,
-                    **key_at(self.names, target.point),
-                    "certain_before": target.label is not None,
-                    "label": None if target.label is None else str(target.label),
-                    "rival": None if target.rival is None else str(target.rival),
-                    "not_worked_out": target.not_worked_out,
-                }
-                for target in self.targets
-            ],
+            "points": target_documents(self.targets, self.names),
         }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
@@ -250,6 +240,21 @@ class Attack:
             else f"{self.n_cells:,} cells break"
         )
         return f"Attack: {cells} {many(n_broken, 'certain point')} ({bound})"
+
+
+def target_documents(targets: Iterable[Target], names: RowNames | None) -> list[dict[str, Any]]:
+    """The JSON form of targets."""
+    return [
+        {
+            "point": target.point,
+            **key_at(names, target.point),
+            "certain_before": target.label is not None,
+            "label": None if target.label is None else str(target.label),
+            "rival": None if target.rival is None else str(target.rival),
+            "not_worked_out": target.not_worked_out,
+        }
+        for target in targets
+    ]
 
 
 def taken(sorts: Iterable[Cells], n_cells: int) -> Iterator[Cells]:

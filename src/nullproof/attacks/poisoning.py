@@ -11,7 +11,7 @@ import math
 import warnings
 from collections.abc import Iterable, Iterator
 from itertools import chain
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +20,16 @@ from nullproof.attacks.attack import Attack, Target, taken
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.problem import Problem
 from nullproof.attacks.joint.proof import Found, solve
+from nullproof.attacks.row_attack import RowAttack
+from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import radii_of
+from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
-from nullproof.radii.results import Radii
+from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import PointCounts
 from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
@@ -39,10 +41,12 @@ Codes = tuple[int, ...]
 Counts = tuple[list[int], list[int]]
 
 
+@overload
 def poison(
     index: CountIndex,
     points: Any,
     *,
+    threat: Literal["cells"] = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
@@ -53,8 +57,40 @@ def poison(
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
     key: Key | None = None,
-) -> Attack:
-    """Choose training cells to blank so that no given point is certain any more.
+) -> Attack: ...
+@overload
+def poison(
+    index: CountIndex,
+    points: Any,
+    *,
+    threat: Literal["rows"],
+    alpha: Alpha = 1.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    time_limit: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+    key: Key | None = None,
+) -> RowAttack: ...
+def poison(  # noqa: PLR0913
+    index: CountIndex,
+    points: Any,
+    *,
+    threat: Threat = "cells",
+    alpha: Alpha = 1.0,
+    prior: Prior = None,
+    own_holes: OwnHoles = "skip",
+    only: Only = None,
+    time_limit: float = 10.0,
+    steps: int | None = None,
+    seed: int = 0,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+    key: Key | None = None,
+) -> Attack | RowAttack:
+    """Choose training cells to blank, or rows to add, so that no given point is certain any more.
 
     For one point the attack is a proven optimum. For several it is the best one found, never worse
     than the union of the single ones, with a proven lower bound; interrupting (Ctrl-C) keeps the
@@ -62,6 +98,9 @@ def poison(
 
     Parameters
     ----------
+    threat
+        ``"cells"``: blank cells. ``"rows"``: add rows with labels and values that the index has (T13),
+        so that no point keeps its label; ``time_limit``, ``steps`` and ``seed`` play no part then.
     points
         As for `certify`. Points that are open already cost nothing. A certain point whose radius is
         not worked out is left out, with a warning.
@@ -91,9 +130,18 @@ def poison(
     Attack: 2 cells break 1 certain point (optimal)
     >>> attack.apply(rows, labels)
     [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
+    >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")], threat="rows")
+    >>> attack
+    RowAttack: 1 added row breaks 1 certain point (optimal)
+    >>> attack.apply(rows, labels)[0][-1], attack.apply(rows, labels)[1][-1]
+    (('b', 'y'), 'yes')
     """
+    refuse_threat(threat, only)
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes, key)
+    if threat == "rows":
+        judged = verdicts(model, encoded)
+        return row_attack_of(model, encoded, judged, skip_unbreakable, on_progress)
     return attack_of(
         model,
         encoded,
@@ -129,10 +177,7 @@ def attack_of(
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
     found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
     model, reach = found.model, found.reach
-    unbreakable = np.flatnonzero(np.isinf(found.radius))
-    if len(unbreakable) and not skip_unbreakable:
-        names = [shown_name(points.names, place) for place in unbreakable[:11].tolist()]
-        raise _no_attack(names, reach)
+    _refuse_unbreakable(found, points, skip_unbreakable)
     places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
     plans = [single_attack(found, place) for place in places.values()]
     rivals = [rival for rival, _ in plans]
@@ -151,6 +196,41 @@ def attack_of(
     fallen_to = dict(zip(places, rivals, strict=True))
     targets = tuple(_targets(model.index, found, fallen_to))
     return Attack(model, reach, blanks, bound, targets, points.names)
+
+
+def row_attack_of(
+    model: Model,
+    points: Points,
+    judged: Verdicts,
+    skip_unbreakable: bool = False,
+    on_progress: Progress | None = None,
+) -> RowAttack:
+    """The attack by added rows on points whose verdicts, over all worlds, are known."""
+    model = model.unbiased
+    found = radii_of(model, points, judged, on_progress, threat="rows")
+    _refuse_unbreakable(found, points, skip_unbreakable)
+    places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
+    chosen = np.array([*places.values()], dtype=np.intp)
+    search = RowSearch(model, found.codes[:, chosen], found.winner[chosen], found.overtaker[chosen])
+    bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
+    if len(chosen) == 1:
+        (place,) = chosen.tolist()
+        search.take(0, int(found.n_raise[place]), int(found.n_lower[place]))
+    elif not search.run(bound):
+        raise NullproofError(
+            f"no rows were found that break all {len(chosen)} points at once, though each can be broken "
+            "alone; attack fewer points"
+        )
+    rivals = [search.fallen_to(place) for place in range(len(chosen))]
+    targets = tuple(_targets(model.index, found, dict(zip(places, rivals, strict=True))))
+    return RowAttack(model, search.rows, bound, targets, points.names)
+
+
+def _refuse_unbreakable(found: Radii, points: Points, skip: bool) -> None:
+    unbreakable = np.flatnonzero(np.isinf(found.radius))
+    if len(unbreakable) and not skip:
+        names = [shown_name(points.names, place) for place in unbreakable[:11].tolist()]
+        raise _no_attack(names, found)
 
 
 def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
@@ -214,10 +294,12 @@ def _can_solve() -> bool:
     return False
 
 
-def _no_attack(points: list[str], reach: Reach) -> NullproofError:
-    blanked = "every cell" if reach.everything else "every cell within reach"
+def _no_attack(points: list[str], found: Radii) -> NullproofError:
+    done = "every cell blanked" if found.reach.everything else "every cell within reach blanked"
+    if found.threat == "rows":
+        done = "any number of rows added"
     return NullproofError(
-        f"no attack can break point {some(points, 10)}: its label wins even with {blanked} blanked; leave "
+        f"no attack can break point {some(points, 10)}: its label wins even with {done}; leave "
         "such points out, or pass skip_unbreakable=True (--skip-unbreakable)"
     )
 

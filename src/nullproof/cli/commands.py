@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nullproof.cli.curves import answer_curve
 from nullproof.cli.following import (
     after_certify,
-    after_curve,
     after_odds,
     after_poison,
     after_radius,
@@ -18,6 +18,7 @@ from nullproof.cli.options import Request
 from nullproof.cli.outputs import TABLES, failing, write_poisoned
 from nullproof.cli.program import app
 from nullproof.cli.registry import command
+from nullproof.cli.row_attacks import answer_by_rows, refuse_given
 from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
@@ -26,8 +27,6 @@ from nullproof.tables.training import TrainingTable
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
-    from nullproof.counts.index import CountIndex
-    from nullproof.tables.readers import Table
 
 Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
 Threat = Annotated[
@@ -146,7 +145,7 @@ def radius(
     with working("reading and counting"):
         index, points = request.load()
     if curve:
-        _accuracy_curve(request, index, points, threat, show_all)
+        answer_curve(request, index, points, threat, show_all=show_all)
         return
     with working(f"finding the fewest {threat} for each point") as say:
         asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
@@ -160,31 +159,6 @@ def radius(
             shown.then,
             **request.whose,
         )
-
-
-def _accuracy_curve(
-    request: Request, index: CountIndex, points: Table, threat: str, show_all: bool
-) -> None:
-    """Answer `radius --curve`."""
-    from nullproof.cli.curves import show_accuracy_curve
-    from nullproof.radii.accuracy import certified_accuracy_curve
-
-    labels = request.truth(index, points)
-    if labels is None:
-        raise NullproofError(
-            f"--curve needs true labels, but no point has one in a column "
-            f"{index.schema.label_name!r}; add it to TEST, or leave --curve out"
-        )
-    with working(f"finding the fewest {threat} for each point"):
-        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
-        result = certified_accuracy_curve(index, points, labels, **asked)
-    shown = shown_of(request, show_all, after_curve(request, threat))
-    request.answer(
-        result,
-        lambda console: show_accuracy_curve(console, index, result, shown),
-        shown.then,
-        **request.whose,
-    )
 
 
 @command(
@@ -211,9 +185,12 @@ def poison(
         int | None, typer.Option("--steps", metavar="N", help="Rounds instead of a time limit.")
     ] = None,
     seed: Annotated[int, typer.Option("--seed", metavar="N", help="Seed of the search.")] = 0,
+    threat: Threat = "cells",
     show_all: ShowAll = False,
 ) -> None:
     """Choose training cells to blank so that no point of TEST is certain; -o writes that table.
+
+    --threat rows chooses rows to add instead, and -o writes the longer table.
 
     With --own-holes any, a point with more than 65,536 completions to look at is left out.
 
@@ -230,6 +207,18 @@ def poison(
         )
     if request.output is not None:
         refuse_companion(request.output)
+    if threat != "cells":
+        refuse_given(
+            threat,
+            {
+                "--time-limit": time_limit,
+                "--steps": steps,
+                "--seed": seed,
+                "--only-columns": only_columns,
+            },
+        )
+        answer_by_rows(request, threat, skip_unbreakable=skip_unbreakable, show_all=show_all)
+        return
     with working("reading and counting"):
         index, points = request.load()
         if not request.by_key or request.output is not None:

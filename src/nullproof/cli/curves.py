@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.text import Text
 
+from nullproof.cli.following import after_curve, shown_of
+from nullproof.cli.streams import working
 from nullproof.cli.terminal import empty_grid, say_next, say_whose
+from nullproof.errors import NullproofError
 from nullproof.words import PLAIN, many, per_cent
 
 if TYPE_CHECKING:
+    from nullproof.cli.options import Request
     from nullproof.cli.shown import Shown
     from nullproof.counts.index import CountIndex
     from nullproof.radii.accuracy import AccuracyCurve
+    from nullproof.tables.readers import Table
 
 _WIDTH = 40
 _DEEDS = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
+
+
+def answer_curve(
+    request: Request, index: CountIndex, points: Table, threat: str, *, show_all: bool
+) -> None:
+    """Answer `radius --curve`."""
+    from nullproof.radii.accuracy import certified_accuracy_curve
+
+    labels = request.truth(index, points)
+    if labels is None:
+        raise NullproofError(
+            f"--curve needs true labels, but no point has one in a column "
+            f"{index.schema.label_name!r}; add it to TEST, or leave --curve out"
+        )
+    with working(f"finding the fewest {threat} for each point"):
+        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
+        result = certified_accuracy_curve(index, points, labels, **asked)
+    shown = shown_of(request, show_all, after_curve(request, threat))
+    request.answer(
+        result,
+        lambda console: show_accuracy_curve(console, index, result, shown),
+        shown.then,
+        **request.whose,
+    )
 
 
 def show_accuracy_curve(

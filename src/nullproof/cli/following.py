@@ -12,6 +12,7 @@ from nullproof.odds.sureness import SURE
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
+    from nullproof.attacks.row_attack import RowAttack
     from nullproof.certificates import Certificates
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.cli.options import Request
@@ -39,8 +40,12 @@ def after_radius(request: Request, result: Radii) -> Following:
     finite = np.isfinite(result.radius)
     if request.test is None or not _has_rows(request) or not (finite & (result.radius > 0)).any():
         return _report(request)
-    line = typed("poison", request, {"--skip-unbreakable": not bool(finite.all())})
-    return Following("which training cells an enemy would blank to break them all", line)
+    more: dict[str, Any] = {"--skip-unbreakable": not bool(finite.all())}
+    if result.threat == "rows":
+        line = typed("poison", request, {**more, "--threat": "rows"})
+        return Following("which rows an enemy would add to break them all", line)
+    what = "which training cells an enemy would blank to break them all"
+    return Following(what, typed("poison", request, more))
 
 
 def after_curve(request: Request, threat: str) -> Following:
@@ -75,6 +80,14 @@ def after_poison(request: Request, attack: Attack, own: dict[str, Any]) -> Follo
         return _report(request)
     line = typed("poison", request, {**own, "-o": "poisoned.csv"})
     return Following("the table with these cells blank", line)
+
+
+def after_row_attack(request: Request, attack: RowAttack, skip_unbreakable: bool) -> Following:
+    """The longer table; the whole story where no row is added, or TRAIN has no rows to add to."""
+    if not attack.added or not _has_rows(request):
+        return _report(request)
+    more = {"--threat": "rows", "--skip-unbreakable": skip_unbreakable, "-o": "longer.csv"}
+    return Following("the table with these rows", typed("poison", request, more))
 
 
 def _clean(request: Request, more: dict[str, Any] | None = None) -> Following:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from nullproof.cli.options import Request
 
 TABLES = (".csv", ".parquet")
-_SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
+SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
 
 @contextmanager
@@ -53,7 +53,7 @@ def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
         "seem certain again"
     )
     request.tell_next(
-        typed_on_written("certify", request, path, like=companion, label=None, **_SETTLED)
+        typed_on_written("certify", request, path, like=companion, label=None, **SETTLED)
     )
 
 
@@ -78,21 +78,32 @@ def write_changed(
     """
     import narwhals as nw
 
-    from nullproof.files import write_whole
     from nullproof.tables.cells import set_cells
+
+    write_frame(set_cells(nw.from_native(as_read(request)), changes), path, metadata)
+
+
+def as_read(request: Request) -> Any:
+    """The training table as its file writes it: text but for numbers and dates that are made plain."""
     from nullproof.tables.formats import read_file
 
     table = request.table
-    frame = table.frame
-    if request.train != "-":
-        with warnings.catch_warnings():
-            # Whatever there is to say about the file was said when it was read first.
-            warnings.simplefilter("ignore", NullproofWarning)
-            kept = [name for name in table.names if name not in table.writings]
-            read = read_file(request.train, as_text=kept, options=request.file, like=table.writings)
-        frame = nw.from_native(read.frame)
-    changed = set_cells(frame, changes)
+    if request.train == "-":
+        return table.frame
+    with warnings.catch_warnings():
+        # Whatever there is to say about the file was said when it was read first.
+        warnings.simplefilter("ignore", NullproofWarning)
+        kept = [name for name in table.names if name not in table.writings]
+        return read_file(
+            request.train, as_text=kept, options=request.file, like=table.writings
+        ).frame
+
+
+def write_frame(frame: Any, path: Path, metadata: dict[str, str] | None = None) -> None:
+    """Write a polars frame whole or not at all."""
+    from nullproof.files import write_whole
+
     if path.suffix == ".csv":
-        write_whole(path, changed.write_csv)
+        write_whole(path, frame.write_csv)
     else:
-        write_whole(path, lambda part: changed.write_parquet(part, metadata=metadata))
+        write_whole(path, lambda part: frame.write_parquet(part, metadata=metadata))

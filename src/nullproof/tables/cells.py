@@ -32,6 +32,21 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
     return native
 
 
+def append_rows(frame: nw.DataFrame[Any], values: Mapping[str, Sequence[Any]], n_rows: int) -> Any:
+    """Return the native frame with more rows, of the same types; columns without values are blank there."""
+    n_before = len(frame)
+    longer = nw.concat([frame, frame[[0] * n_rows]]) if n_rows else frame
+    if longer.implementation.is_pandas_like():
+        longer = nw.from_native(longer.to_native().reset_index(drop=True))
+    changes = {}
+    for name in frame.columns:
+        cells = values.get(name, [None] * n_rows)
+        if frame.schema[name] in (nw.List, nw.Array):
+            cells = [None if cell is None else [cell] for cell in cells]
+        changes[name] = dict(enumerate(cells, n_before))
+    return set_cells(longer, changes)
+
+
 def set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
     """The same for plain rows."""
     columns = [

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.tables.cells import Changes, set_cells, set_rows
+from nullproof.tables.cells import Changes, append_rows, set_cells, set_rows
 from nullproof.tables.columns import Encoded, encode
 from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
@@ -40,6 +40,7 @@ class TrainingTable:
     table: Table
     row_labels: NDArray[np.int32]
     counted: Labelled
+    labels: Sequence[Any] = ()
 
     @classmethod
     def open(
@@ -65,7 +66,7 @@ class TrainingTable:
         places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
         row_labels = np.full(len(column), -1, dtype=np.int32)
         row_labels[counted.rows] = places[codes]
-        return cls(schema, source, table, row_labels, counted)
+        return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:
         """The names of its rows, if it has that column."""
@@ -83,6 +84,38 @@ class TrainingTable:
         if self.table.frame is not None:
             return set_cells(self.table.frame, changes)
         return set_rows(self.source, self.table.names, changes)
+
+    def extended(
+        self, rows: Sequence[tuple[int, Sequence[int]]], frame: nw.DataFrame[Any] | None = None
+    ) -> Any:
+        """The table, or a ``frame`` of its rows, with rows more: positions of labels, and codes.
+
+        Columns that are neither features nor the label are blank there. Of plain rows a pair: rows, labels.
+        """
+        writers = [self.writer(j) for j in range(len(self.schema.features))]
+        values = {
+            own.feature.name: [own.value(codes[j]) for _, codes in rows]
+            for j, own in enumerate(writers)
+        }
+        frame = self.table.frame if frame is None else frame
+        labels = [self._label(code) for code, _ in rows]
+        if frame is None:
+            columns = [values.get(name, [None] * len(rows)) for name in self.table.names]
+            longer = set_rows(self.source, self.table.names, {})
+            return [*longer, *zip(*columns, strict=True)], [*self.labels, *labels]
+        if self.schema.label_name in frame.columns:
+            values[self.schema.label_name] = labels
+        return append_rows(frame, values, len(rows))
+
+    def _label(self, code: int) -> Any:
+        """A label as the table writes it, where it shows it."""
+        shown = np.flatnonzero(self.row_labels == code)
+        frame = self.table.frame
+        if not len(shown):
+            return self.schema.labels[code]
+        if frame is None:
+            return self.labels[int(shown[0])]
+        return frame[self.schema.label_name][int(shown[0])]
 
     def filled(self, changes: dict[str, dict[int, Any]]) -> Any:
         """The table with all holes filled; a set of one candidate becomes that value."""
