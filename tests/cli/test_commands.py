@@ -185,13 +185,9 @@ def test_poison_shows_the_attack(run: Runner) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("poison", "train.csv", *LABEL), "give TEST after TRAIN"),
         (("poison", "train.csv", "test.csv", *LABEL, "-o", "train.csv"), "a file that is read"),
-        (("poison", "train.csv", "test.csv", *LABEL, "-o", "x.json"), "end it in .csv or .parquet"),
         (("poison", "train.csv", "test.csv", *COUNT, "--alpha", "1000"), "--skip-unbreakable"),
-        (("index", "train.csv", *COUNT), "add -o FILE"),
         (("certify", "train.csv", "--like", "nothing.index"), "no such index file"),
-        (("certify", "train.csv", "--like", "test.csv"), "is not an index"),
     ],
 )
 def test_mistakes(run: Runner, arguments: tuple[str, ...], said: str) -> None:
