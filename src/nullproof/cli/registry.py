@@ -172,8 +172,13 @@ class Group(_PlainHelp, TyperGroup):
 
 def _shared() -> dict[str, ArgumentInfo | OptionInfo]:
     """The fields of a request, each with what typer knows of it."""
-    hints = get_type_hints(Request, include_extras=True)
-    return {field.name: hints[field.name].__metadata__[0] for field in fields(Request)}
+    return {field.name: _hints()[field.name].__metadata__[0] for field in fields(Request)}
+
+
+@functools.cache
+def _hints() -> dict[str, Any]:
+    """The types of a request's fields, read once: every start of the command asks for them often."""
+    return get_type_hints(Request, include_extras=True)
 
 
 def _names(info: ArgumentInfo | OptionInfo) -> list[str]:
@@ -201,7 +206,7 @@ def _parameter(
     name: str, info: ArgumentInfo | OptionInfo, needed: bool, told: str | None
 ) -> inspect.Parameter:
     """A field of a request as a parameter of a command."""
-    hint = get_type_hints(Request, include_extras=True)[name]
+    hint = _hints()[name]
     default = inspect.signature(Request).parameters[name].default
     if told is not None:
         info = copy(info)
