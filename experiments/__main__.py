@@ -20,6 +20,7 @@ NAMES = (
     "assumptions",
     "bias",
     "cleaning",
+    "cuts",
     "decision",
     "engines",
     "estimator",

@@ -185,8 +185,8 @@ def _distances(scores: dict[str, Scores]) -> Iterator[str]:
         "correction for folds that share rows). A difference smaller than its error is noise."
     )
     yield ""
-    yield "| table | rows | accuracy | against | balanced accuracy | against |"
-    yield "|---|---|---|---|---|---|"
+    yield "| table | accuracy | against | balanced accuracy | against |"
+    yield "|---|---|---|---|---|"
     for name, own in scores.items():
         cells = [
             cell
