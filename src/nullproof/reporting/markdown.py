@@ -222,7 +222,8 @@ def _fragility(fragility: Document) -> list[str]:
     ]
     return [
         title,
-        f"Fewest training cells to blank before a point is certain no more. {beyond}",
+        "Fewest training cells to blank before a point is certain no more; as many would have to be "
+        f"wrong. {beyond}",
         table(["cells to blank", "points", ""], bars),
         "The weakest certain points:",
         table(["point", "label", "rival", "cells"], weakest),

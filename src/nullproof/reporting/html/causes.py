@@ -159,7 +159,7 @@ def _fragility_text(fragility: Document) -> str:
     beyond = fragility["n_unbreakable"]
     said = (
         "The radius of a certain point is the fewest training cells that would have to be blanked "
-        "before it is certain no more. "
+        "before it is certain no more; as many would have to be wrong. "
     )
     if fragility["least"] is not None:
         said += (
