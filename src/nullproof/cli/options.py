@@ -342,10 +342,13 @@ class Request:
         if self.output is None and not self.as_json:
             show(console())
             return
-        document = {**result.document(), **more}
+        wanted = self.as_json or (self.output is not None and self.output.suffix == ".json")
+        # For many points the document takes longer than the answer.
+        document = {**result.document(), **more} if wanted else {}
         if self.output is not None:
-            write_result(self.output, result.file_columns(), document)
-            n = document.get("n_points")
+            columns = result.file_columns()
+            write_result(self.output, columns, document)
+            n = len(columns["point"]) if "point" in columns else None
             what = "" if n is None else f": {many(n, 'point')}, in the order of their rows"
             tell(f"wrote {self.output}{what}")
             if then is not None:
