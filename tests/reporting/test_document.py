@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 import os
@@ -37,9 +38,11 @@ def index_of(case: Case) -> CountIndex:
     )
 
 
-def random_cases(chunk: int) -> list[Case]:
+@functools.cache
+def told_cases(chunk: int) -> list[tuple[Case, dict[str, Any]]]:
+    """Random cases, each with its document, which several tests look at."""
     rng = random.Random(SEED + chunk)
-    return [random_case(rng) for _ in range(N_TABLES)]
+    return [(case := random_case(rng), told(case)) for _ in range(N_TABLES)]
 
 
 def texts(labels: Any) -> set[str]:
@@ -49,8 +52,7 @@ def texts(labels: Any) -> set[str]:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_verdicts_and_holes_equal_brute_force(chunk: int) -> None:
     """Certain points, possible labels, radii and missing cells are those of the oracle."""
-    for case in random_cases(chunk):
-        document = told(case)
+    for case, document in told_cases(chunk):
         every = [case.outcomes(point) for point in case.points]
         certain = [oracle.certain_label(outcomes) for outcomes in every]
         assert document["certain"]["n_certain"] == sum(oracle.certain(one) for one in every)
@@ -86,8 +88,8 @@ def assert_holes(case: Case, holes: dict[str, Any]) -> None:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_supports_span_all_worlds(chunk: int) -> None:
     """Low and high are the logarithms of the least and the greatest support over all worlds."""
-    for case in random_cases(chunk):
-        for point in told(case)["points"]:
+    for case, document in told_cases(chunk):
+        for point in document["points"]:
             outcomes = case.outcomes(case.points[point["point"]])
             for row in point["support"]:
                 values = [v for one in outcomes for k, v in one.items() if str(k) == row["label"]]
@@ -108,8 +110,8 @@ def assert_log(found: float | None, value: Fraction) -> None:
 def test_odds_bound_the_share_of_worlds(chunk: int) -> None:
     """The share of worlds in which a label wins, ties shared, lies within its bounds."""
     n_seen = 0
-    for case in random_cases(chunk):
-        for point in told(case)["points"]:
+    for case, document in told_cases(chunk):
+        for point in document["points"]:
             given = case.points[point["point"]]
             if point["certain"] or any(
                 cell is None or isinstance(cell, frozenset) for cell in given
@@ -142,8 +144,8 @@ def shares_of_worlds(case: Case, point: Any) -> dict[Any, float]:
 def test_the_two_worlds_exist_and_disagree(chunk: int) -> None:
     """Both winners are those of some world, not one and the same, and the holes are really there."""
     n_seen = 0
-    for case in random_cases(chunk):
-        for point in told(case)["points"]:
+    for case, document in told_cases(chunk):
+        for point in document["points"]:
             if point["certain"]:
                 assert point["worlds"] is None
                 continue
@@ -172,8 +174,8 @@ def fitting_holes(case: Case, row: dict[str, Any], value: str) -> int:
 def test_features_equal_brute_force(chunk: int) -> None:
     """Would: the table filled in proportion, by hand. Could: any way to fill the feature's holes."""
     n_would, n_could = 0, 0
-    for case in random_cases(chunk):
-        features = told(case)["features"]
+    for case, document in told_cases(chunk):
+        features = document["features"]
         open_points = [p for p in case.points if not oracle.certain(case.outcomes(p))]
         assert features["n_open"] == features["n_judged"] == len(open_points)
         for row in features["features"]:
@@ -273,8 +275,7 @@ def own_filled(case: Case, point: Any, j: int) -> Any:
 def test_the_attack_works_by_hand(chunk: int) -> None:
     """Blanking the named cells makes the weakest certain point open; their number is its radius."""
     n_seen = 0
-    for case in random_cases(chunk):
-        document = told(case)
+    for case, document in told_cases(chunk):
         attack, fragility = document["attack"], document["fragility"]
         finite = [p["radius"] for p in document["points"] if p["radius"]]
         assert (attack is None) == (not finite)
