@@ -12,15 +12,24 @@ from support.command_line import TEST, TRAIN, Runner
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
     "attacks/test_joint.py",
+    "cli/test_errors.py::test_a_full_disk",
+    "cli/test_files.py::test_broken_files",
+    "cli/test_run.py::test_a_reader_that_goes_away",
     "counts/engines/test_counting.py",
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
     "docs/test_examples.py",
+    "estimator/test_estimator.py::test_assumptions_are",
     "experiments/",
     "radii/test_bounds.py",
     "radii/test_cells.py",
+    "radii/test_own_holes.py::test_counts_too_large",
     "reporting/",
+    "tables/test_writings.py::test_random_files",
+    "test_imports.py::test_nothing_heavy",
     "test_oracle.py",
+    "test_oracle_of_bias.py",
+    "test_plots.py::test_hostile",
     "test_prediction.py::test_categorical_nb",
     "test_real_data.py",
     "web/",
@@ -29,6 +38,14 @@ SLOW = (
 
 # Tests by these come again and again with other random tables.
 PARTS = ("block", "chunk", "seed")
+# Of these, which have thousands of tables, the first part runs all lines that the others run.
+TRACED_ONCE = (
+    "radii/test_reach.py::test_random_tables",
+    "test_bias.py::test_random_tables",
+    "test_decision.py::test_random_tables",
+    "test_own_holes.py::test_random_tables",
+    "test_tolerance.py::test_random_tables",
+)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,10 +54,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         place = item.nodeid.removeprefix("tests/")
         if place.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
-        # Tracing is slow, and the first part runs the lines that the others run.
         made_by = getattr(item, "callspec", None)
         if made_by is not None and any(made_by.params.get(part) for part in PARTS):
-            item.add_marker(pytest.mark.no_cover)
+            item.add_marker(pytest.mark.slow)
+            if place.startswith(TRACED_ONCE):
+                item.add_marker(pytest.mark.no_cover)
 
 
 class _Nothing(BaseException):
