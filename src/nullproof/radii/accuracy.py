@@ -111,7 +111,7 @@ class AccuracyCurve:
             "curve": [dict(zip(columns, row, strict=True)) for row in rows],
         }
 
-    def some_sizes(self, n_sizes: int = 12) -> list[int]:
+    def some_sizes(self, n_sizes: int = 18) -> list[int]:
         """A few round sizes from 0 to where the curve ends: 0, 1, 2, 5, 10, 20, …"""
         last = int(self.steps[-1])
         sizes = [0, *(n * 10**e for e in range(len(str(last))) for n in (1, 2, 5))]
