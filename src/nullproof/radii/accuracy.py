@@ -164,7 +164,7 @@ def certified_accuracy_curve(
     >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
     >>> curve
     AccuracyCurve: 100 % of 2 predictions are right
-      right whatever the attack, by its cells: 100 % at 0, 100 % at 1, 50 % at 2, 50 % at 5, 0 % at 6
+      right whatever the attack, by its cells: 100 % at 0, 100 % at 1, 50.0 % at 2, 50.0 % at 5, 0 % at 6
     >>> curve.at(3)
     0.5
     """
