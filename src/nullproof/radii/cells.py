@@ -81,7 +81,7 @@ def radius(
     >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")], threat="rows")
     array([4., 1., 1.])
     >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")], only={"columns": ["x0"]})
-    array([inf,  2.,  2.])
+    array([inf,  2., inf])
     """
     asked: Any = {"alpha": alpha, "prior": prior, "own_holes": own_holes}
     return radii(index, points, threat=threat, only=only, **asked).radius
