@@ -117,7 +117,7 @@ def test_what_is_right() -> None:
         made.document["verdicts"]["groups"], plain["verdicts"]["groups"], strict=True
     ):
         assert one["n_right"] == right[judged.verdict == one["verdict"]].sum()
-        assert {**one, "n_right": None} == before
+        assert {**one, "n_right": None, "n_known": None} == before
     columns = judged.curve(TRUTH).columns()
     assert made.document["curve"]["accuracy_hold"] == columns["accuracy_hold"]
     assert made.document["points"] == plain["points"]

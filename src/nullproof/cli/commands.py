@@ -330,7 +330,7 @@ def report(
             points,
             on_progress=say,
             bias=asked_bias,
-            truth=None if labels is None or None in labels else labels,
+            truth=labels,
             **request.model(index),
             **request.naming(points),
         )

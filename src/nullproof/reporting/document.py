@@ -21,7 +21,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 ``verdicts``
     The three groups: ``goal`` (``"certain"``, or ``"holds"`` if a bias was given), ``threshold`` (the
     bias up to which a prediction holds), and ``groups``, certain, holds and open: ``verdict``,
-    ``n_points``, ``share`` and ``n_right`` (null if the true labels are not known).
+    ``n_points``, ``share``, ``n_right`` and of how many (``n_known``: those whose true label is known;
+    both null if none is).
 ``own_holes``
     Cells that points themselves do not know: ``reading`` (``"skip"``: they are left out, ``"any"``:
     whatever they hold), ``n_points`` that have some, and ``n_certain``: how many points are certain in
@@ -139,7 +140,8 @@ def tell(
     points, alpha, prior, own_holes, bias
         As for `certify`.
     truth
-        The true label of each point, to tell how many predictions are right.
+        The true label of each point (None where it is not known), to tell how many predictions are
+        right.
     limit
         How many points at most are shown one by one, with odds and witnesses; fewer where there are
         more than 200 features.

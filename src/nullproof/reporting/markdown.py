@@ -86,7 +86,7 @@ def _tolerance(document: Document) -> list[str]:
     known = groups[0]["n_right"] is not None
     rows = [
         [names.get(one["verdict"], one["verdict"]), f"{one['n_points']:,}", per_cent(one["share"])]
-        + ([f"{one['n_right']:,}"] if known else [])
+        + ([f"{one['n_right']:,} of {one['n_known']:,}"] if known else [])
         for one in groups
     ]
     own = own_holes_text(document["own_holes"])

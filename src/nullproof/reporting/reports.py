@@ -112,8 +112,8 @@ def report(
         As for `certify`. The report tells apart what is certain, what holds up to this bias (0.05
         if none is given) and what is open; what to clean is about the bias, if one is given.
     truth
-        The true label of each point, to tell how many predictions of each kind are right; it
-        changes no verdict.
+        The true label of each point (None where it is not known), to tell how many predictions of each
+        kind are right; it changes no verdict.
     limit
         How many points at most are shown one by one, with odds and witness worlds; verdict and radius
         are worked out for all.

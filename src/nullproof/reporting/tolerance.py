@@ -68,6 +68,9 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
                 "n_right": None
                 if curve.right is None
                 else int(curve.right[found == verdict].sum()),
+                "n_known": None
+                if curve.actual is None
+                else int((curve.actual[found == verdict] >= 0).sum()),
             }
             for verdict in VERDICTS
         ],

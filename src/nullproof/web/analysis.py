@@ -137,7 +137,7 @@ class Analysis:
             certificates.tolerances  # noqa: B018 (kept for every later question)
             document = document_of(
                 certificates,
-                truth=None if truth is None or None in truth else truth,
+                truth=truth,
                 say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )
         return Result(model, points, certificates, document, self.options.own_holes, truth)
@@ -169,7 +169,7 @@ def _truth(index: CountIndex, points: Points, label: str) -> list[Any] | None:
         return None
     cells = [None if isinstance(cell, list | dict) else cell for cell in frame[label].to_list()]
     named = {cell: _label(index, cell) for cell in {*cells}}
-    return [named[cell] for cell in cells]
+    return None if {*named.values()} <= {None} else [named[cell] for cell in cells]
 
 
 def _label(index: CountIndex, cell: Any) -> Any:

@@ -187,10 +187,16 @@ def _groups(verdicts: Document) -> str:
     words = {"holds": f"hold up to {verdicts['up_to']}"}
     told = []
     for one in verdicts["groups"]:
-        right = "" if one["n_right"] is None else f" ({one['n_right']:,} of them right)"
+        right = "" if one["n_right"] is None else f" ({one['n_right']:,} {_among(one)} right)"
         word = words.get(one["verdict"], one["verdict"])
         told.append(f"<b>{one['n_points']:,}</b> {word}{right}")
     return ", ".join(told) + "."
+
+
+def _among(group: Document) -> str:
+    """Of which points of a group the right ones are counted."""
+    all_known = group["n_known"] == group["n_points"]
+    return "of them" if all_known else f"of {group['n_known']:,} whose label is known"
 
 
 def _assumptions(document: Document) -> str:
