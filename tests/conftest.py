@@ -12,6 +12,9 @@ from support.command_line import TEST, TRAIN, Runner
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
     "attacks/test_joint.py",
+    "attacks/test_poisoning.py::test_any_smoothing",
+    "cleaning/test_cleaner.py::test_curves",
+    "cli/test_clumsy.py::test_help_lists",
     "cli/test_errors.py::test_a_full_disk",
     "cli/test_files.py::test_broken_files",
     "cli/test_run.py::test_a_reader_that_goes_away",
@@ -25,6 +28,7 @@ SLOW = (
     "radii/test_cells.py",
     "radii/test_own_holes.py::test_counts_too_large",
     "reporting/",
+    "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
     "test_imports.py::test_nothing_heavy",
     "test_oracle.py",
@@ -32,6 +36,7 @@ SLOW = (
     "test_plots.py::test_hostile",
     "test_prediction.py::test_categorical_nb",
     "test_real_data.py",
+    "test_surfaces.py",
     "web/",
 )
 
