@@ -59,6 +59,8 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     low, high = np.empty((n, model.m)), np.empty((n, model.m))
     table, rows = _term_rows(model, points)
     complete = points.complete
+    # Equal points are judged once: a table of ties has many of them.
+    known: dict[bytes, list[bool]] = {}
     for start in range(0, n, _BLOCK):
         block = slice(start, min(start + _BLOCK, n))
         sums = np.ascontiguousarray(_sums(model, table, rows(block)).T)
@@ -67,9 +69,11 @@ def verdicts(model: Model, points: Points) -> Verdicts:
         possible[block] = is_possible.T
         if not model.floats_hold:
             unclear[:] = True
-        for position in np.flatnonzero(unclear & complete[block]):
-            counts = point_counts(model, points, start + int(position))
-            possible[start + position] = _possible_exactly(model, *counts)
+        for place in (start + np.flatnonzero(unclear & complete[block])).tolist():
+            key = points.codes[:, place].tobytes()
+            if key not in known:
+                known[key] = _possible_exactly(model, *point_counts(model, points, place))
+            possible[place] = known[key]
     if not complete.all():
         holed = np.flatnonzero(~complete)
         possible[holed] = _possible_with_holes(model, points.take(holed))
