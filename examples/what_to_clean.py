@@ -18,4 +18,4 @@ for confidence in (1.0, 0.99):
         cleaner = Cleaner(index, points, holed, alpha=1, confidence=confidence, cells="observed")
         curve = simulate_cleaning(cleaner, truth, strategy=strategy)
         cells = curve.cells_until(1.0)
-        print(f"all settled at confidence {confidence} after {cells:.0f} cells, {strategy} order")
+        print(f"all done at confidence {confidence} after {cells:.0f} cells, {strategy} order")

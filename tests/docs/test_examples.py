@@ -23,7 +23,7 @@ PROMISES = {
     "how_far.py": r"^the weakest holds up to 0\.\d+, then [01] may win$",
     "imputed_cells.py": r"^\d+ of \d+ predictions stand whatever these cells should have held$",
     "open_columns.py": r"^ *\d+% of these would be certain if '.*' were complete \(holes: \d+\)$",
-    "what_to_clean.py": r"^all settled at confidence 1.0 after \d+ cells, ours order$",
+    "what_to_clean.py": r"^all done at confidence 1.0 after \d+ cells, ours order$",
 }
 
 
