@@ -24,11 +24,12 @@ from numpy.typing import NDArray
 
 from experiments.cleaning_bound import least_cells
 from experiments.tables_at_hand import IGNORED, LABELS, MISSING, MOST_ROWS, at_hand
+from nullproof.charts import svg
 from nullproof.cleaning import Cleaner, Curve, simulate_cleaning
 from nullproof.cleaning.simulation import Strategy
 from nullproof.counts.index import CountIndex
 from nullproof.files import write_whole
-from nullproof.plots import plot_cleaning, svg
+from nullproof.plots import plot_cleaning
 from nullproof.tables.points import Points
 from nullproof.tables.training import TrainingTable
 
@@ -96,7 +97,7 @@ def draw(folder: Path, name: str) -> None:
         replace(_curve(case, "ours", 0.99), strategy="ours, odds of 99 % are enough"),
     ]
     path = Path(__file__).parent.parent / "docs" / "figures" / "cleaning.svg"
-    drawn = svg(plot_cleaning(curves).configure(background="white"))
+    drawn = svg(plot_cleaning(curves).chart.configure(background="white"))
     write_whole(path, lambda part: part.write_text(drawn, "utf-8"))
 
 

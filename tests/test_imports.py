@@ -68,6 +68,7 @@ ROOMS = {
         "sampled_odds",
     ],
     "plots": [
+        "Picture",
         "plot_certified_accuracy",
         "plot_cleaning",
         "plot_intervals",

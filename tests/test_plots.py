@@ -6,6 +6,8 @@ import builtins
 import importlib.util
 import itertools
 import math
+import re
+from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -14,6 +16,7 @@ import pytest
 from support.hostile import hostile_index, hostile_points
 
 from nullproof import CountIndex, certify, radius
+from nullproof.charts import svg
 from nullproof.cleaning.simulation import Curve
 from nullproof.cli.demo import load
 from nullproof.errors import MissingExtraError, NullproofError
@@ -26,7 +29,6 @@ from nullproof.plots import (
     plot_radius,
     plot_tolerance,
     radius_chart,
-    svg,
     tolerance_rows,
 )
 from nullproof.radii.cells import radii
@@ -208,3 +210,33 @@ def test_cleaning_has_a_line_for_each_curve() -> None:
     assert len({row["order"] for row in rows}) == 3
     assert plot_cleaning(curves[0]).to_dict()["data"]["values"] == rows[:3]
     assert "points done" in words(svg(plot_cleaning(curves)))
+
+
+def test_notebooks_draw_without_a_network(demo: tuple[CountIndex, Any]) -> None:
+    """What a notebook gets is the drawing itself: no script, no address, ids of its own."""
+    pictures = [plot_missing(demo[0]), plot_intervals(certify(*demo))]
+    drawn = [picture._repr_html_() for picture in pictures]
+    for text in drawn:
+        assert text.startswith("<svg")
+        addresses = {*re.findall(r"https?://[^\"]*", text)}
+        assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    own = [{*re.findall(r'id="([^"]*)"', text)} for text in drawn]
+    assert not own[0] & own[1]
+    assert all(f"#{name}" in text for names, text in zip(own, drawn, strict=True) for name in names)
+    assert "save('chart.svg')" in repr(pictures[0])
+
+
+def test_pictures_are_saved(demo: tuple[CountIndex, Any], tmp_path: Path) -> None:
+    """Four kinds of files, each what its ending says; another ending is one sentence."""
+    picture = plot_missing(demo[0])
+    for ending, start in (
+        (".svg", b"<svg"),
+        (".png", b"\x89PNG"),
+        (".html", b"<!doc"),
+        (".json", b"{"),
+    ):
+        picture.save(tmp_path / f"chart{ending}")
+        assert (tmp_path / f"chart{ending}").read_bytes().startswith(start)
+    with pytest.raises(NullproofError, match=r"chart\.gif ends in none of \.svg, \.png"):
+        picture.save(tmp_path / "chart.gif")
+    assert not (tmp_path / "chart.gif").exists()

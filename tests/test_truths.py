@@ -121,7 +121,7 @@ def test_shown_truth() -> None:
     told = truth(certify(index, points), actual)
     found = told.everything
     assert repr(told).startswith(f"Truth: {found.n_right} of {found.n} predictions right (")
-    assert "balanced_accuracy" in told._repr_html_()
+    assert "balanced" in told._repr_html_()
     assert told.to_frame()["verdict"].to_list() == ["certain", "holds", "open", "all"]
     document = json.loads(json.dumps(told.document(), allow_nan=False))
     assert document["verdicts"]["open"]["n"] == told.groups["open"].n

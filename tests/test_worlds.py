@@ -239,3 +239,28 @@ def test_candidates_of_binned_numbers(library: str) -> None:
     for world in witness(index, (5.0, "a"), alpha=0):
         filled = list(world.complete(frame)["x"])
         assert all(cell in own for cell, own in zip(filled, options, strict=True)), filled
+
+
+def test_notebooks_show_two_worlds() -> None:
+    """Both worlds stand side by side: supports as shares, and how many holes get the point's value."""
+    rows = [("<b>", None), ("<b>", "x"), ("<b>", "y"), ("c", "x")]
+    index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"], features=["one", "other"])
+    pair = witness(index, ("<b>", "y"))
+    shown = pair._repr_html_()
+    assert "a world that predicts no" in shown
+    assert "a world that predicts yes" in shown
+    assert "0 like the point&#x27;s y" in shown
+    assert "1 like the point&#x27;s y" in shown
+    assert "<b>" not in shown.replace("<p><b>", "")
+    for world in pair:
+        filled = world.complete(rows, ["yes", "yes", "no", "no"])
+        assert world.filled().tolist() == [
+            [
+                sum(
+                    a[j] is None and b[j] == world.point[j]
+                    for a, b in zip(rows[s], filled[s], strict=True)
+                )
+                for s in (slice(2, 4), slice(0, 2))
+            ]
+            for j in range(2)
+        ]

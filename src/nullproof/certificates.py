@@ -24,6 +24,7 @@ from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.truths import VERDICTS, Truth, true_positions
 from nullproof.verdicts import Verdicts, verdicts
+from nullproof.words import tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
@@ -324,22 +325,44 @@ class Certificates:
         ) + ("" if self.truth is None else f"; {self.truth.sentence()}")
 
     def _repr_html_(self) -> str:
-        some = self.take(np.arange(min(len(self), ROWS)))
-        columns = {"point": list(range(len(some))), **some.columns()}
-        listing = shown_table(self._headline(), columns, len(self))
+        listing = shown_table(f"{self._headline()}; weakest first", self._shown(), len(self))
         return listing + "".join(
             shown_figure(
-                f"point {shown_name(some.points.names, place)}: {some[place]!r}",
-                picture(some[place]),
+                f"point {shown_name(self.points.names, place)}: {self[place]!r}",
+                picture(self[place]),
             )
-            for place in some._telling()
+            for place in self._telling()
         )
 
+    @cached_property
+    def _weakest(self) -> NDArray[np.intp]:
+        """All points, those that a small bias changes first; NaN is weaker than 0."""
+        return np.argsort(np.nan_to_num(self.tolerance, nan=-1.0), kind="stable")
+
+    def _shown(self) -> dict[str, list[str]]:
+        """What a notebook shows of the weakest points, in words."""
+        places = self._weakest[:ROWS]
+        lines = self.take(places).listed_columns()
+        shown = {
+            "point": [shown_name(self.points.names, place) for place in places.tolist()],
+            "predicted": ["tie" if label is None else label for label in lines["predicted"]],
+            "verdict": lines["verdict"],
+            "holds up to a bias of": [tolerance(bias) for bias in self.tolerance[places].tolist()],
+            "other possible labels": [", ".join(labels) for labels in lines["others"]],
+        }
+        if any(lines["n_own_holes"]):
+            shown["own holes"] = lines["n_own_holes"]
+        if "right" in lines:
+            shown["right"] = lines["right"]
+        return shown
+
     def _telling(self) -> list[int]:
-        """The first certain point and the first that is not."""
-        certain = self.certain
-        found = [np.flatnonzero(certain == verdict)[:1].tolist() for verdict in (True, False)]
-        return sorted(found[0] + found[1])
+        """The weakest of the points that are not certain, and of those that are."""
+        return [
+            int(places[0])
+            for certain in (False, True)
+            if len(places := self._weakest[self.certain[self._weakest] == certain])
+        ]
 
     def __repr__(self) -> str:
         some = self.take(np.arange(min(len(self), 5)))

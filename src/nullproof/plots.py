@@ -9,8 +9,9 @@
 `plot_cleaning`            how many points are done after how many cells, of what `simulate_cleaning` found
 =========================  ==============================================================================
 
-The charts are Altair's; what they show is worked out here as plain rows first. Backgrounds are
-transparent, text takes the colour of the page, and the other colours are readable on light and dark.
+Each is a `Picture`, which a notebook shows without a network; the charts are Altair's (``.chart``). What
+they show is worked out here as plain rows first. Backgrounds are transparent, text takes the colour of
+the page, and the other colours are readable on light and dark.
 """
 
 from __future__ import annotations
@@ -23,9 +24,10 @@ import numpy as np
 
 from nullproof.certificate import Certificate
 from nullproof.certificates import Certificates
+from nullproof.charts import Picture, altair, themed
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError, missing_extra
+from nullproof.errors import NullproofError
 from nullproof.radii.accuracy import AccuracyCurve
 from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
@@ -33,6 +35,7 @@ from nullproof.tables.points import evenly
 from nullproof.words import cut, span
 
 __all__ = [
+    "Picture",
     "plot_certified_accuracy",
     "plot_cleaning",
     "plot_intervals",
@@ -45,8 +48,6 @@ BLUE, PALE = "#3b7dd8", "#8fa3b8"
 WIDTH = 380
 BARS = 10
 _KINDS = {"certain": "certain", "open": "possible", "out": "never wins"}
-# Fonts differ from those that Vega measures by: room for labels that turn out longer.
-_PADDING = {"left": 24, "right": 16, "top": 4, "bottom": 4}
 _MOST_POINTS = 6
 _MOST_LABELS = 40
 _MOST_FEATURES = 60
@@ -55,7 +56,7 @@ _TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]
 _LINES = ("hold", "right of those that hold", "right of the rest")
 
 
-def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Any:
+def plot_intervals(certificates: Certificate | Certificates, *, points: Any = None) -> Picture:
     """Draw per label a bar from its least to its greatest support.
 
     A point is certain if one of its bars lies right of all others.
@@ -69,10 +70,10 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
 
     Returns
     -------
-    altair.Chart
+    Picture
         A support of 0 is drawn at the left end of the scale.
     """
-    alt = _altair()
+    alt = altair()
     rows = chart_rows(certificates, points)
     bars = alt.Chart(alt.Data(values=rows)).mark_bar(height=12, cornerRadius=3, clip=True)
     colours = alt.Scale(domain=[*_KINDS.values()], range=[CERTAIN, OPEN, OUT])
@@ -89,10 +90,10 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
         labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"
     )
     faceted = drawn.encode(row=row).resolve_scale(x="independent", y="independent")
-    return _themed(faceted)
+    return Picture(themed(faceted))
 
 
-def plot_tolerance(certificates: Certificates, truth: Any = None) -> Any:
+def plot_tolerance(certificates: Certificates, truth: Any = None) -> Picture:
     """Draw how many predictions hold as the bias grows from 0 to 1, as a step line.
 
     Parameters
@@ -103,7 +104,7 @@ def plot_tolerance(certificates: Certificates, truth: Any = None) -> Any:
         The true label of each point: draws how many predictions are right too, of those that hold and
         of the rest.
     """
-    alt = _altair()
+    alt = altair()
     rows = tolerance_rows(certificates, truth)
     chart = (
         alt.Chart(alt.Data(values=rows))
@@ -122,10 +123,10 @@ def plot_tolerance(certificates: Certificates, truth: Any = None) -> Any:
         )
         .properties(width=WIDTH, height=220)
     )
-    return _themed(chart)
+    return Picture(themed(chart))
 
 
-def plot_radius(radii: Radii | Any) -> Any:
+def plot_radius(radii: Radii | Any) -> Picture:
     """Draw how many certain points have which radius.
 
     Parameters
@@ -139,10 +140,10 @@ def plot_radius(radii: Radii | Any) -> Any:
     said = f"{int((radius == 0).sum()):,} not certain, {int(np.isinf(radius).sum()):,} beyond any attack"
     n_left = int(np.isnan(radius).sum())
     said += f", {n_left:,} not worked out" if n_left else ""
-    return radius_chart(histogram(finite, BARS)).properties(title=said)
+    return Picture(radius_chart(histogram(finite, BARS)).properties(title=said))
 
 
-def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> Any:
+def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> Picture:
     """Draw the share of predictions that are right and stay so, against the size of the attack.
 
     Parameters
@@ -150,7 +151,7 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
     curves
         What `certified_accuracy_curve` found, or several of them, say for cells and for rows.
     """
-    alt = _altair()
+    alt = altair()
     chart = (
         alt.Chart(alt.Data(values=accuracy_rows(curves)))
         .mark_line(interpolate="step-after", strokeWidth=2)
@@ -166,12 +167,12 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
         )
         .properties(width=WIDTH, height=220)
     )
-    return _themed(chart)
+    return Picture(themed(chart))
 
 
-def plot_missing(index: CountIndex) -> Any:
+def plot_missing(index: CountIndex) -> Picture:
     """Draw the share of missing cells per feature and label, features with most holes first."""
-    alt = _altair()
+    alt = altair()
     missing, _ = index.missing_cells()
     order = np.argsort(-missing.sum(axis=1), kind="stable")[:_MOST_FEATURES].tolist()
     labels = np.sort(np.argsort(-index.label_counts, kind="stable")[:_MOST_LABELS]).tolist()
@@ -198,10 +199,10 @@ def plot_missing(index: CountIndex) -> Any:
         )
         .properties(width=alt.Step(60), height=alt.Step(22))
     )
-    return _themed(chart)
+    return Picture(themed(chart))
 
 
-def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
+def plot_cleaning(curves: Curve | Sequence[Curve]) -> Picture:
     """Draw how many points were done after how many cells, one line for each simulation.
 
     Parameters
@@ -209,7 +210,7 @@ def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
     curves
         What `simulate_cleaning` found, with the same table and points.
     """
-    alt = _altair()
+    alt = altair()
     chosen = [curves] if isinstance(curves, Curve) else list(curves)
     names = _told_apart([curve.strategy for curve in chosen])
     rows = [
@@ -232,12 +233,12 @@ def plot_cleaning(curves: Curve | Sequence[Curve]) -> Any:
         )
         .properties(width=WIDTH, height=220)
     )
-    return _themed(chart)
+    return Picture(themed(chart))
 
 
 def radius_chart(rows: list[dict[str, int]]) -> Any:
     """Bars of a histogram of radii; ``rows`` are those of `histogram`."""
-    alt = _altair()
+    alt = altair()
     named = [{**row, "name": span(row["start"], row["stop"])} for row in rows]
     base = alt.Chart(alt.Data(values=named)).encode(
         y=alt.Y("name:N", title="cells to blank", sort=None),
@@ -246,12 +247,12 @@ def radius_chart(rows: list[dict[str, int]]) -> Any:
     )
     bars = base.mark_bar(color=CERTAIN)
     counts = base.mark_text(align="left", dx=4).encode(text=alt.Text("n_points:Q", format=","))
-    return _themed((bars + counts).properties(width=WIDTH - 90, height=alt.Step(24)))
+    return themed((bars + counts).properties(width=WIDTH - 90, height=alt.Step(24)))
 
 
 def features_chart(rows: list[dict[str, Any]]) -> Any:
     """Per feature two bars: the share that would become certain, behind it the share that could."""
-    alt = _altair()
+    alt = altair()
     names = _told_apart([cut(row["feature"], 20) for row in rows])
     named = [{**row, "feature": name} for row, name in zip(rows, names, strict=True)]
     base = alt.Chart(alt.Data(values=named)).encode(
@@ -261,7 +262,7 @@ def features_chart(rows: list[dict[str, Any]]) -> Any:
     percent = percent.axis(format="%", tickCount=4, grid=False)
     could = base.mark_bar(color=PALE, opacity=0.55).encode(x=percent)
     share = base.mark_bar(color=BLUE, height=10).encode(x="share:Q")
-    return _themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
+    return themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
 
 
 def accuracy_rows(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> list[dict[str, Any]]:
@@ -337,41 +338,6 @@ def _rows_of(name: str, one: Certificate) -> list[dict[str, Any]]:
         }
         for shown, bar in zip(names, bars, strict=True)
     ]
-
-
-def svg(chart: Any) -> str:
-    """A chart as SVG that needs nothing else to be seen."""
-    try:
-        import vl_convert
-    except ImportError as problem:
-        raise missing_extra("drawing a chart as SVG", "report") from problem
-    drawn: str = vl_convert.vegalite_to_svg(chart.to_dict())
-    return drawn
-
-
-def _altair() -> Any:
-    try:
-        import altair
-    except ImportError as problem:
-        raise missing_extra("a chart", "report") from problem
-    return altair
-
-
-def _themed(chart: Any) -> Any:
-    """The colours of the page it is on."""
-    text = {"labelColor": "currentColor", "titleColor": "currentColor", "labelFontSize": 11}
-    line = {"domainColor": "currentColor", "tickColor": "currentColor", "domainOpacity": 0.5}
-    return (
-        chart.configure(
-            background="transparent", font="system-ui, sans-serif", aria=False, padding=_PADDING
-        )
-        .configure_view(stroke=None)
-        .configure_axis(**text, **line, titleFontWeight="normal", titleFontSize=11)
-        .configure_legend(**text)
-        .configure_header(**text)
-        .configure_title(color="currentColor", fontSize=12, fontWeight="normal", anchor="start")
-        .configure_text(color="currentColor", fontSize=12)
-    )
 
 
 def _told_apart(names: list[str]) -> list[str]:

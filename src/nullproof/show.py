@@ -15,7 +15,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.words import cut, span
+from nullproof.words import cut, rounded, span
 
 ROWS = 10
 WIDTH = 380
@@ -346,4 +346,6 @@ def _cell_text(cell: Any) -> str:
         return ""
     if isinstance(cell, bool):
         return "yes" if cell else "no"
+    if isinstance(cell, float):
+        return rounded(cell)
     return f"{cell:,}" if isinstance(cell, int) else str(cell)

@@ -165,8 +165,15 @@ class Truth:
         return f"{head} ({per_cent(found.accuracy, PLAIN)}, balanced {balanced})"
 
     def _repr_html_(self) -> str:
-        columns = self.columns()
-        return shown_table(self._headline(), columns, len(columns["verdict"]))
+        rows = {**self.groups, "all": self.everything}
+        columns: dict[str, list[Any]] = {
+            "verdict": [*rows],
+            "points": [group.n_points for group in rows.values()],
+            "right": [f"{group.n_right:,} of {group.n:,}" for group in rows.values()],
+            "accuracy": [per_cent(group.accuracy) for group in rows.values()],
+            "balanced": [per_cent(group.balanced_accuracy) for group in rows.values()],
+        }
+        return shown_table(self._headline(), columns, len(rows))
 
     def __repr__(self) -> str:
         lines = [

@@ -101,6 +101,21 @@ def amount(value: float | None) -> str:
     return f"{value:,.10g}" if isinstance(value, float) else f"{value:,}"
 
 
+def rounded(value: float) -> str:
+    """A number as a person would write it in a list: no more digits than tell something.
+
+    >>> [rounded(value) for value in (209.0, 374.875, 0.00421, float("inf"), float("nan"))]
+    ['209', '374.9', '0.00421', '∞', '–']
+    """
+    if math.isnan(value):
+        return "–"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if value == int(value):
+        return f"{int(value):,}"
+    return f"{value:,.1f}" if abs(value) >= 10 else f"{value:.3g}"
+
+
 def span(first: Any, last: Any) -> str:
     """A range with both ends: ``4 to 7``, or ``4`` where they are the same."""
     low, high = (f"{end:,}" if isinstance(end, int) else str(end) for end in (first, last))

@@ -7,16 +7,19 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from nullproof.bias import Bias, held_exactly, share_of
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
+from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import encode_set
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
 from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, worst_completion
+from nullproof.words import per_cent
 
 
 @dataclass(frozen=True, repr=False)
@@ -108,9 +111,64 @@ class World:
             counts[own] += left
         return counts
 
-    def __repr__(self) -> str:
+    def filled(self) -> NDArray[np.int64]:
+        """How many open cells get the point's own value, features × labels."""
+        index, codes = self.model.index, np.array(self.codes, dtype=np.int32)
+        points = Points.without_holes(codes[:, None], index.n_values)
+        low, high = point_counts(self.model, points, 0)
+        counts = [high[i] if i in self.raised else low[i] for i in range(self.model.m)]
+        known = [index.exact(j, codes[[j]])[0] for j in range(len(codes))]
+        return np.array(counts, dtype=np.int64).T - np.array(known, dtype=np.int64)
+
+    @property
+    def verdict(self) -> str:
+        """What Naive Bayes does in it: ``predicts yes``, ``ties yes and no``."""
         verb = "predicts" if len(self.winners) == 1 else "ties"
-        return f"World({verb} {' and '.join(str(label) for label in self.winners)})"
+        return f"{verb} {' and '.join(str(label) for label in self.winners)}"
+
+    def __repr__(self) -> str:
+        return f"World({self.verdict})"
+
+
+class Witness(tuple[World, World]):
+    """Two worlds that disagree about a point, or of which one ties; a notebook shows them side by side."""
+
+    __slots__ = ()
+
+    def _repr_html_(self) -> str:
+        names = [f"a world that {world.verdict}" for world in self]
+        logs = [
+            np.array([world.log_supports[label] for label in world.log_supports]) for world in self
+        ]
+        shares = [np.exp(log - log.max()) if np.isfinite(log.max()) else log * 0 for log in logs]
+        columns = {"support of": [*self[0].log_supports]}
+        for name, share in zip(names, shares, strict=True):
+            columns[_apart(name, columns)] = [per_cent(part) for part in share.tolist()]
+        supports = shown_table(
+            "Two worlds, supports as shares of the greatest", columns, len(logs[0])
+        )
+        return supports + self._holes()
+
+    def _holes(self) -> str:
+        """How the two worlds fill the holes that they fill in different numbers, most first."""
+        index, known = self[0].model.index, [world.filled() for world in self]
+        apart = np.abs(known[0] - known[1])
+        order = np.argsort(-apart, axis=None, kind="stable")[: int((apart > 0).sum())]
+        missing = index.missing_cells()[0]
+        rows = [np.unravel_index(place, apart.shape) for place in order[:ROWS]]
+        columns: dict[str, list[Any]] = {
+            "column": [index.features[j] for j, _ in rows],
+            f"rows of {index.schema.label_name}": [index.labels[i] for _, i in rows],
+            "missing cells": [int(missing[j, i]) for j, i in rows],
+        }
+        for world, counts in zip(self, known, strict=True):
+            name = _apart(f"where it {world.verdict}", columns)
+            columns[name] = [f"{counts[j, i]:,} like the point's {world.point[j]}" for j, i in rows]
+        return shown_table("Holes that they fill differently", columns, len(order))
+
+
+def _apart(name: str, taken: Mapping[str, Any]) -> str:
+    return name if name not in taken else f"{name}, too"
 
 
 def witness(
@@ -121,7 +179,7 @@ def witness(
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     bias: Bias = 1.0,
-) -> tuple[World, World]:
+) -> Witness:
     """Show two worlds that prove a point open: they disagree, or one of them ties.
 
     The options are those of `certify`; with a ``bias`` both worlds have at most that bias.
@@ -147,7 +205,7 @@ def witness(
             f"the point is certain: {which} predicts {index.labels[found.winner[0]]!r}, so there "
             "are no two worlds that disagree"
         )
-    return disagreeing(model, points, found, _known_cells(index, point, points))
+    return Witness(disagreeing(model, points, found, _known_cells(index, point, points)))
 
 
 def disagreeing(

@@ -158,7 +158,9 @@ def test_shown_odds() -> None:
     result = label_odds(index, [("a", "x"), ("a", "y")] * 12, alpha=0)
     assert repr(result).splitlines()[2] == "  1: no 25.0 %, yes 75.0 %"
     assert repr(result).endswith("…")
-    assert "likeliest" in result._repr_html_()
+    html = result._repr_html_()
+    assert "<td>yes</td><td>75.0\u00a0%</td><td>no</td><td>25.0\u00a0%</td>" in html
+    assert "… and 14 more" in html
     console = Console(width=100, record=True, file=io.StringIO())
     shown = Shown(False, False, Following("the whole story", "nullproof report"))
     report.show_odds(console, index, result, shown)

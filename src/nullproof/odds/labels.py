@@ -28,7 +28,7 @@ from nullproof.reasons import reasons_of, tell_of
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame, some_rows
-from nullproof.tables.names import Key, RowNames, key_at, key_columns
+from nullproof.tables.names import Key, RowNames, key_at, key_columns, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
@@ -150,9 +150,23 @@ class Odds:
         return f"Odds: {n_sure:,} of {len(self):,} points have one label in 99 % of the worlds"
 
     def _repr_html_(self) -> str:
-        some = self[:ROWS]
-        columns = {"point": list(range(len(some))), **some.columns()}
-        return shown_table(self._headline(), columns, len(self))
+        weakest = np.argsort(np.nan_to_num(self.lower.max(axis=1), nan=-1.0), kind="stable")[:ROWS]
+        some = self.take(weakest)
+        columns: dict[str, list[Any]] = {
+            "point": [shown_name(self.names, place) for place in weakest.tolist()]
+        }
+        ranks = np.argsort(-np.nan_to_num(some.lower + some.upper), axis=1, kind="stable")
+        for rank, name in enumerate(["likeliest", "next"][: len(self.labels)]):
+            own = ranks[:, [rank]]
+            bounds = zip(
+                *(np.take_along_axis(side, own, axis=1)[:, 0] for side in (some.lower, some.upper)),
+                strict=True,
+            )
+            columns[name] = [self.labels[place] for place in own[:, 0].tolist()]
+            columns[f"odds of the {name}"] = [odds(float(low), float(high)) for low, high in bounds]
+        if any(some.not_worked_out):
+            columns["not worked out"] = some.not_worked_out.tolist()
+        return shown_table(f"{self._headline()}; least sure first", columns, len(self))
 
     def __repr__(self) -> str:
         lines = [self._headline()]

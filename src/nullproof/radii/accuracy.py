@@ -127,8 +127,13 @@ class AccuracyCurve:
         return count / max(self.n_known, 1)
 
     def _repr_html_(self) -> str:
-        columns = {name: cells[:ROWS] for name, cells in self.columns().items()}
-        return shown_table(repr(self), columns, len(self.steps))
+        sizes = self.some_sizes(ROWS)
+        columns: dict[str, list[Any]] = {
+            f"{self.threat} in the attack": sizes,
+            "right whatever it does": [self.n_at(k) for k in sizes],
+            "share": [per_cent(self.at(k)) for k in sizes],
+        }
+        return shown_table(repr(self).splitlines()[0], columns, len(sizes))
 
     def __repr__(self) -> str:
         head = f"AccuracyCurve: {per_cent(self.accuracy, PLAIN)} of {self.n_known:,} predictions are right"

@@ -16,7 +16,7 @@ from nullproof.radii.reach import Reach
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame, some_rows
-from nullproof.tables.names import RowNames, key_columns
+from nullproof.tables.names import RowNames, key_columns, shown_name
 
 Threat = Literal["cells", "rows"]
 # What an enemy does to the cells or rows of a threat.
@@ -141,13 +141,19 @@ class Radii:
         }
 
     def _repr_html_(self) -> str:
-        weakest = np.argsort(self.radius, kind="stable")[:ROWS]
+        # Points that are open need no attack: a wall of zeros tells nothing the headline does not.
+        order = np.argsort(self.radius, kind="stable")
+        order = order[self.radius[order] != 0]
+        some = self.take(order[:ROWS])
         columns = {
-            name: [cells[place] for place in weakest.tolist()]
-            for name, cells in self.columns().items()
+            "point": [shown_name(self.names, place) for place in order[:ROWS].tolist()],
+            DEEDS[self.threat]: some.radius.tolist(),
+            "label": some.label.tolist(),
+            "rival that catches up": some.rival.tolist(),
         }
-        columns = {"point": weakest.tolist(), **columns}
-        return shown_table(f"{self!r}; weakest first", columns, len(self))
+        if any(some.not_worked_out):
+            columns["not worked out"] = some.not_worked_out.tolist()
+        return shown_table(f"{self!r}; weakest certain points first", columns, len(order))
 
     def columns(self) -> dict[str, list[Any]]:
         """Return plain columns: the key if there is one, then the parts of `Radius`."""

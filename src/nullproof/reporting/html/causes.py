@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from nullproof import plots
+from nullproof.charts import svg
 from nullproof.errors import MissingExtraError
 from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.html.elements import (
@@ -203,7 +204,7 @@ def _features_text(features: Document) -> str:
 def _chart(draw: Callable[[], Any], caption: str, listing: str) -> str:
     """A chart with its numbers folded away below, or the numbers alone where nothing can draw."""
     try:
-        drawn = plots.svg(draw())
+        drawn = svg(draw())
     except MissingExtraError:
         return f"<div>{listing}</div>"
     drawn = drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
