@@ -48,6 +48,7 @@ ROOMS = {
     ],
     "cleaning": [
         "Cases",
+        "Cell",
         "Cleaner",
         "CleaningPlan",
         "Curve",

@@ -25,6 +25,7 @@ from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify
 from nullproof.cleaning.cleaner import Cleaner
+from nullproof.cleaning.holes import Cell
 from nullproof.cleaning.simulation import Curve, simulate_cleaning
 
 # Random points hold unseen values on purpose.
@@ -56,7 +57,7 @@ def clean_to_the_end(case: Case, rng: random.Random, own_holes: str) -> None:
     while not cleaner.finished:
         n_wanted = rng.randint(1, 3)
         proposed = cleaner.next(n_wanted)
-        cells = [(row, case.features.index(name)) for row, name in proposed]
+        cells = [(row, case.features.index(name)) for row, name, _ in proposed]
         assert 0 < len(proposed) == len({*proposed}) <= n_wanted
         assert {*cells} <= {*truth} - {*given}
         before = cleaner.certain.copy()
@@ -177,7 +178,7 @@ def test_filling() -> None:
     assert (cleaner.n_open, cleaner.filled) == (4, {})
     answers: Any = {(np.int64(0), "h"): np.int64(2), (2, "f"): "b"}
     cleaner.fill(answers)
-    assert cleaner.filled == {(0, "h"): "2", (2, "f"): "b"}
+    assert cleaner.filled == {Cell(0, "h"): "2", Cell(2, "f"): "b"}
     assert cleaner.complete()[0] == ("a", None, 2)
     assert cleaner.complete()[2] == ("b", "y", 2)
     assert ROWS[0] == ("a", None, None)
@@ -191,7 +192,7 @@ def test_proposals() -> None:
     """No more cells than matter are proposed, the cheaper first, and at least one must be asked for."""
     cleaner = small_cleaner()
     everything = cleaner.next(100)
-    assert {*everything} <= {(0, "g"), (0, "h"), (2, "f"), (3, "f")}
+    assert {*everything} <= {Cell(0, "g"), Cell(0, "h"), Cell(2, "f"), Cell(3, "f")}
     assert cleaner.next(1) == everything[:1]
     dear = small_cleaner(costs={everything[0][1]: 1e6})
     assert dear.next(1) != everything[:1]

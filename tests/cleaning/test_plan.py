@@ -48,7 +48,8 @@ def plan_of(case: Case, **options: Any) -> tuple[CountIndex, CleaningPlan]:
 def chosen(case: Case, plan: CleaningPlan) -> list[tuple[int, int]]:
     """The cells of a plan as row and feature number."""
     return [
-        (row, case.features.index(name)) for row, name in plan.cells(case.rows, list(case.labels))
+        (row, case.features.index(name))
+        for row, name, _ in plan.cells(case.rows, list(case.labels))
     ]
 
 
@@ -290,10 +291,10 @@ def test_frames(library: str) -> None:
         index = CountIndex.from_table(frame, "label")
         plan = cleaning_plan(index, __import__(library).DataFrame(points), alpha=1)
         cells = plan.cells(frame)
-    assert sorted(cells) == [(0, "g"), (3, "f")]
+    assert sorted(cells) == [(0, "g", "training"), (3, "f", "training")]
     shown = plan.to_frame()
     assert type(shown).__module__.startswith("pandas" if library == "pandas" else "polars")
-    assert list(shown.columns) == ["label", "feature", "n_cells", "expected", "best"]
+    assert list(shown.columns) == ["table", "label", "feature", "n_cells", "expected", "best"]
     assert list(shown["n_cells"]) == [1, 1]
     assert "2 of 3 points are certain; 2 cells in 2 steps" in repr(plan)
     assert "n_cells" in plan._repr_html_()

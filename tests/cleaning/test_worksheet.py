@@ -119,7 +119,7 @@ def test_worksheet_names_the_cells(work: Runner) -> None:
     """A line per cell of the plan, in its order, with a check that no spreadsheet takes for a number."""
     lines = fresh(work)
     plan = cleaning_plan(counted(), "places.csv", alpha=1)
-    assert cells_of(lines) == plan.cells("places.csv")
+    assert cells_of(lines) == [cell[:2] for cell in plan.cells("places.csv")]
     assert {*cells_of(lines)} <= {*TRUTH}
     assert [*lines[0]] == ["row", "column", "label", "candidates", "value", "check"]
     for line in lines:

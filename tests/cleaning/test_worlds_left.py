@@ -149,7 +149,7 @@ def test_cleaning_with_a_bias_to_the_end() -> None:
         cleaner = Cleaner(index, points, case.rows, list(case.labels), **options)
         given: dict[Hole, Any] = {}
         while not cleaner.finished:
-            cells = [(row, case.features.index(name)) for row, name in cleaner.next(2)]
+            cells = [(row, case.features.index(name)) for row, name, _ in cleaner.next(2)]
             assert cells
             assert not {*cells} & {*given}
             cleaner.fill({(i, case.features[j]): truth[i, j] for i, j in cells})
@@ -273,4 +273,4 @@ def test_cells_that_no_point_asks_for() -> None:
     strict = cleaning_plan(index, points, alpha=1, own_holes="any")
     assert {step.feature for step in strict.steps} >= {"x1"}
     cleaner = Cleaner(index, points, rows, ["yes", "yes", "no", "no"], alpha=1)
-    assert {column for _, column in cleaner.next(9)} <= {"x0"}
+    assert {cell.column for cell in cleaner.next(9)} <= {"x0"}

@@ -15,8 +15,9 @@ from nullproof.boxes import Ranges, open_counts
 from nullproof.certificates import Certificates
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.holes import Answers, Fill, OpenCells, fingerprint
+from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, fingerprint
 from nullproof.cleaning.needs import refuse_beyond_floats
+from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
@@ -24,11 +25,10 @@ from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells
-from nullproof.tables.points import OwnHoles
+from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import verdicts
 from nullproof.words import many
 
-Cell = tuple[int, str]
 _FORMAT = "nullproof cleaning"
 
 
@@ -56,7 +56,7 @@ class Cleaner:
     >>> index = CountIndex.from_rows(rows, labels)
     >>> cleaner = Cleaner(index, [("a", "y"), ("b", "y")], rows, labels, alpha=1)
     >>> cleaner.next(1)
-    [(3, 'x0')]
+    [Cell(row=3, column='x0', table='training')]
     >>> cleaner.fill({(3, "x0"): "b"})
     >>> cleaner
     Cleaner: 2 of 2 points certain, 1 cell filled, 1 cell left
@@ -81,7 +81,7 @@ class Cleaner:
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
         model = Model(index, alpha, prior, bias)
-        self.points = model.points(points, own_holes)
+        self._own = OwnAnswers(index.schema, model.points(points, own_holes))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
         self._judge(model)
@@ -90,6 +90,11 @@ class Cleaner:
     def index(self) -> CountIndex:
         """The counts of the table with all answers so far."""
         return self.model.index
+
+    @property
+    def points(self) -> Points:
+        """The points with all answers to their own cells so far."""
+        return self._own.points
 
     @property
     def certain(self) -> NDArray[np.bool_]:
@@ -105,7 +110,8 @@ class Cleaner:
     def filled(self) -> dict[Cell, str]:
         """The answers so far, as text."""
         names = self.index.features
-        return {(row, names[j]): text for (row, j), text in self._answers.given.items()}
+        found = {Cell(row, names[j]): text for (row, j), text in self._answers.given.items()}
+        return found | self._own.filled
 
     @property
     def certificates(self) -> Certificates:
@@ -119,7 +125,7 @@ class Cleaner:
         found: list[Cell] = []
         for i, j in self.ranking():
             rows = self._answers.open_rows(i, j)[: n_cells - len(found)]
-            found += [(int(row), self.index.features[j]) for row in rows]
+            found += [Cell(int(row), self.index.features[j]) for row in rows]
             if len(found) == n_cells:
                 break
         return found
@@ -132,20 +138,30 @@ class Cleaner:
         places = [divmod(int(place), scores.shape[1]) for place in order]
         return [place for place in places if outlook.matters[place]]
 
-    def fill(self, answers: Mapping[Cell, Any]) -> None:
-        """Take answers: a value for each of some open cells. All are taken, or none."""
-        self.take(self._answers.checked(answers))
+    def fill(self, answers: Mapping[Any, Any]) -> None:
+        """Take answers: a value for each of some open `Cell`. All are taken, or none.
 
-    def answer(self, answers: Mapping[Cell, str]) -> None:
+        A pair of row and column is a cell of the training table.
+        """
+        self._fill(answers)
+
+    def answer(self, answers: Mapping[Any, str]) -> None:
         """Take answers that were written as text, as in a worksheet. All are taken, or none."""
-        self.take(self._answers.checked(answers, as_text=True))
+        self._fill(answers, as_text=True)
+
+    def _fill(self, answers: Mapping[Any, Any], as_text: bool = False) -> None:
+        cells = {Cell(*cell): value for cell, value in answers.items()}
+        ours = {(c.row, c.column): value for c, value in cells.items() if c.table == "training"}
+        own = {c: value for c, value in cells.items() if c.table != "training"}
+        self.take(self._answers.checked(ours, as_text), self._own.checked(own, as_text))
 
     def cells(self, plan: CleaningPlan) -> list[Cell]:
-        """The cells of a plan that was made for the index as it is now, in its order."""
+        """The cells of a plan that was made for the table and points as they are now, in its order."""
         return plan.cells_among(self._answers.open_rows)
 
-    def take(self, fills: list[Fill]) -> None:
+    def take(self, fills: list[Fill], own: Sequence[OwnFill] = ()) -> None:
         """Take answers that were checked, as codes."""
+        self._own.take(own)
         self._judge(self.model.on(self._answers.taken(self.index, fills)))
 
     def complete(self) -> Any:
@@ -158,10 +174,8 @@ class Cleaner:
             "format": _FORMAT,
             "version": 1,
             "table": fingerprint(self.original),
-            "answers": [
-                {"row": row, "column": column, "value": text}
-                for (row, column), text in self.filled.items()
-            ],
+            "points": self._own.fingerprint,
+            "answers": [{**cell._asdict(), "value": text} for cell, text in self.filled.items()],
         }
         written = json.dumps(document, ensure_ascii=False, indent=1)
         write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
@@ -170,10 +184,13 @@ class Cleaner:
         """Take the answers that `save` wrote, in addition to those given since."""
         try:
             document = json.loads(Path(path).read_text("utf-8"))
-            saved = {(a["row"], a["column"]): a["value"] for a in document["answers"]}
+            saved = {
+                Cell(a["row"], a["column"], a["table"]): a["value"] for a in document["answers"]
+            }
             is_ours = (
                 (document["format"], document["version"]) == (_FORMAT, 1)
                 and isinstance(document["table"], str)
+                and isinstance(document["points"], str)
                 and len(saved) == len(document["answers"])
                 and all(isinstance(value, str) for value in saved.values())
             )
@@ -187,6 +204,9 @@ class Cleaner:
             )
         if document["table"] != fingerprint(self.original):
             raise NullproofError(f"{path} was saved for another table; give that one")
+        has_own = any(cell.table == "points" for cell in saved)
+        if has_own and document["points"] != self._own.fingerprint:
+            raise NullproofError(f"{path} was saved for other points; give those")
         self.answer(saved)
 
     def __repr__(self) -> str:
@@ -194,7 +214,7 @@ class Cleaner:
         what = "certain" if strict and self._confidence.confidence == 1 else "done"
         return (
             f"Cleaner: {int(self.done.sum()):,} of {len(self.points):,} points {what}, "
-            f"{many(len(self._answers.given), 'cell')} filled, {many(self.n_open, 'cell')} left"
+            f"{many(len(self.filled), 'cell')} filled, {many(self.n_open, 'cell')} left"
         )
 
     @property

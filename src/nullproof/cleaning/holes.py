@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,19 @@ from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable
 from nullproof.tables.values import is_missing, text
 from nullproof.words import some
+
+Which = Literal["training", "points"]
+
+
+class Cell(NamedTuple):
+    """A cell to look up: row and column, of the training table or of the points.
+
+    For a cell of the points ``row`` is the position of the point.
+    """
+
+    row: int
+    column: str
+    table: Which = "training"
 
 
 @dataclass(frozen=True, eq=False)
@@ -194,23 +207,35 @@ class Answers:
     def _code(self, row: int, j: int, value: Any, as_text: bool) -> tuple[int, Any]:
         feature = self.cells.index.schema.features[j]
         where = f"row {row}, column {feature.name!r}"
-        if is_missing(value):
-            raise NullproofError(f"the answer for {where} is missing too; leave the cell out")
-        plain = parsed(feature, value, where) if as_text else value
-        try:
-            encoded = encode(feature, column_of_cells(feature.name, [plain]))
-        except NullproofError as problem:
-            raise NullproofError(
-                f"the answer {value!r} for {where} does not fit: {problem}"
-            ) from None
-        code = int(encoded.codes[0])
-        allowed = self.cells.candidates(int(row), j)
-        if encoded.sets or not 0 <= code < feature.n_values or (allowed and code not in allowed):
-            names = [feature.values[c] for c in allowed or range(feature.n_values)]
-            raise NullproofError(
-                f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
-            )
-        return code, plain
+        plain = read_answer(feature, value, where) if as_text else value
+        return code_of(feature, plain, self.cells.candidates(int(row), j), where), plain
+
+
+def read_answer(feature: Feature, written: str, where: str) -> Any:
+    """An answer that was written as text, as a value of its column; ``where`` names the cell."""
+    _refuse_missing(written, where)
+    return parsed(feature, written, where)
+
+
+def code_of(feature: Feature, value: Any, allowed: tuple[int, ...] | None, where: str) -> int:
+    """The code of an answer; None for ``allowed`` means every value of the column."""
+    _refuse_missing(value, where)
+    try:
+        encoded = encode(feature, column_of_cells(feature.name, [value]))
+    except NullproofError as problem:
+        raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
+    code = int(encoded.codes[0])
+    if encoded.sets or not 0 <= code < feature.n_values or (allowed and code not in allowed):
+        names = [feature.values[c] for c in allowed or range(feature.n_values)]
+        raise NullproofError(
+            f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
+        )
+    return code
+
+
+def _refuse_missing(value: Any, where: str) -> None:
+    if is_missing(value):
+        raise NullproofError(f"the answer for {where} is missing too; leave the cell out")
 
 
 def parsed(feature: Feature, written: str, where: str) -> Any:

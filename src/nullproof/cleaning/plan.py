@@ -16,7 +16,7 @@ from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
 from nullproof.cleaning.forecast import Forecast, Part, forecast
-from nullproof.cleaning.holes import OpenCells
+from nullproof.cleaning.holes import Cell, OpenCells, Which
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
@@ -34,10 +34,12 @@ from nullproof.words import many, some
 
 @dataclass(frozen=True)
 class Step:
-    """Fill the missing cells of one feature in the rows of one label.
+    """Fill missing cells of one feature, in the training rows of one label or in some points.
 
     Parameters
     ----------
+    label
+        Whose training cells the step fills; None where it fills cells of the points.
     n_cells
         How many cells the step fills.
     expected
@@ -46,6 +48,8 @@ class Step:
         How many can be done after it: each point with the values that suit it best. Exact for
         complete points; a bound from above for incomplete ones, for a part of a group with
         candidate sets, and with a bias for a part of any group.
+    own
+        The cells of the points that the step fills, one by one; none for training cells.
     """
 
     label: Any
@@ -53,6 +57,12 @@ class Step:
     n_cells: int
     expected: float
     best: int
+    own: tuple[Cell, ...] = ()
+
+    @property
+    def table(self) -> Which:
+        """Which table the cells are of: ``"training"`` or ``"points"``."""
+        return "points" if self.own else "training"
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -110,8 +120,8 @@ class CleaningPlan:
         found = self.verdicts if strict is self.model else verdicts(strict, self.points)
         return cases_of(strict, self.points, found)
 
-    def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
-        """The cells to fill, in this order: row position and column name.
+    def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[Cell]:
+        """The cells to fill, in this order: row position, column name and which table.
 
         Parameters
         ----------
@@ -120,19 +130,22 @@ class CleaningPlan:
         """
         return self.cells_among(OpenCells.of(self.index, table, labels).rows)
 
-    def cells_among(self, rows: Callable[[int, int], NDArray[np.intp]]) -> list[tuple[int, str]]:
+    def cells_among(self, rows: Callable[[int, int], NDArray[np.intp]]) -> list[Cell]:
         """The cells to fill, where ``rows`` tells the open rows of a label and a feature."""
         labels, position = [*self.index.labels], self.index.schema.position
-        return [
-            (int(row), step.feature)
-            for step in self.steps
-            for row in rows(labels.index(step.label), position[step.feature])[: step.n_cells]
-        ]
+        found: list[Cell] = []
+        for step in self.steps:
+            found += step.own
+            if not step.own:
+                open_rows = rows(labels.index(step.label), position[step.feature])
+                found += [Cell(int(row), step.feature) for row in open_rows[: step.n_cells]]
+        return found
 
     def columns(self) -> dict[str, list[Any]]:
         """The steps as plain columns."""
         return {
-            "label": [str(step.label) for step in self.steps],
+            "table": [step.table for step in self.steps],
+            "label": [None if step.own else str(step.label) for step in self.steps],
             "feature": [step.feature for step in self.steps],
             "n_cells": [step.n_cells for step in self.steps],
             "expected": [step.expected for step in self.steps],
@@ -153,7 +166,8 @@ class CleaningPlan:
             **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
             "steps": [
                 {
-                    "label": str(step.label),
+                    "table": step.table,
+                    "label": None if step.own else str(step.label),
                     "feature": step.feature,
                     "n_cells": step.n_cells,
                     "certain": self.n_done,

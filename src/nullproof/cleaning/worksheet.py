@@ -79,15 +79,17 @@ class Work:
     def changes(self) -> dict[str, dict[int, Any]]:
         """The answers, by column and row."""
         found: dict[str, dict[int, Any]] = {}
-        for (row, column), answer in self.cleaner.filled.items():
-            found.setdefault(column, {})[row] = answer
+        for (row, column, table), answer in self.cleaner.filled.items():
+            if table == "training":
+                found.setdefault(column, {})[row] = answer
         return found
 
     def write_worksheet(self, path: Path, plan: CleaningPlan) -> int:
         """Write the cells that are left, marked as cells of the table as it is."""
         cells = self.cleaner.open_cells
         names = cells.training.names(self._key)
-        return write_worksheet(path, cells, self.cleaner.cells(plan), names)
+        chosen = [cell[:2] for cell in self.cleaner.cells(plan) if cell.table == "training"]
+        return write_worksheet(path, cells, chosen, names)
 
     def _new(self) -> Cleaner:
         return Cleaner(self.index, self.points, self._table(), **self._options)

@@ -1,0 +1,126 @@
+"""Cells that points lack themselves: answers for them, and plans that name them.
+
+``NULLPROOF_CLEANING_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support import oracle
+from support.cleaning_oracle import index_of, options_of, random_truth, small_case
+from support.strategies import Case
+
+from nullproof import CountIndex, NullproofError, certify
+from nullproof.cleaning import Cell, Cleaner
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600")) // 16
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+
+
+def own_holes(case: Case) -> list[tuple[int, int]]:
+    """The cells that points lack, or that may hold several values."""
+    return [
+        (place, j)
+        for place, point in enumerate(case.points)
+        for j, cell in enumerate(point)
+        if cell is None or (isinstance(cell, frozenset) and len(cell) > 1)
+    ]
+
+
+def holed_case(rng: random.Random) -> Case:
+    """A small table with holes, at least one of them in a point."""
+    while not own_holes(case := small_case(rng)):
+        pass
+    return case
+
+
+def own_truth(case: Case, rng: random.Random) -> dict[tuple[int, int], Any]:
+    """A value for every cell that a point lacks."""
+    return {
+        (place, j): rng.choice(oracle.candidates(case.points[place][j], case.domains[j]))
+        for place, j in own_holes(case)
+    }
+
+
+def with_own(case: Case, values: dict[tuple[int, int], Any]) -> list[tuple[Any, ...]]:
+    """The points with some of their cells filled."""
+    return [
+        tuple(values.get((place, j), cell) for j, cell in enumerate(point))
+        for place, point in enumerate(case.points)
+    ]
+
+
+@pytest.mark.parametrize("reading", ["any", "skip"])
+def test_answers_for_points(reading: Any, tmp_path: Path) -> None:
+    """After any answers the verdicts are those of the filled table and points; saved answers resume."""
+    rng = random.Random(SEED)
+    for _ in range(N_TABLES):
+        case = holed_case(rng)
+        index = index_of(case)
+        options = options_of(case, index) | {"own_holes": reading}
+        cleaner, other = (
+            Cleaner(index, list(case.points), case.rows, list(case.labels), **options)
+            for _ in range(2)
+        )
+        names = case.features
+        truth, own = random_truth(case, rng), own_truth(case, rng)
+        some = {cell: own[cell] for cell in rng.sample([*own], rng.randint(0, len(own)))}
+        cleaner.fill({Cell(p, names[j], "points"): value for (p, j), value in some.items()})
+        cleaner.fill({(i, names[j]): value for (i, j), value in truth.items()})
+        expected = certify(cleaner.index, with_own(case, some), **options)
+        assert cleaner.certain.tolist() == expected.certain.tolist()
+        assert (cleaner.certificates.possible == expected.possible).all()
+        assert len(cleaner.filled) == len(some) + len(truth)
+        cleaner.save(tmp_path / "saved.json")
+        other.resume(tmp_path / "saved.json")
+        assert other.filled == cleaner.filled
+        assert other.certain.tolist() == cleaner.certain.tolist()
+
+
+ROWS: list[Any] = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
+LABELS = ["yes", "yes", "no", "no"]
+POINTS: list[Any] = [("a", None), (None, "y"), ("b", "y"), (frozenset("ab"), "x")]
+WRONG: dict[str, tuple[Any, str]] = {
+    "table": ({(0, "x1", "train"): "x"}, "table 'train'; give 'training' or 'points'"),
+    "column": ({(0, "k", "points"): "x"}, "column 'k', which is no feature; they are x0, x1"),
+    "point": ({(4, "x1", "points"): "x"}, "point 4, but points go from 0 to 3"),
+    "not missing": ({(2, "x1", "points"): "x"}, "point 2, column 'x1' is not missing"),
+    "twice": ({(1, "x0", "points"): "b"}, "point 1, column 'x0' has an answer already"),
+    "outside": ({(0, "x1", "points"): "z"}, "'z' for point 0, column 'x1' is not one of its"),
+    "no candidate": ({(3, "x0", "points"): "c"}, r"'c' for point 3, column 'x0' is not .*\(a, b\)"),
+    "None": ({(0, "x1", "points"): None}, "the answer for point 0, column 'x1' is missing too"),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_wrong_answers_for_points(name: str) -> None:
+    """One wrong answer and none is taken, those for the training table neither."""
+    answers, message = WRONG[name]
+    index = CountIndex.from_rows(ROWS, LABELS)
+    cleaner = Cleaner(index, POINTS, ROWS, LABELS, own_holes="any")
+    cleaner.fill({(1, "x0", "points"): "a"})
+    before = cleaner.filled, cleaner.index, cleaner.points.codes.tolist()
+    with pytest.raises(NullproofError, match=message) as caught:
+        cleaner.fill({(0, "x1"): "x", **answers})
+    assert "\n" not in str(caught.value)
+    assert (cleaner.filled, cleaner.index, cleaner.points.codes.tolist()) == before
+
+
+def test_answers_of_other_points(tmp_path: Path) -> None:
+    """Answers for points are not taken for other points; those for the table alone are."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    cleaner = Cleaner(index, POINTS, ROWS, LABELS)
+    cleaner.fill({(0, "x1"): "x"})
+    cleaner.save(tmp_path / "saved.json")
+    Cleaner(index, POINTS[:2], ROWS, LABELS).resume(tmp_path / "saved.json")
+    cleaner.fill({(0, "x1", "points"): "x"})
+    cleaner.save(tmp_path / "saved.json")
+    with pytest.raises(NullproofError, match="was saved for other points; give those"):
+        Cleaner(index, POINTS[:2], ROWS, LABELS).resume(tmp_path / "saved.json")
