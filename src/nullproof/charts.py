@@ -13,6 +13,7 @@ from nullproof.words import either
 
 # Fonts differ from those that Vega measures by: room for labels that turn out longer.
 _PADDING = {"left": 24, "right": 16, "top": 4, "bottom": 4}
+_NAMED = re.compile(r'(\bid="|url\(#|href="#)([^")]*)')
 _ENDINGS = (".svg", ".png", ".html", ".json")
 
 
@@ -63,10 +64,13 @@ class Picture:
 
 
 def svg(chart: Any) -> str:
-    """A chart as SVG that needs nothing else to be seen; no two charts share an id."""
+    """A chart as SVG that needs nothing else to be seen: the same text each time, with ids of its own."""
     drawn: str = _vl_convert().vegalite_to_svg(chart.to_dict())
-    own = f"np{zlib.crc32(drawn.encode()):08x}-"
-    return re.sub(r'(\bid="|url\(#|href="#)', rf"\g<1>{own}", drawn)
+    # Vega counts its ids on from chart to chart.
+    names = [*dict.fromkeys(re.findall(r'\bid="([^"]*)"', drawn))]
+    bare = re.sub(_NAMED, r"\g<1>", drawn)
+    own = {name: f"np{zlib.crc32(bare.encode()):08x}-{place}" for place, name in enumerate(names)}
+    return re.sub(_NAMED, lambda found: found[1] + own.get(found[2], found[2]), drawn)
 
 
 def altair() -> Any:

@@ -143,7 +143,8 @@ class Explanation:
         shown = self.strongest_first[:ROWS]
         bars = [LeadBar("prior", *(self.prior,) * 3, self.said(self.prior))]
         for term in shown:
-            name = f"{term.cell.feature}: {term.cell.shown}"
+            # The bin is in the text form; here it would push the number itself out.
+            name = f"{term.cell.feature}: {term.cell.own or term.cell.shown}"
             bars.append(LeadBar(name, *term.lead, self.said(term.lead.reference)))
         return shown_figure(repr(self).splitlines()[0], leads(bars, self.label, self.rival))
 

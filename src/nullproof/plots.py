@@ -53,6 +53,7 @@ _MOST_LABELS = 40
 _MOST_FEATURES = 60
 _MOST_STEPS = 400
 _TICKS = [0, 0.01, 0.05, 0.1, 0.2, 0.5, 1]
+_SIZES = [0, *(n * 10**e for e in range(8) for n in (1, 3))]
 _LINES = ("hold", "right of those that hold", "right of the rest")
 
 
@@ -86,7 +87,7 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
         color=alt.Color("kind:N", title=None, scale=colours).legend(orient="top"),
         tooltip=["label:N", "kind:N", "least:N", "greatest:N"],
     ).properties(width=WIDTH)
-    row = alt.Row("name:N", title=None, sort=None).header(
+    row = alt.Row("name:N", title=None, sort=[*dict.fromkeys(one["name"] for one in rows)]).header(
         labelAngle=0, labelAlign="left", labelOrient="top", labelAnchor="start"
     )
     faceted = drawn.encode(row=row).resolve_scale(x="independent", y="independent")
@@ -112,13 +113,13 @@ def plot_tolerance(certificates: Certificates, truth: Any = None) -> Picture:
         .encode(
             x=alt.X("bias:Q", title="bias")
             .scale(type="sqrt", domain=[0, 1])
-            .axis(values=_TICKS, grid=False),
+            .axis(values=_TICKS, grid=False, format="~g"),
             y=alt.Y("share:Q", title="predictions")
             .axis(format="%", tickCount=5, gridOpacity=0.3)
             .scale(domain=[0, 1]),
             color=alt.Color("line:N", title=None, sort=None)
             .scale(domain=[*_LINES[: 1 if truth is None else 3]], range=[CERTAIN, BLUE, OPEN])
-            .legend(orient="top", labelLimit=0),
+            .legend(orient="top", labelLimit=0, columnPadding=28),
             tooltip=["line:N", "bias:Q", alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(width=WIDTH, height=220)
@@ -156,7 +157,9 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
         alt.Chart(alt.Data(values=accuracy_rows(curves)))
         .mark_line(interpolate="step-after", strokeWidth=2)
         .encode(
-            x=alt.X("k:Q", title="size of the attack").scale(type="symlog").axis(grid=False),
+            x=alt.X("k:Q", title="cells to blank or falsify, or rows to add")
+            .scale(type="symlog")
+            .axis(grid=False, values=_SIZES, format="~s"),
             y=alt.Y("share:Q", title="right whatever the attack")
             .axis(format="%", tickCount=5, gridOpacity=0.3)
             .scale(domain=[0, 1]),

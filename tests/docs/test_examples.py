@@ -53,9 +53,9 @@ def test_examples_run(
     assert not list(tmp_path.iterdir())
 
 
-def code_cells() -> list[dict[str, Any]]:
-    """The code cells of the notebook."""
-    notebook = json.loads((EXAMPLES / "pipeline.ipynb").read_text("utf-8"))
+def code_cells(name: str = "pipeline.ipynb") -> list[dict[str, Any]]:
+    """The code cells of a notebook."""
+    notebook = json.loads((EXAMPLES / name).read_text("utf-8"))
     assert notebook["nbformat"] == 4
     return [cell for cell in notebook["cells"] if cell["cell_type"] == "code"]
 
@@ -80,3 +80,27 @@ def test_notebook_is_stored_with_its_outputs() -> None:
     outputs = [out for cell in cells for out in cell["outputs"]]
     assert {out["output_type"] for out in outputs} == {"stream", "execute_result"}
     assert sum("text/html" in out.get("data", {}) for out in outputs) >= 2
+
+
+def words(cell: dict[str, Any]) -> str:
+    """The texts of all that a cell shows."""
+    shown = "".join(
+        "".join(out["data"].get("text/html", out["data"]["text/plain"]))
+        for out in cell.get("outputs", [])
+    )
+    return re.sub(r"<[^>]*>", "|", shown)
+
+
+def test_gallery_shows_what_the_code_shows_now() -> None:
+    """Every cell runs and shows what is stored by scripts/render_notebook.py, charts by their words.
+
+    Where the parts of a chart lie depends on the fonts of the machine.
+    """
+    pytest.importorskip("vl_convert")
+    script = runpy.run_path(str(ROOT / "scripts" / "render_notebook.py"))
+    stored = json.loads((EXAMPLES / "gallery.ipynb").read_text("utf-8"))
+    made = script["rendered"](stored)
+    for old, new in zip(stored["cells"], made["cells"], strict=True):
+        assert words(old) == words(new), "".join(new["source"])
+    shown = [text for cell in code_cells("gallery.ipynb") for text in map(str, cell["outputs"])]
+    assert sum("<svg" in text for text in shown) > 6
