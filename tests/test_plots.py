@@ -220,6 +220,7 @@ def test_notebooks_draw_without_a_network(demo: tuple[CountIndex, Any]) -> None:
         assert text.startswith("<svg")
         addresses = {*re.findall(r"https?://[^\"]*", text)}
         assert addresses <= {"http://www.w3.org/2000/svg", "http://www.w3.org/1999/xlink"}
+    assert drawn[0] == plot_missing(demo[0])._repr_html_()
     own = [{*re.findall(r'id="([^"]*)"', text)} for text in drawn]
     assert not own[0] & own[1]
     assert all(f"#{name}" in text for names, text in zip(own, drawn, strict=True) for name in names)
