@@ -76,7 +76,7 @@ def _looked_up(model: Model, points: Points) -> tuple[tuple[Integers, Integers],
         surely, perhaps = least, most
         if model.bias[j] < 1:
             surely, perhaps = index.low(j, codes), index.high(j, codes)
-        guess = surely + (perhaps - surely) * _shares(index, j, codes)
+        guess = surely + (perhaps - surely) * shares_of(index, j, codes)
         if len(codes) > len(used):
             least = np.minimum.reduceat(least, starts)
             most = np.maximum.reduceat(most, starts)
@@ -96,7 +96,7 @@ def open_counts(index: CountIndex) -> Integers:
     return n_open.T
 
 
-def _shares(index: CountIndex, j: int, codes: Integers) -> Floats:
+def shares_of(index: CountIndex, j: int, codes: Integers) -> Floats:
     """How frequent values are among the known cells of each label.
 
     One cell is added, spread evenly over the values, so that none counts as impossible.

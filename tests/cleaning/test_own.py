@@ -5,22 +5,27 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 import os
 import random
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from support import oracle
-from support.cleaning_oracle import index_of, options_of, random_truth, small_case
-from support.strategies import Case
+from support.cleaning_oracle import Grid, index_of, options_of, random_truth, small_case
+from support.strategies import Case, holes
 
-from nullproof import CountIndex, NullproofError, certify
+from nullproof import CountIndex, NullproofError, certify, cleaning_plan
 from nullproof.cleaning import Cell, Cleaner
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600")) // 16
+N_DRAWS = 32
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 
 
@@ -34,9 +39,9 @@ def own_holes(case: Case) -> list[tuple[int, int]]:
     ]
 
 
-def holed_case(rng: random.Random) -> Case:
+def holed_case(rng: random.Random, n_worlds: int = 130) -> Case:
     """A small table with holes, at least one of them in a point."""
-    while not own_holes(case := small_case(rng)):
+    while not own_holes(case := small_case(rng, n_worlds)):
         pass
     return case
 
@@ -124,3 +129,71 @@ def test_answers_of_other_points(tmp_path: Path) -> None:
     cleaner.save(tmp_path / "saved.json")
     with pytest.raises(NullproofError, match="was saved for other points; give those"):
         Cleaner(index, POINTS[:2], ROWS, LABELS).resume(tmp_path / "saved.json")
+
+
+# Plans ----------------------------------------------------------------------------------------------
+
+
+def partly(case: Case, point: Sequence[Any], features: set[int]) -> list[tuple[Any, ...]]:
+    """A point with some of its features filled in every way."""
+    return [
+        *itertools.product(
+            *(
+                oracle.candidates(cell, case.domains[j]) if j in features else (cell,)
+                for j, cell in enumerate(point)
+            )
+        )
+    ]
+
+
+def test_expected_with_own_cells() -> None:
+    """What is expected of own and training cells is the average over all fillings of both.
+
+    At best is no less than what some filling brings to each point.
+    """
+    rng = random.Random(SEED + 1)
+    errors, n_own = [], 0
+    for _ in range(2 * N_TABLES):
+        case = holed_case(rng, 40)
+        index = index_of(case)
+        options = options_of(case, index) | {"own_holes": "any"}
+        plan = cleaning_plan(index, list(case.points), **options)
+        filled: list[tuple[int, int]] = []
+        own: dict[int, set[int]] = {}
+        for step in plan.steps[:4]:
+            j = case.features.index(step.feature)
+            for cell in step.own:
+                own.setdefault(cell.row, set()).add(j)
+            filled += [(i, k) for i, k in holes(case) if case.labels[i] == step.label and k == j]
+            mean = spread = 0.0
+            ever = 0
+            for place, point in enumerate(case.points):
+                grids = [Grid(case, one) for one in partly(case, point, own.get(place, set()))]
+                certain = [grid.certain(filled) for grid in grids]
+                share = float(np.mean([one.mean() for one in certain]))
+                mean, spread = mean + share, spread + math.sqrt(max(share * (1 - share), 0.0))
+                ever += any(one.any() for one in certain)
+            off = step.expected - mean
+            assert abs(off) <= 5 * spread / math.sqrt(N_DRAWS) + 3 / N_DRAWS, case
+            assert step.expected - 1e-9 <= step.best
+            assert step.best >= ever
+            errors.append(off)
+            n_own += bool(step.own)
+    assert n_own
+    assert abs(np.mean(errors)) < 0.05 or N_TABLES < 50
+
+
+def test_own_cells_are_cheaper() -> None:
+    """Where complete points are certain and the others lack one cell, those cells come first."""
+    rows = [("a", "x", "u")] * 40 + [("b", "y", "v")] * 40 + [(None, None, None)] * 3
+    labels = ["A"] * 41 + ["B"] * 42
+    index = CountIndex.from_rows(rows, labels)
+    points = [("a", "x", None), (None, "y", "v"), ("a", None, "v"), ("a", "x", "u")]
+    plan = cleaning_plan(index, points, own_holes="any")
+    assert plan.n_done == 3
+    assert plan.steps[0].own == (Cell(2, "x1", "points"),)
+    assert plan.steps[0].table == "points"
+    assert plan.steps[0].expected > 3.5
+    dear = cleaning_plan(index, points, own_holes="any", costs={"x1": 100.0})
+    assert dear.steps
+    assert certify(index, [("a", "x", "v"), ("a", "y", "v")]).certain.all()

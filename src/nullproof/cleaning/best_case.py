@@ -79,9 +79,9 @@ def contenders(model: Model, points: Points, ranges: Ranges, found: Verdicts) ->
     """Points × labels: the labels whose cells can matter to a point.
 
     These are the possible labels with a support above zero in some world. There are none where labels
-    tie whatever the cells hold. With a bias, they are the labels possible up to it; if all cells of
-    those are known, the labels possible in any world, since a cell may turn out otherwise than the
-    bias allows.
+    tie whatever the cells hold, the point's own too. With a bias, they are the labels possible up to
+    it; if all cells of those are known, the labels possible in any world, since a cell may turn out
+    otherwise than the bias allows.
     """
     winning = Winning(model, points, ranges)
     winning.fill_all()
@@ -91,7 +91,7 @@ def contenders(model: Model, points: Points, ranges: Ranges, found: Verdicts) ->
         rest = np.flatnonzero(~found.certain & ~(matter & is_open).any(axis=1))
         anywhere = verdicts(model.unbiased, points.take(rest))
         matter[rest] = anywhere.possible & (anywhere.max_log > -np.inf)
-    matter[points.complete & ~winning.judge()] = False
+    matter[~winning.judge()] = False
     return matter
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from statistics import NormalDist
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,16 +22,36 @@ from nullproof.bias import Groups
 from nullproof.bias import held as held_of
 from nullproof.boxes import Integers, Ranges, open_counts
 from nullproof.cleaning.best_case import Winning, best_other, log_terms
+from nullproof.cleaning.holed import Holed
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
-from nullproof.tables.points import Points
+from nullproof.tables.points import Points, evenly
 
-Part = tuple[int, int, int]  # label, feature and number of cells
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
 _ZERO = -(2.0**20)
 _MARGIN = 1e-8
+_MOST_HOLED = 1000
+
+
+class Part(NamedTuple):
+    """Open training cells of a label and a feature."""
+
+    label: int
+    feature: int
+    n_cells: int
+
+
+class OwnPart(NamedTuple):
+    """Cells of one feature that points lack, by the positions of the points."""
+
+    feature: int
+    points: tuple[int, ...]
+
+    @property
+    def n_cells(self) -> int:
+        return len(self.points)
 
 
 @dataclass(frozen=True)
@@ -44,44 +65,113 @@ class Forecast:
 def forecast(
     model: Model,
     points: Points,
+    places: NDArray[np.intp],
     filling: Filling,
-    parts: Sequence[Part],
+    parts: Sequence[Part | OwnPart],
     *,
     confidence: float,
     n_draws: int = 32,
     seed: int = 0,
     on_progress: Progress | None = None,
 ) -> Forecast:
-    """Foresee how many of some points are done after the first, the second, … part.
+    """Foresee how many of the points at some places are done after the first, the second, … part.
 
-    Expected is an estimate; best is exact for complete points if all groups are filled wholly. Below
-    a confidence of 1, best also counts the points that at least one random filling settles.
+    Expected is an estimate, of many points with holes by an even sample; best is exact for complete
+    points if all groups are filled wholly. Below a confidence of 1, best also counts the points that at
+    least one random filling settles.
     """
-    ranges = Ranges.of(model, points)
+    complete = points.complete[places]
     rng = np.random.default_rng(seed)
-    drawn = _Drawn(model, ranges, points.complete, n_draws)
-    winning = Winning(model, points, ranges)
+    crowds: list[_Whole | _Lacking] = []
+    if complete.any():
+        whole = points.take(places[complete])
+        crowds.append(_Whole(model, whole, confidence, n_draws))
+    if not complete.all():
+        chance = n_draws, np.random.default_rng(seed + 1)
+        crowds.append(_Lacking(model, points, places[~complete], filling, confidence, chance))
     expected, best = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
-    ever = np.zeros(len(points), dtype=bool)
     for step, part in enumerate(over(parts, "foreseeing what each step brings", on_progress)):
-        drawn.fill(part, _draw(model, filling, points, part, (n_draws, rng)))
-        winning.fill(*part)
-        done = drawn.certain & winning.judge()
-        if confidence < 1:
-            done |= drawn.by_odds(confidence)
-        ever |= winning.certain | done.any(axis=0)
-        expected[step], best[step] = done.sum(axis=1).mean(), ever.sum()
+        counts = None
+        if isinstance(part, Part):
+            counts = _draw(model, filling, part, (n_draws, rng))
+        for crowd in crowds:
+            crowd.fill(part, counts)
+            mean, most = crowd.judge()
+            expected[step] += mean
+            best[step] += most
     strict = model.unbiased is model
     return Forecast(np.maximum.accumulate(expected) if strict else expected, best)
+
+
+Tables = tuple[Integers, Integers]
+
+
+class _Whole:
+    """Points without holes of their own."""
+
+    def __init__(self, model: Model, points: Points, confidence: float, n_draws: int) -> None:
+        ranges = Ranges.of(model, points)
+        self.points, self.confidence = points, confidence
+        self.drawn = _Drawn(model, ranges, n_draws)
+        self.winning = Winning(model, points, ranges)
+        self._ever = np.zeros(len(points), dtype=bool)
+
+    def fill(self, part: Part | OwnPart, counts: Tables | None) -> None:
+        if isinstance(part, Part) and counts is not None:
+            self.drawn.fill(part, _looked_up(self.points, part.feature, *counts))
+            self.winning.fill(*part)
+
+    def judge(self) -> tuple[float, int]:
+        """How many points are done on average, and at best."""
+        done = self.drawn.certain & self.winning.judge()
+        if self.confidence < 1:
+            done |= self.drawn.by_odds(self.confidence)
+        self._ever |= self.winning.certain | done.any(axis=0)
+        return float(done.sum(axis=1).mean()), int(self._ever.sum())
+
+
+class _Lacking:
+    """Points with holes of their own: all for the best case, an even sample for what is expected."""
+
+    def __init__(
+        self,
+        model: Model,
+        points: Points,
+        places: NDArray[np.intp],
+        filling: Filling,
+        confidence: float,
+        chance: tuple[int, np.random.Generator],
+    ) -> None:
+        lacking = points.take(places)
+        self.winning = Winning(model, lacking, Ranges.of(model, lacking))
+        some = evenly(np.arange(len(places)), min(_MOST_HOLED, Holed.most(model.m, chance[0])))
+        self._some, self._scale = some, len(places) / len(some)
+        self.holed = Holed(model, lacking.take(some), filling, confidence, chance)
+        self._place = {int(t): k for k, t in enumerate(places[some].tolist())}
+        self._ever = np.zeros(len(places), dtype=bool)
+
+    def fill(self, part: Part | OwnPart, counts: Tables | None) -> None:
+        if isinstance(part, OwnPart):
+            here = [self._place[t] for t in part.points if t in self._place]
+            self.holed.fill_own(part.feature, np.array(here, dtype=np.intp))
+        elif counts is not None:
+            self.holed.fill(part.label, part.feature, *counts)
+            self.winning.fill(*part)
+
+    def judge(self) -> tuple[float, int]:
+        """How many points are done on average, and at best."""
+        done = self.holed.done()
+        self._ever |= self.winning.judge()
+        self._ever[self._some] |= done.any(axis=0)
+        expected = float(done.sum(axis=1).mean()) * self._scale
+        return min(expected, float(self._ever.sum())), int(self._ever.sum())
 
 
 class _Drawn:
     """Log supports under many random fillings at once; draws × points × labels."""
 
-    def __init__(
-        self, model: Model, ranges: Ranges, complete: NDArray[np.bool_], n_draws: int
-    ) -> None:
-        self.model, self.ranges, self.complete = model, ranges, complete
+    def __init__(self, model: Model, ranges: Ranges, n_draws: int) -> None:
+        self.model, self.ranges = model, ranges
         self._terms = [
             _finite(log_terms(model, counts)) for counts in (ranges.low, ranges.high, ranges.likely)
         ]
@@ -96,7 +186,7 @@ class _Drawn:
         self._variance = ranges.n_open * share * (1 - share) / size**2
         self.variance = self._variance.sum(axis=2)
 
-    def fill(self, part: Part, counts: tuple[Integers, Integers]) -> None:
+    def fill(self, part: Part, counts: Tables) -> None:
         """Fill cells of a group; ``counts`` are the least and the greatest afterwards, draws × points."""
         i, j, n_cells = part
         low, high = counts
@@ -121,7 +211,7 @@ class _Drawn:
         return np.asarray((low > best_other(high) + _MARGIN).any(axis=2))
 
     def by_odds(self, confidence: float) -> NDArray[np.bool_]:
-        """Which complete points one label probably wins, by normal distributions of log supports."""
+        """Which points one label probably wins, by normal distributions of log supports."""
         winner = self.mean.argmax(axis=2)[..., None]
         spread = np.broadcast_to(np.maximum(self.variance, 0.0), self.mean.shape)
         lead = np.take_along_axis(self.mean, winner, 2) - self.mean
@@ -129,19 +219,16 @@ class _Drawn:
         needed = NormalDist().inv_cdf(confidence) * both + _MARGIN
         np.put_along_axis(lead, winner, np.inf, 2)
         has_support = np.take_along_axis(self.mean, winner, 2)[..., 0] > _ZERO / 2
-        return np.asarray((lead > needed).all(axis=2) & has_support & self.complete)
+        return np.asarray((lead > needed).all(axis=2) & has_support)
 
 
 def _draw(
-    model: Model,
-    filling: Filling,
-    points: Points,
-    part: Part,
-    chance: tuple[int, np.random.Generator],
-) -> tuple[Integers, Integers]:
-    """The least and the greatest counts of each point after cells of a group were filled by chance.
+    model: Model, filling: Filling, part: Part, chance: tuple[int, np.random.Generator]
+) -> Tables:
+    """The least and the greatest counts of each value after cells of a group were filled by chance.
 
-    Draws × points. If only a part of a group is filled, chance also picks which cells.
+    Draws × values and one outside the domain. If only a part of a group is filled, chance also picks
+    which cells.
     """
     (i, j, n_cells), index, (n_draws, rng) = part, model.index, chance
     size = int(index.n_values[j])
@@ -165,7 +252,7 @@ def _draw(
             least, most = _held(model, j, index.exact(j)[:, i] + held, candidates, n_left)
             low[:, list(candidates)] += least
             high[:, list(candidates)] += most
-    return _looked_up(points, j, low, high)
+    return low, high
 
 
 def _held(
@@ -188,15 +275,11 @@ def _held(
     return least.T, most.T
 
 
-def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> tuple[Integers, Integers]:
-    """Counts of the points from those of the values (draws × values), over their completions."""
+def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> Tables:
+    """Counts of complete points from those of the values (draws × values)."""
     left_out = np.full((len(low), 1), LEFT_OUT)
     low, high = np.hstack([low, left_out]), np.hstack([high, left_out])
-    used, places = points.used(j)
-    candidates = [list(points.candidates(j, int(code))) for code in used]
-    least = np.stack([low[:, own].min(axis=1) for own in candidates], axis=1)
-    most = np.stack([high[:, own].max(axis=1) for own in candidates], axis=1)
-    return least[:, places], most[:, places]
+    return low[:, points.codes[j]], high[:, points.codes[j]]
 
 
 def _finite(terms: Floats) -> Floats:

@@ -225,8 +225,11 @@ def code_of(feature: Feature, value: Any, allowed: tuple[int, ...] | None, where
     except NullproofError as problem:
         raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
     code = int(encoded.codes[0])
-    if encoded.sets or not 0 <= code < feature.n_values or (allowed and code not in allowed):
-        names = [feature.values[c] for c in allowed or range(feature.n_values)]
+    # A point's own candidates may lie outside the domain; such a code has no value.
+    if encoded.sets or code not in (allowed or range(feature.n_values)):
+        names = [
+            feature.values[c] for c in allowed or range(feature.n_values) if c < len(feature.values)
+        ]
         raise NullproofError(
             f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -12,18 +12,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.bias import Bias
-from nullproof.boxes import Ranges, open_counts
+from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
-from nullproof.cleaning.forecast import Forecast, Part, forecast
+from nullproof.cleaning.forecast import Forecast, OwnPart, Part, forecast
 from nullproof.cleaning.holes import Cell, OpenCells, Which
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
-from nullproof.cleaning.scores import Outlook
+from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling
-from nullproof.progress import Progress, over, within
+from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.names import Key
@@ -191,6 +191,11 @@ class CleaningPlan:
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
         )
 
+    def _whose(self, step: Step) -> str:
+        if step.own:
+            return "of the points"
+        return f"where {self.index.schema.label_name} is {step.label}"
+
     def _repr_html_(self) -> str:
         some = {name: column[:ROWS] for name, column in self.columns().items()}
         return shown_table(self._headline(), some, len(self.steps))
@@ -198,8 +203,8 @@ class CleaningPlan:
     def __repr__(self) -> str:
         lines = [self._headline()]
         lines += [
-            f"  {step.feature} where {self.index.schema.label_name} is {step.label}: "
-            f"{many(step.n_cells, 'cell')}, then {step.expected:.1f} expected, {step.best:,} at best"
+            f"  {step.feature} {self._whose(step)}: {many(step.n_cells, 'cell')}, "
+            f"then {step.expected:.1f} expected, {step.best:,} at best"
             for step in self.steps[:5]
         ]
         return "\n".join(lines + (["  …"] if len(self.steps) > 5 else []))
@@ -293,17 +298,17 @@ def plan_of(
     # Weighing the worlds of each point takes longer than all that follows.
     start = 0.6 if reached.confidence < 1 else 0.0
     done, undecided = reached.done(model, points, found, within(on_progress, 0.0, start))
-    ranges = Ranges.of(model, points)
-    matter = contenders(model, points, ranges, found)
-    some = np.flatnonzero(~done)
-    outlook = Outlook(model, ranges.take(some), matter[some], reached.confidence)
-    order = _order(outlook, model.index, each, within(on_progress, start, (start + 1) / 2))
-    parts = [*_within(order, budget, each)]
+    matter = contenders(model, points, Ranges.of(model, points), found)
+    left = np.flatnonzero(~done)
+    orders = Orders(model, points, left, matter, reached.confidence, filling, each)
+    parts = orders.parts(within(on_progress, start, (start + 1) / 2))
+    parts = [*affordable(parts, budget, each)]
     # Without a bias a point that is done stays so, whatever cells turn out to hold.
-    looked_at = some if strict else np.arange(len(points))
+    looked_at = left if strict else np.flatnonzero(~done | points.complete)
     foreseen = forecast(
         model,
-        points.take(looked_at),
+        points,
+        looked_at,
         filling,
         parts,
         confidence=reached.confidence,
@@ -324,13 +329,18 @@ def plan_of(
 
 
 def _steps(
-    index: CountIndex, parts: Sequence[Part], foreseen: Forecast, n_done: int
+    index: CountIndex, parts: Sequence[Part | OwnPart], foreseen: Forecast, n_done: int
 ) -> Iterator[Step]:
     """The steps as a plan lists them; ``n_done`` points are done before the first."""
-    for (i, j, n_cells), expected, best in zip(
+    for part, expected, best in zip(
         parts, foreseen.expected.tolist(), foreseen.best.tolist(), strict=True
     ):
-        yield Step(index.labels[i], index.features[j], n_cells, n_done + expected, n_done + best)
+        feature, after = index.features[part.feature], (n_done + expected, n_done + best)
+        if isinstance(part, OwnPart):
+            own = tuple(Cell(place, feature, "points") for place in part.points)
+            yield Step(None, feature, part.n_cells, *after, own)
+        else:
+            yield Step(index.labels[part.label], feature, part.n_cells, *after)
 
 
 def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
@@ -345,30 +355,3 @@ def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats
         if not (is_number(cost) and 0 < cost < math.inf):
             raise NullproofError(f"the cost of {name!r} is {cost!r}; give a number above 0")
     return np.array([float(costs.get(name, 1.0)) for name in index.features])
-
-
-def _order(
-    outlook: Outlook, index: CountIndex, each: Floats, on_progress: Progress | None
-) -> list[Part]:
-    """The groups that matter, those that probably settle most for least first."""
-    n_open = open_counts(index)
-    left = outlook.matters
-    found: list[Part] = []
-    for _ in over(range(int(left.sum())), "ordering the cells", on_progress):
-        scores = np.where(left, outlook.scores(n_open * each), -np.inf)
-        i, j = (int(place) for place in np.unravel_index(int(scores.argmax()), scores.shape))
-        found.append((i, j, int(n_open[i, j])))
-        left[i, j] = False
-        outlook.fill(i, j)
-    return found
-
-
-def _within(parts: Iterable[Part], budget: float | None, each: Floats) -> Iterator[Part]:
-    """What a budget allows; of a group that is too dear, a part."""
-    left = math.inf if budget is None else float(budget)
-    for i, j, n_cells in parts:
-        affordable = left / each[j] * (1 + 1e-12)
-        n_bought = n_cells if affordable >= n_cells else int(affordable)
-        if n_bought > 0:
-            yield i, j, n_bought
-        left -= n_bought * float(each[j])
