@@ -57,7 +57,7 @@ def read_series(
         return Column(name, "boolean", codes=known, values=("false", "true"))
     if dtype.is_numeric():
         return number_column(name, number_series(series), spellings)
-    if dtype in (nw.Date, nw.Datetime, nw.Duration) or is_date64(series):
+    if dtype in (nw.Date, nw.Datetime, nw.Duration) or (dtype == nw.Unknown and is_date64(series)):
         kind: Kind = "number" if dtype == nw.Duration else "date"
         return Column(name, kind, numbers=ticks(series))
     if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:

@@ -145,7 +145,7 @@ def _from_frame(
     return Table(
         tuple(frame.columns),
         len(frame),
-        lambda name, spelled: read(frame[name], spelled),
+        lambda name, spelled: read(frame.get_column(name), spelled),
         frame,
         spellings,
         part=lambda rows: _from_frame(frame[rows.tolist()], read, spellings),
@@ -190,7 +190,9 @@ def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
 
 
 def _narwhals(source: Any) -> nw.DataFrame[Any]:
-    if nw.dependencies.is_pandas_dataframe(source):
+    if nw.dependencies.is_pandas_dataframe(source) and not all(
+        isinstance(name, str) for name in source.columns
+    ):
         # pandas numbers the columns of an array.
         source = source.set_axis([str(name) for name in source.columns], axis="columns")
     try:

@@ -28,17 +28,28 @@ from nullproof.tables.values import (
 
 # Up to so many cells a query of polars takes longer than its work.
 _SHORT = 50_000
+_FEW = 5_000
 _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
 
 
 def number_series(series: nw.Series[Any]) -> NDArray[Any]:
     """The column as numbers, NaN where it is null."""
-    if series.dtype in _WIDE or _loses_integers(series):
+    native = series.to_native()
+    if isinstance(getattr(native, "dtype", None), np.dtype):
+        # Of NumPy's own types no integer is null.
+        return _plain_numbers(series)
+    # To ask for the type costs more than a short column.
+    dtype = series.dtype
+    if dtype in _WIDE or _loses_integers(series, dtype):
         cells = series.to_list()
         return number_array([None if is_missing(cell) else exact(cell) for cell in cells])
-    if series.implementation.is_polars() and series.dtype.is_float() and len(series) > _SHORT:
+    if series.implementation.is_polars() and dtype.is_float() and len(series) > _SHORT:
         # Twice as fast as to let polars turn nulls into NaN on the way to NumPy.
         series = series.fill_null(math.nan)
+    return _plain_numbers(series)
+
+
+def _plain_numbers(series: nw.Series[Any]) -> NDArray[Any]:
     array = series.to_numpy()
     if array.dtype.kind in "iuf":
         return array
@@ -46,9 +57,9 @@ def number_series(series: nw.Series[Any]) -> NDArray[Any]:
     return np.array(cells, dtype=np.float64)
 
 
-def _loses_integers(series: nw.Series[Any]) -> bool:
+def _loses_integers(series: nw.Series[Any], dtype: Any) -> bool:
     """Whether integers have nulls beside them and are too large for the doubles that NaN needs."""
-    if not series.dtype.is_integer() or not series.null_count():
+    if not dtype.is_integer() or not series.null_count():
         return False
     known = series.drop_nulls()
     if not len(known):
@@ -79,7 +90,7 @@ def is_date64(series: nw.Series[Any]) -> bool:
     """Whether a column is of Arrow's days in milliseconds, for which narwhals has no type."""
     native: Any = series.to_native()
     kind = getattr(native.dtype, "pyarrow_dtype", "") if hasattr(native, "dtype") else native.type
-    return series.dtype == nw.Unknown and str(kind) in ("date64", "date64[ms]")
+    return str(kind) in ("date64", "date64[ms]")
 
 
 def _whole_ticks(
@@ -149,7 +160,7 @@ def factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[str]]:
             values = native.cat.categories.tolist()
             return native.cat.codes.to_numpy(), [text(value) for value in values]
         if not _is_dictionary(native):
-            codes, values = native.factorize()
+            codes, values = _few_texts(native) if len(native) < _FEW else native.factorize()
             return codes, [text(value) for value in values]
         native = native.array.__arrow_array__()
     if series.implementation.is_polars():
@@ -163,6 +174,14 @@ def factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[str]]:
     if holes:
         codes = np.where(np.isin(codes, holes), MISSING, codes)
     return codes, ["" if value is None else text(value) for value in values]
+
+
+def _few_texts(native: Any) -> tuple[NDArray[np.int32], list[Any]]:
+    """The same as pandas' own way, which takes a while to begin."""
+    cells = native.tolist()
+    values = [value for value in dict.fromkeys(cells) if not is_missing(value)]
+    places = {value: place for place, value in enumerate(values)}
+    return np.array([places.get(cell, MISSING) for cell in cells], dtype=np.int32), values
 
 
 def _is_dictionary(native: Any) -> bool:
