@@ -253,21 +253,6 @@ def radius_chart(rows: list[dict[str, int]]) -> Any:
     return themed((bars + counts).properties(width=WIDTH - 90, height=alt.Step(24)))
 
 
-def features_chart(rows: list[dict[str, Any]]) -> Any:
-    """Per feature two bars: the share that would become certain, behind it the share that could."""
-    alt = altair()
-    names = _told_apart([cut(row["feature"], 20) for row in rows])
-    named = [{**row, "feature": name} for row, name in zip(rows, names, strict=True)]
-    base = alt.Chart(alt.Data(values=named)).encode(
-        y=alt.Y("feature:N", title=None, sort=None).axis(labelLimit=180)
-    )
-    percent = alt.X("share_could:Q", title="become certain")
-    percent = percent.axis(format="%", tickCount=4, grid=False)
-    could = base.mark_bar(color=PALE, opacity=0.55).encode(x=percent)
-    share = base.mark_bar(color=BLUE, height=10).encode(x="share:Q")
-    return themed((could + share).properties(width=WIDTH - 160, height=alt.Step(24)))
-
-
 def accuracy_rows(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> list[dict[str, Any]]:
     """One row per curve and size at which its share changes; at most `_MOST_STEPS` of each."""
     found = [curves] if isinstance(curves, AccuracyCurve) else [*curves]

@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from nullproof.model import WIDE, Floats, Model
 from nullproof.tables.points import Points
 
+# The low and the high counts of a point, label by label.
+Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
 
 
@@ -80,9 +82,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     return Verdicts(possible, low, high)
 
 
-def point_counts(
-    model: Model, points: Points, position: int
-) -> tuple[list[list[int]], list[list[int]]]:
+def point_counts(model: Model, points: Points, position: int) -> Box:
     """The low and the high counts of a complete point, as integers, label by label."""
     low: list[list[int]] = [[] for _ in range(model.m)]
     high: list[list[int]] = [[] for _ in range(model.m)]

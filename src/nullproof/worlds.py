@@ -18,7 +18,7 @@ from nullproof.tables.columns import encode_set
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
-from nullproof.verdicts import Verdicts, dominates, point_counts, verdicts, worst_completion
+from nullproof.verdicts import Box, Verdicts, dominates, point_counts, verdicts, worst_completion
 from nullproof.words import per_cent
 
 
@@ -209,7 +209,11 @@ def witness(
 
 
 def disagreeing(
-    model: Model, points: Points, found: Verdicts, cells: Sequence[Any]
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    cells: Sequence[Any],
+    box: Box | None = None,
 ) -> tuple[World, World]:
     """Two worlds that disagree about the one open point that ``points`` holds.
 
@@ -219,22 +223,38 @@ def disagreeing(
         The verdict of the point.
     cells
         The point as it was given: known cells, sets of candidates, or None.
+    box
+        The low and high counts of a complete point, if they are known.
     """
     possible = np.flatnonzero(found.possible[0])
     start = [candidates[0] for candidates in points.choices(0)]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
-    one = favouring(model, cells, start, likely)
+    # A complete point has one box of counts, whichever label is raised.
+    given = None
+    if points.complete[0]:
+        given = found, point_counts(model, points, 0) if box is None else box
+    one = favouring(model, cells, start, likely, given)
     if len(one.winners) > 1:
         others = [i for i in possible if i != likely]
-        return one, favouring(model, cells, start, int(others[0]))
+        return one, favouring(model, cells, start, int(others[0]), given)
     winner = model.index.labels.index(one.winners[0])
     rivals = sorted((k for k in range(model.m) if k != winner), key=lambda k: -found.max_log[0, k])
+    if given is not None:
+        low, high = given[1]
+        rival = next(k for k in rivals if not model.exceeds(winner, low[winner], k, high[k]))
+        return one, favouring(model, cells, start, rival, given)
     rival = next(k for k in rivals if not dominates(model, points, 0, winner, k))
     worst = worst_completion(model, points, 0, winner, rival)
     return one, favouring(model, cells, worst, rival)
 
 
-def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int) -> World:
+def favouring(
+    model: Model,
+    cells: Sequence[Any],
+    codes: list[int],
+    raised: int,
+    given: tuple[Verdicts, Box] | None = None,
+) -> World:
     """The world that does most for one label against all others, at one completion of a point.
 
     Parameters
@@ -243,17 +263,18 @@ def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int)
         The point as it was given: known cells, sets of candidates, or None.
     codes
         The completed point as codes.
+    given
+        The verdict and the low and high counts of this very completion, if they are known.
     """
     index = model.index
     points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
-    low, high = point_counts(model, points, 0)
+    ranges, (low, high) = given or (verdicts(model, points), point_counts(model, points, 0))
     counts = [high[i] if i == raised else low[i] for i in range(model.m)]
-    winners = [
-        i
-        for i in range(model.m)
-        if not any(model.exceeds(k, counts[k], i, counts[i]) for k in range(model.m))
-    ]
-    ranges = verdicts(model, points)
+    best = 0
+    for k in range(1, model.m):
+        if model.exceeds(k, counts[k], best, counts[best]):
+            best = k
+    winners = [i for i in range(model.m) if not model.exceeds(best, counts[best], i, counts[i])]
     logs = np.where(np.arange(model.m) == raised, ranges.max_log[0], ranges.min_log[0])
     completed = (
         _completed(feature, code, cell)

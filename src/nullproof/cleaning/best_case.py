@@ -6,6 +6,8 @@ anything; those that stay open are like the known cells, up to the bias.
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -46,6 +48,22 @@ class Winning:
         )
         for counts, terms in ((self._raised, self._up), (self._lowered, self._down)):
             terms[:, :, j] = self.model.log_terms(j, counts[:, :, j])
+
+    def with_feature(self, j: int) -> Winning:
+        """The same points with every cell of one feature filled; these stay as they are."""
+        other = copy(self)
+        other.certain = self.certain.copy()
+        own = []
+        for counts, terms, end in (
+            (self._raised, self._up, self.ranges.most),
+            (self._lowered, self._down, self.ranges.least),
+        ):
+            filled, logs = counts.copy(), terms.copy()
+            filled[:, :, j] = end[:, :, j]
+            logs[:, :, j] = self.model.log_terms(j, filled[:, :, j])
+            own.append((filled, logs))
+        (other._raised, other._up), (other._lowered, other._down) = own
+        return other
 
     def fill_all(self) -> None:
         """Fill every cell."""

@@ -157,12 +157,13 @@ def effects_of(
     n_features = MOST_FEATURES
     if not some.complete.all():
         n_features = min(n_features, max(1, _BUDGET // (model.d * (model.m + 1))))
+    could = _Could(model, some, possible)
     effects = [
         FeatureEffect(
             model.index.features[j],
             int(n_missing[j]),
             int(certain_if_filled(model, some, j).sum()),
-            int(could_be_certain(model, some, possible, j).sum()),
+            int(could.be_certain(j).sum()),
         )
         for j in over(order[:n_features].tolist(), "completing each feature", on_progress)
     ]
@@ -178,21 +179,24 @@ def certain_if_filled(model: Model, points: Points, j: int) -> NDArray[np.bool_]
     return verdicts(completed, _own_filled(index, points, j)).certain
 
 
-def could_be_certain(
-    model: Model, points: Points, possible: NDArray[np.bool_], j: int
-) -> NDArray[np.bool_]:
-    """Which points some filling of a feature's holes makes certain."""
-    could = np.zeros(len(points), dtype=bool)
-    whole, holed = np.flatnonzero(points.complete), np.flatnonzero(~points.complete)
-    if len(whole):
-        some = points.take(whole)
-        winning = Winning(model, some, Ranges.of(model, some))
-        for i in range(model.m):
-            winning.fill(i, j, model.index.n_rows)
-        could[whole] = winning.judge()
-    if len(holed):
-        could[holed] = _holed_could(model, points.take(holed), possible[holed], j)
-    return could
+class _Could:
+    """Which points some filling of one feature's holes makes certain, for one feature after another."""
+
+    def __init__(self, model: Model, points: Points, possible: NDArray[np.bool_]) -> None:
+        self._model, self._points, self._possible = model, points, possible
+        whole = points.take(np.flatnonzero(points.complete))
+        self._winning = Winning(model, whole, Ranges.of(model, whole)) if len(whole) else None
+
+    def be_certain(self, j: int) -> NDArray[np.bool_]:
+        could, complete = np.zeros(len(self._points), dtype=bool), self._points.complete
+        if self._winning is not None:
+            could[complete] = self._winning.with_feature(j).judge()
+        if not complete.all():
+            holed = np.flatnonzero(~complete)
+            could[holed] = _holed_could(
+                self._model, self._points.take(holed), self._possible[holed], j
+            )
+        return could
 
 
 def _holed_could(

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Iterator
+from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,8 @@ _MAX_KNOWN = 100_000
 _QUICK, _LIMIT = 11.0, 400_000
 # Bounds as close as this that still do not tell will not.
 _CLOSEST = 1e-5
+# Most odds are far from any share that is asked for, which bounds as wide as this tell.
+_COARSE = 0.1
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -101,7 +104,7 @@ class OddsBounds:
     ) -> tuple[Floats, Floats]:
         """Bounds that tell whether the odds of a label reach a share, or else as close as can be."""
         lower, upper = np.zeros(self.model.m), is_possible.astype(np.float64)
-        for lower, upper in self._closer(codes, is_possible):
+        for lower, upper in self._closer(codes, is_possible, coarse=True):
             if lower.max() >= share or upper.max() < share or (upper - lower).max() <= _CLOSEST:
                 break
         return lower, upper
@@ -125,37 +128,39 @@ class OddsBounds:
         return lower, upper
 
     def _closer(
-        self, codes: list[int], is_possible: NDArray[np.bool_]
+        self, codes: list[int], is_possible: NDArray[np.bool_], *, coarse: bool = False
     ) -> Iterator[tuple[Floats, Floats]]:
-        """Bounds of the odds of all labels, ever closer."""
+        """Bounds of the odds of all labels, ever closer; those of a coarse grid first, if wanted."""
         possible = np.flatnonzero(is_possible)
         least, greatest = np.zeros(len(possible)), np.ones(len(possible))
-        for found in self._attempts(codes, possible):
+        for found in self._attempts(codes, possible, coarse):
             least, greatest = _combined((least, greatest), found)
             lower, upper = np.zeros(self.model.m), np.zeros(self.model.m)
             lower[possible], upper[possible] = least, greatest
             yield lower, upper
 
     def _attempts(
-        self, codes: list[int], possible: NDArray[np.intp]
+        self, codes: list[int], possible: NDArray[np.intp], coarse: bool
     ) -> Iterator[tuple[Floats, Floats]]:
         """Bounds of the odds of the possible labels, by ever more work."""
         spread = self._grid.spread(codes, possible)
         if len(spread.labels):
-            yield from self._of_spread(codes, possible, spread)
+            yield from self._of_spread(codes, possible, spread, coarse)
         else:
             # Every support is zero in every world that chance makes.
             equal = np.full(len(possible), 1 / len(possible))
             yield np.maximum(equal - spread.all_error, 0.0), equal + spread.all_error
 
     def _of_spread(
-        self, codes: list[int], possible: NDArray[np.intp], spread: Spread
+        self, codes: list[int], possible: NDArray[np.intp], spread: Spread, coarse: bool
     ) -> Iterator[tuple[Floats, Floats]]:
         # A label whose support is zero wins only where all other supports are zero too.
         chances = np.full(len(possible), float(spread.zero.min()) + spread.all_error)
         chances[np.searchsorted(possible, spread.labels)] = spread.chances()
         yield np.zeros(len(possible)), chances
-        grid = self._on_grid(codes, possible, spread)
+        if coarse:
+            yield from islice(self._on_grid(codes, possible, spread, _COARSE), 1)
+        grid = self._on_grid(codes, possible, spread, self.gap)
         if spread.n_products.max() > _QUICK:
             yield from self._while_worth_it(grid)
         exact = self._exactly(codes, possible, spread)
@@ -177,16 +182,16 @@ class OddsBounds:
             before = width
 
     def _on_grid(
-        self, codes: list[int], possible: NDArray[np.intp], spread: Spread
+        self, codes: list[int], possible: NDArray[np.intp], spread: Spread, gap: float
     ) -> Iterator[tuple[Floats, Floats]]:
         chances = spread.chances()
-        near = chances > 0.05 * self.gap / len(possible)
+        near = chances > 0.05 * gap / len(possible)
         left, others = spread.only(near), float(chances[~near].sum())
         places = np.searchsorted(possible, spread.labels)
         # A label whose support is zero has its share of the worlds where all supports are zero.
         share = float(np.prod(left.zero)) / len(possible)
         doubt = others + left.all_error
-        for least, greatest in self._near_bounds(codes, left, len(possible)):
+        for least, greatest in self._near_bounds(codes, left, len(possible), gap):
             lower = np.full(len(possible), max(share - doubt, 0.0))
             upper = np.full(len(possible), share + doubt)
             lower[places], upper[places] = 0.0, chances
@@ -195,12 +200,12 @@ class OddsBounds:
             yield lower, upper
 
     def _near_bounds(
-        self, codes: list[int], spread: Spread, n_possible: int
+        self, codes: list[int], spread: Spread, n_possible: int, gap: float
     ) -> Iterator[tuple[Floats, Floats]]:
         """Bounds of the labels that stand a chance, as if the others stood none."""
         if len(spread.labels) == 1:
             yield 1.0 - spread.zero - spread.all_error, np.ones(1)
-        level = self._grid.first_level(spread, self.gap)
+        level = self._grid.first_level(spread, gap)
         found = self._grid.bounds(codes, spread, level, n_possible)
         while found is None:
             level -= 1

@@ -15,7 +15,9 @@ from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, text
 
-MOST_POINTS = 1000
+MOST_POINTS, _FEWEST_POINTS = 1000, 100
+# A point costs time for every feature and label.
+_BUDGET = 36_000
 SHOWN = 20
 
 
@@ -27,7 +29,8 @@ def first_steps(
     With a bias: for those that do not hold up to it.
     """
     open_ones = np.flatnonzero(~found.certain)
-    judged = evenly(open_ones, MOST_POINTS)
+    n_judged = max(_FEWEST_POINTS, min(MOST_POINTS, _BUDGET // (model.d * model.m)))
+    judged = evenly(open_ones, n_judged)
     # A plan weighs by floats, which such an alpha or prior does not fit into.
     if not len(judged) or not model.floats_hold:
         return None

@@ -17,7 +17,7 @@ from nullproof.radii.results import Radii
 from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import cell_words, value_words
-from nullproof.verdicts import Verdicts, verdicts
+from nullproof.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.words import text
 from nullproof.worlds import World, disagreeing
 
@@ -26,7 +26,7 @@ MOST_LABELS = 12
 _MOST_DIFFERENCES = 12
 _MOST_SORTS = 12
 # Odds cost time for every completion of a point, every feature and every label.
-_ODDS_BUDGET = 30_000
+_ODDS_BUDGET = 60_000
 
 
 def points(
@@ -41,10 +41,10 @@ def points(
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
     is_open = np.flatnonzero(~anywhere.certain)
     odds = _odds(strict, own, anywhere, is_open, within(on_progress, 0.0, 0.7))
+    cells, boxes = encoded.take_whole(shown), _Boxes(strict, own)
     told = []
     places = over(shown.tolist(), "describing the points", within(on_progress, 0.7, 1.0))
     for at, place in enumerate(places):
-        here = np.array([at])
         told.append(
             {
                 "point": place,
@@ -53,14 +53,14 @@ def points(
                 "possible": _label_texts(model, anywhere.possible[at]),
                 **_radius(fragile, place),
                 "values": [
-                    cell_words(model.index.schema, encoded, place, j)._asdict()
+                    cell_words(model.index.schema, cells, at, j)._asdict()
                     for j in range(min(model.d, MOST_VALUES))
                 ],
                 "n_values_left_off": max(0, model.d - MOST_VALUES),
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
-                **_witness(strict, own.take(here), anywhere.take(here)),
+                **_witness(boxes, anywhere, at),
             }
         )
     return told
@@ -183,24 +183,55 @@ def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDAr
     return some
 
 
-def _witness(model: Model, one: Points, found: Verdicts) -> dict[str, Any]:
+class _Boxes:
+    """The low and high counts of points, each value of a feature looked up once."""
+
+    def __init__(self, model: Model, points: Points) -> None:
+        self.model, self.points = model, points
+        self._sides = [self._of_feature(j) for j in range(model.d)]
+
+    def _of_feature(self, j: int) -> tuple[NDArray[np.intp], NDArray[np.int64], NDArray[np.int64]]:
+        used, places = self.points.used(j)
+        # Cells with candidates have no one box; nobody asks for that of a point that has some.
+        codes = np.minimum(used, self.model.index.n_values[j] + 1)
+        return places, self.model.low(j, codes), self.model.high(j, codes)
+
+    def of(self, at: int) -> Box:
+        """The box of a complete point, label by label."""
+        low = np.array([least[places[at]] for places, least, _ in self._sides])
+        high = np.array([most[places[at]] for places, _, most in self._sides])
+        return low.T.tolist(), high.T.tolist()
+
+
+def _witness(boxes: _Boxes, found: Verdicts, at: int) -> dict[str, Any]:
     """Two worlds that disagree, by the holes that they fill differently."""
-    if found.certain[0]:
+    if found.certain[at]:
         return {"worlds": None, "differences": [], "n_differences_left_off": 0}
+    model, here = boxes.model, np.array([at])
+    point = boxes.points.take(here)
+    box = boxes.of(at) if point.complete[0] else None
     # The cells themselves are not asked for, so any stand-in that is no hole will do.
-    worlds = disagreeing(model, one, found, ("",) * model.d)
-    rows = [
-        row
-        for i in sorted(worlds[0].raised | worlds[1].raised)
-        for j in range(model.d)
-        if (row := _difference(model, worlds, i, j)) is not None
+    worlds = disagreeing(model, point, found.take(here), ("",) * model.d, box)
+    cells = [
+        (n_cells, i, j)
+        for i in sorted(worlds[0].raised ^ worlds[1].raised)
+        for j, n_cells in enumerate(_n_open(model, worlds[i in worlds[1].raised], i, box))
+        if n_cells
     ]
-    rows.sort(key=lambda row: -row["n_cells"])
+    cells.sort(key=lambda cell: -cell[0])
     return {
         "worlds": [_world(world) for world in worlds],
-        "differences": rows[:_MOST_DIFFERENCES],
-        "n_differences_left_off": max(0, len(rows) - _MOST_DIFFERENCES),
+        "differences": [_difference(model, worlds, *cell) for cell in cells[:_MOST_DIFFERENCES]],
+        "n_differences_left_off": max(0, len(cells) - _MOST_DIFFERENCES),
     }
+
+
+def _n_open(model: Model, world: World, i: int, box: Box | None) -> list[int]:
+    """Per feature, how many cells of a label may or may not agree with a completed point."""
+    if box is None:
+        point = Points.without_holes(np.array(world.codes)[:, None], model.index.n_values)
+        box = point_counts(model, point, 0)
+    return [most - least for least, most in zip(box[0][i], box[1][i], strict=True)]
 
 
 def _world(world: World) -> dict[str, Any]:
@@ -211,18 +242,16 @@ def _world(world: World) -> dict[str, Any]:
     }
 
 
-def _difference(model: Model, worlds: tuple[World, World], i: int, j: int) -> dict[str, Any] | None:
-    """The cells of a label and feature that agree with the point in only one of the two worlds."""
-    raised = [i in world.raised for world in worlds]
-    if raised[0] == raised[1]:
-        return None
-    code = np.array([worlds[raised.index(True)].codes[j]])
-    n_cells = int(model.index.high(j, code)[0, i] - model.index.low(j, code)[0, i])
-    if not n_cells:
-        return None
+def _difference(
+    model: Model, worlds: tuple[World, World], n_cells: int, i: int, j: int
+) -> dict[str, Any]:
+    """Cells of a label and feature that agree with the point in only one of the two worlds."""
     first, second = (
-        {"value": value_words(model.index.schema, j, (world.codes[j],))[0], "takes": takes}
-        for world, takes in zip(worlds, raised, strict=True)
+        {
+            "value": value_words(model.index.schema, j, (world.codes[j],))[0],
+            "takes": i in world.raised,
+        }
+        for world in worlds
     )
     return {
         "label": text(model.index.labels[i]),

@@ -132,6 +132,15 @@ class Points:
         some = self.with_codes(self.codes[:, positions])
         return some if self.names is None else replace(some, names=self.names.take(positions))
 
+    def take_whole(self, positions: NDArray[np.intp]) -> Points:
+        """Some of the points, each with its own cells."""
+        rows: Any = None
+        if self.frame is not None:
+            rows = self.frame[positions.tolist()].rows(named=True)
+        elif self.rows is not None:
+            rows = [self.rows[place] for place in positions.tolist()]
+        return replace(self.take(positions), rows=rows)
+
     def with_codes(self, codes: NDArray[np.int32]) -> Points:
         """Other points of the same features and candidates."""
         return replace(

@@ -2,12 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
-from nullproof import plots
-from nullproof.charts import svg
-from nullproof.errors import MissingExtraError
 from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.html.elements import (
     Cell,
@@ -21,8 +15,6 @@ from nullproof.reporting.html.elements import (
 )
 from nullproof.reporting.html.verdicts import Document, link, picture
 from nullproof.words import amount, many, per_cent, span
-
-_CHART_FEATURES = 15
 
 
 def fragment_fragility(document: Document) -> str:
@@ -45,12 +37,9 @@ def fragment_fragility(document: Document) -> str:
         ]
         columns = [Column("cells to blank"), Column("points", True), Column("")]
         counted = table("Points by the number of cells to blank", columns, bars)
-        picture = _chart(
-            lambda: plots.radius_chart(fragility["histogram"]),
-            "Points by the number of cells to blank",
-            counted,
+        parts.append(
+            f'<div class="pair"><div>{counted}</div><div>{_weakest(fragility)}</div></div>'
         )
-        parts.append(f'<div class="pair">{picture}<div>{_weakest(fragility)}</div></div>')
     return section("fragility", "How fragile the certain ones are", *parts)
 
 
@@ -78,17 +67,12 @@ def fragment_features(document: Document) -> str:
         Column(""),
     ]
     listing = table("What one complete feature would change", columns, rows, sortable=True)
-    top = features["features"][:_CHART_FEATURES]
-    picture = _chart(
-        lambda: plots.features_chart(top),
-        "Open points that would (dark) and could (pale) become certain",
-        listing,
-    )
     return section(
         "features",
         title,
         paragraph(_features_text(features)),
-        f'<div class="pair">{picture}<div>{paragraph(features["meaning"], "small")}</div></div>',
+        listing,
+        paragraph(features["meaning"], "small"),
     )
 
 
@@ -198,17 +182,4 @@ def _features_text(features: Document) -> str:
         "How much of the uncertainty would go if one feature had no holes: the share of points that "
         f"would become certain, and of those that could. Judged on {whom} points that are not"
         f"{'' if judged == n else ', at even distances in their order'}.{more}"
-    )
-
-
-def _chart(draw: Callable[[], Any], caption: str, listing: str) -> str:
-    """A chart with its numbers folded away below, or the numbers alone where nothing can draw."""
-    try:
-        drawn = svg(draw())
-    except MissingExtraError:
-        return f"<div>{listing}</div>"
-    drawn = drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1)
-    return (
-        f'<figure class="chart">{drawn}<figcaption>{caption}</figcaption>'
-        f"<details><summary>The numbers</summary>{listing}</details></figure>"
     )
