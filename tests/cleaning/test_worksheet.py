@@ -7,11 +7,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from support.command_line import Runner, one_line
 
 from nullproof import CountIndex, cleaning_plan
-from nullproof.cleaning.cleaner import Cleaner
+from nullproof.cleaning import Cell, Cleaner
+from nullproof.cleaning.worksheet import read_worksheet, write_worksheet
+from nullproof.errors import NullproofError
 
 PLACES = "age,town,member,since,churn"
 LINES = (
@@ -89,8 +92,10 @@ def counted(path: str = "places.csv", like: CountIndex | None = None) -> CountIn
 
 
 def expected_cleaner(answers: dict[tuple[int, str], str]) -> Cleaner:
+    """Answer cells of the table, whose rows are the points."""
     cleaner = Cleaner(counted(), "places.csv", "places.csv", alpha=1)
-    cleaner.answer(answers)
+    own = {Cell(*cell, "points"): value for cell, value in answers.items()}
+    cleaner.answer({**answers, **own})
     return cleaner
 
 
@@ -121,10 +126,12 @@ def test_worksheet_names_the_cells(work: Runner) -> None:
     plan = cleaning_plan(counted(), "places.csv", alpha=1)
     assert cells_of(lines) == [cell[:2] for cell in plan.cells("places.csv")]
     assert {*cells_of(lines)} <= {*TRUTH}
-    assert [*lines[0]] == ["row", "column", "label", "candidates", "value", "check"]
+    assert [*lines[0]] == ["table", "row", "column", "label", "candidates", "value", "check"]
+    features = {feature.name: feature for feature in counted().schema.features}
     for line in lines:
         assert LINES[int(line["row"])].endswith(line["label"])
-        assert (line["value"], line["candidates"]) == ("", "")
+        assert (line["value"], line["table"]) == ("", "training")
+        assert {*line["candidates"].split(" | ")} == {*features[line["column"]].values}
         with pytest.raises(ValueError, match="could not convert"):
             float(line["check"])
         assert line["check"][0].isalpha()
@@ -201,21 +208,77 @@ def test_second_worksheet(work: Runner) -> None:
 
 
 def test_candidates_are_named(tmp_path: Path) -> None:
-    """A cell with a few candidates says which they are, whatever characters values hold."""
-    from nullproof.cleaning.holes import OpenCells
-    from nullproof.cleaning.worksheet import read_worksheet, write_worksheet
-
+    """A cell says what it may hold, whatever characters values hold: the most frequent first."""
     odd = 'new\nline; \u2028\x0c"quoted"'
-    rows: list[Any] = [(frozenset(["x", odd]),), (None,), ("x",), ("y",), (odd,)]
-    labels = ["A", "A", "B", "B", "B"]
-    cells = OpenCells.of(CountIndex.from_rows(rows, labels, features=["f\x0bg"]), rows, labels)
+    rows: list[Any] = [(frozenset(["x", odd]),), (None,), ("x",), ("y",), (odd,), ("y",)]
+    labels = ["A", "A", "B", "B", "A", "A"]
+    index = CountIndex.from_rows(rows, labels, features=["f\x0bg"])
+    cleaner = Cleaner(index, rows, rows, labels, own_holes="any")
+    cells = [Cell(0, "f\x0bg"), Cell(1, "f\x0bg"), Cell(1, "f\x0bg", "points")]
     path = tmp_path / "sheet.csv"
-    assert write_worksheet(path, cells, [(0, "f\x0bg"), (1, "f\x0bg")]) == 2
+    assert write_worksheet(path, cleaner, cells) == 3
     lines = read(str(path))
-    assert [sorted(line["candidates"].split(" | ")) for line in lines] == [[odd, "x"], [""]]
-    assert read_worksheet(path, cells) == {}
+    assert [line["candidates"].split(" | ") for line in lines] == [
+        [odd, "x"],
+        [odd, "y", "x"],
+        ["y", odd, "x"],
+    ]
+    assert [line["label"] for line in lines] == ["A", "A", ""]
+    assert read_worksheet(path, cleaner) == {}
     write(str(path), [{**line, "value": odd} for line in lines])
-    assert read_worksheet(path, cells) == {(0, "f\x0bg"): odd, (1, "f\x0bg"): odd}
+    assert {
+        cell: own.value for cell, own in read_worksheet(path, cleaner).items()
+    } == dict.fromkeys(cells, odd)
+
+
+def test_many_candidates_are_cut(tmp_path: Path) -> None:
+    """Of many candidates the worksheet shows the first, and says how many there are."""
+    rows: list[Any] = [(None,), *((f"v{k:02}",) for k in [*range(30)] * 3)]
+    labels = ["A", *["A", "B", "B"] * 30]
+    cleaner = Cleaner(CountIndex.from_rows(rows, labels), rows, rows, labels)
+    path = tmp_path / "sheet.csv"
+    write_worksheet(path, cleaner, [Cell(0, "x0")])
+    shown = read(str(path))[0]["candidates"]
+    assert shown.startswith("v00 | v03 | ")
+    assert shown.endswith(" | … (30 in all)")
+    assert len(shown.split(" | ")) == 9
+
+
+def test_unknown_values_are_skipped(work: Runner) -> None:
+    """An empty value and ? say that a value is still unknown; the others are taken."""
+    lines = filled_in(fresh(work))
+    unknown = [{**line, "value": value} for line, value in zip(lines, (" ? ", " "), strict=False)]
+    write("sheet.csv", [*unknown, *lines[2:]])
+    taken = as_document(work, "--answers", "sheet.csv")
+    assert taken["answers"]["n_answers"] == len(lines) - 2
+    write("sheet.csv", [{**line, "value": "?"} for line in lines])
+    assert as_document(work, "--answers", "sheet.csv")["answers"]["n_answers"] == 0
+
+
+def test_a_question_mark_can_be_a_value(tmp_path: Path) -> None:
+    """Where ? is a value of the column it is an answer."""
+    rows: list[Any] = [(None, "a"), ("?", "b"), ("x", None), ("x", "a")]
+    index = CountIndex.from_rows(rows, ["A", "A", "B", "B"], missing_only=("NA",))
+    cleaner = Cleaner(index, rows, rows, ["A", "A", "B", "B"])
+    path = tmp_path / "sheet.csv"
+    write_worksheet(path, cleaner, [Cell(0, "x0"), Cell(2, "x1")])
+    write(str(path), [{**line, "value": "?"} for line in read(str(path))])
+    assert [*read_worksheet(path, cleaner)] == [Cell(0, "x0")]
+
+
+def test_keys_name_the_rows(work: Runner) -> None:
+    """With --key each line has the name of its row, in either table."""
+    named = [f"k{i}," + line for i, line in enumerate(TRAIN.splitlines())]
+    Path("places.csv").write_text("\n".join(["id," + PLACES, *named[1:]]) + "\n")
+    Path("new.csv").write_text("id,age,town,member,since\nnew,,Ulm,true,2024-01-01\n")
+    clean = (*CLEAN[:2], "new.csv", *CLEAN[2:], "--key", "id", "--own-holes", "any")
+    assert work(*clean, "-o", "sheet.csv").code == 0
+    lines = read("sheet.csv")
+    assert [*lines[0]][:3] == ["table", "row", "key"]
+    assert {line["table"] for line in lines} <= {"training", "points"}
+    for line in lines:
+        own = line["table"] == "points"
+        assert line["key"] == ("new" if own else f"k{int(line['row']) + 1}")
 
 
 # What is refused ------------------------------------------------------------------------------------
@@ -228,10 +291,21 @@ def altered(lines: Sheet, about: str, **changes: str) -> Sheet:
 
 
 WRONG: dict[str, tuple[Any, str]] = {
-    "outside the domain": (lambda x: altered(x, "town", value="Köln"), "the answer 'Köln' for row"),
-    "not a number": (lambda x: altered(x, "age", value="old"), "is not a number"),
-    "not a boolean": (lambda x: altered(x, "member", value="maybe"), "is not true or false"),
-    "not a date": (lambda x: altered(x, "since", value="spring"), "is not a date"),
+    "outside the domain": (
+        lambda x: altered(x, "town", value="Köln"),
+        "1 answer is no value of its column: 'town' has Bonn, Halle, Saale, Ulm (sheet.csv, line",
+    ),
+    "not a number": (lambda x: altered(x, "age", value="old"), ": 'old'); mend the line"),
+    "not a boolean": (
+        lambda x: altered(x, "member", value="maybe"),
+        "'member' has false, true (sheet",
+    ),
+    "not a date": (lambda x: altered(x, "since", value="spring"), ": 'spring')"),
+    "no table": (lambda x: altered(x, "age", table="test"), "the table is 'test'; give 'training'"),
+    "another table": (
+        lambda x: altered(x, "age", table="points"),
+        "belongs to another table or was altered",
+    ),
     "another row": (
         lambda x: altered(x, "age", row="0"),
         "belongs to another table or was altered",
@@ -243,7 +317,10 @@ WRONG: dict[str, tuple[Any, str]] = {
     ),
     "another check": (lambda x: altered(x, "age", check="00000000"), "belongs to another table or"),
     "twice": (lambda x: [*x, x[0]], "has two answers; leave one of them"),
-    "no header": (lambda x: [dict(enumerate(line.values())) for line in x], "has no column 'row'"),
+    "no header": (
+        lambda x: [dict(enumerate(line.values())) for line in x],
+        "has no column 'table'",
+    ),
     "no check": (
         lambda x: [{k: v for k, v in line.items() if k != "check"} for line in x],
         "has no column 'check'",
@@ -259,6 +336,44 @@ def test_wrong_answers(work: Runner, name: str) -> None:
     before = sorted(path.name for path in Path().iterdir())
     refused(work, message)
     assert sorted(path.name for path in Path().iterdir()) == before
+
+
+def test_all_misfits_are_named_at_once(work: Runner) -> None:
+    """Every line with a value outside its column is named in one message, over all worksheets."""
+    lines = filled_in(fresh(work))
+    lines = altered(altered(lines, "age", value="old"), "town", value="Rome")
+    places = {line["value"]: number for number, line in enumerate(lines)}
+    write("one.csv", lines[: places["old"] + 1])
+    write("two.csv", lines[places["old"] + 1 :])
+    done = work(*CLEAN, "--answers", "one.csv", "--answers", "two.csv")
+    one_line(done, "2 answers are no values of their columns: ")
+    for value in ("old", "Rome"):
+        place = places[value]
+        first = place <= places["old"]
+        number = place + 2 if first else place - places["old"] + 1
+        assert f"({'one' if first else 'two'}.csv, line {number}: {value!r})" in done.err
+    assert "mend the lines, or write ? where a value is not known" in done.err
+
+
+def test_numbers_that_a_column_does_not_show() -> None:
+    """A column of the numbers 1 and 2 takes no other, whether its bins would hold it or not."""
+    table = pl.DataFrame({"x": [None, *[1, 2] * 20], "y": ["A", *["A", "B"] * 20]})
+    for binning in ("mdl", "uniform", "none"):
+        index = CountIndex.from_table(table, "y", binning=binning)
+        for value in ("99", "1.4", "0", "2.5"):
+            cleaner = Cleaner(index, table, table)
+            with pytest.raises(NullproofError, match=r"not one of its values \(1, 2\)"):
+                cleaner.answer({(0, "x"): value})
+        Cleaner(index, table, table).answer({(0, "x"): "2.0"})
+
+
+def test_numbers_beyond_the_others_are_told_of(work: Runner) -> None:
+    """A column that shows ranges takes a number beyond them, with a notice: it may be a slip."""
+    write("sheet.csv", altered(filled_in(fresh(work)), "age", value="99"))
+    done = work(*CLEAN, "--answers", "sheet.csv")
+    assert done.code == 0
+    assert "1 answer beyond all that the column shows" in done.err
+    assert "'age' is 99" in done.err
 
 
 def refused(work: Runner, message: str, *sheets: str) -> None:
@@ -281,7 +396,7 @@ def test_wrong_files(work: Runner, folder: Path) -> None:
     Path("sheet.csv").write_bytes(whole.replace(b"Ulm", b"\xdclm"))
     refused(work, "is not UTF-8 text; save the worksheet as CSV UTF-8")
     Path("sheet.csv").write_bytes(b"")
-    refused(work, "has no column 'row'")
+    refused(work, "has no column 'table'")
     Path("sheet.csv").write_bytes(whole + b'1,age,no,,"' + b"9" * 200_000)
     refused(work, "sheet.csv")
     refused(work, "no such worksheet: nothing.csv", "nothing.csv")

@@ -86,12 +86,12 @@ def test_an_attacked_table_comes_with_the_bins_from_before(
     assert (json.loads(like.out)["n_certain"], like.err) == (0, "")
     told = run("certify", name, *TABLES[1:])
     first = told.err.splitlines()[0]
-    assert first.startswith(f"note: {name} is a table with cells blanked by an attack")
+    assert first.startswith(f"note: {name} is a table with cells that nullproof changed")
     assert first.endswith(f"--like {name}.before.index")
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", NullproofWarning)
         CountIndex.from_table(name, "kind")
-    assert "cells blanked by an attack" in str(caught[0].message)
+    assert "cells that nullproof changed" in str(caught[0].message)
 
 
 @pytest.mark.usefixtures("numbers")
@@ -113,7 +113,7 @@ def test_a_parquet_file_under_another_name_still_tells(run: Runner, folder: Path
         assert how in told
         companion_of(folder / "poisoned.parquet").unlink(missing_ok=True)
     pl.read_parquet("moved.parquet").write_parquet("plain.parquet")
-    assert "attack" not in run("certify", "plain.parquet", *TABLES[1:]).err
+    assert "changed" not in run("certify", "plain.parquet", *TABLES[1:]).err
 
 
 @pytest.mark.usefixtures("numbers")
@@ -123,7 +123,7 @@ def test_folders_and_patterns_are_looked_through(run: Runner, folder: Path) -> N
     (folder / "parts").mkdir()
     run(*POISON, "parts/poisoned.csv")
     for many in ("parts", "parts/*.csv"):
-        assert "blanked by an attack" in run("certify", many, *TABLES[1:]).err
+        assert "cells that nullproof changed" in run("certify", many, *TABLES[1:]).err
 
 
 @pytest.mark.usefixtures("numbers")

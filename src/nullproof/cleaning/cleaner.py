@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from nullproof.boxes import Ranges, open_counts
 from nullproof.certificates import Certificates
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, fingerprint
+from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which, fingerprint
 from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
@@ -26,6 +27,7 @@ from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells
 from nullproof.tables.points import OwnHoles, Points
+from nullproof.tables.values import text
 from nullproof.verdicts import verdicts
 from nullproof.words import many
 
@@ -109,9 +111,23 @@ class Cleaner:
     @property
     def filled(self) -> dict[Cell, str]:
         """The answers so far, as text."""
-        names = self.index.features
-        found = {Cell(row, names[j]): text for (row, j), text in self._answers.given.items()}
-        return found | self._own.filled
+        return {cell: text(value) for cell, value in self.values.items()}
+
+    @property
+    def values(self) -> dict[Cell, Any]:
+        """The answers so far."""
+        return self._answers.values | self._own.values
+
+    @cached_property
+    def marks(self) -> dict[Which, str]:
+        """A digest of the table and one of the points, before any answer."""
+        return {"training": fingerprint(self.original), "points": self._own.fingerprint}
+
+    def candidates(self, cell: Cell) -> tuple[int, ...] | None:
+        """The codes that an open cell may hold before any answer: None for every value of its column."""
+        if cell.table == "points":
+            return self._own.candidates(cell)
+        return self.open_cells.candidates(cell.row, self.index.schema.position[cell.column])
 
     @property
     def certificates(self) -> Certificates:
@@ -173,9 +189,9 @@ class Cleaner:
         document = {
             "format": _FORMAT,
             "version": 1,
-            "table": fingerprint(self.original),
-            "points": self._own.fingerprint,
-            "answers": [{**cell._asdict(), "value": text} for cell, text in self.filled.items()],
+            "table": self.marks["training"],
+            "points": self.marks["points"],
+            "answers": [{**cell._asdict(), "value": own} for cell, own in self.filled.items()],
         }
         written = json.dumps(document, ensure_ascii=False, indent=1)
         write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
@@ -202,10 +218,10 @@ class Cleaner:
             raise NullproofError(
                 f"{path} holds no answers that a Cleaner saved; give the file that save wrote"
             )
-        if document["table"] != fingerprint(self.original):
+        if document["table"] != self.marks["training"]:
             raise NullproofError(f"{path} was saved for another table; give that one")
         has_own = any(cell.table == "points" for cell in saved)
-        if has_own and document["points"] != self._own.fingerprint:
+        if has_own and document["points"] != self.marks["points"]:
             raise NullproofError(f"{path} was saved for other points; give those")
         self.answer(saved)
 

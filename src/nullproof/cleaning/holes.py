@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import fill_codes
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import Encoded, encode
+from nullproof.tables.columns import Encoded, encode, n_outside
+from nullproof.tables.intervals import shows_single_values
 from nullproof.tables.kinds import column_of_cells
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable
@@ -168,6 +169,15 @@ class Answers:
                 self._open[i, j] = np.setdiff1d(self._open[i, j], rows, assume_unique=True)
         return index
 
+    @property
+    def values(self) -> dict[Cell, Any]:
+        """The values given so far."""
+        return {
+            Cell(row, name): value
+            for name, cells in self._values.items()
+            for row, value in cells.items()
+        }
+
     def filled_table(self) -> Any:
         """The table with the answers in their cells."""
         return self.cells.training.changed(self._values)
@@ -220,20 +230,39 @@ def read_answer(feature: Feature, written: str, where: str) -> Any:
 def code_of(feature: Feature, value: Any, allowed: tuple[int, ...] | None, where: str) -> int:
     """The code of an answer; None for ``allowed`` means every value of the column."""
     _refuse_missing(value, where)
+    column = column_of_cells(feature.name, [value])
     try:
-        encoded = encode(feature, column_of_cells(feature.name, [value]))
+        encoded = encode(feature, column)
     except NullproofError as problem:
         raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
     code = int(encoded.codes[0])
-    # A point's own candidates may lie outside the domain; such a code has no value.
-    if encoded.sets or code not in (allowed or range(feature.n_values)):
-        names = [
-            feature.values[c] for c in allowed or range(feature.n_values) if c < len(feature.values)
-        ]
+    # A bin takes any number between its edges, but a column may show a few numbers only.
+    odd = not allowed and shows_single_values(feature) and text(value) not in feature.codes
+    if encoded.sets or odd or code not in (allowed or range(feature.n_values)):
+        names = value_names(feature, allowed)
         raise NullproofError(
             f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
         )
     return code
+
+
+def value_names(feature: Feature, allowed: tuple[int, ...] | None) -> list[str]:
+    """The values that a cell may hold, as text; candidates of a point outside the domain have none."""
+    return [feature.values[c] for c in allowed or range(feature.n_values) if c < feature.n_values]
+
+
+def is_beyond(feature: Feature, written: str) -> bool:
+    """Whether an answer that fits lies beyond all that the table shows in that column."""
+    return n_outside(feature, column_of_cells(feature.name, [parsed(feature, written, "")])) > 0
+
+
+def fits(feature: Feature, written: str, allowed: tuple[int, ...] | None) -> bool:
+    """Whether a text is a value that a cell may hold; None for ``allowed`` means every value."""
+    try:
+        code_of(feature, read_answer(feature, written, ""), allowed, "")
+    except NullproofError:
+        return False
+    return True
 
 
 def _refuse_missing(value: Any, where: str) -> None:

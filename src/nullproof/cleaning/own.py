@@ -34,18 +34,24 @@ class OwnAnswers:
         self.given: dict[tuple[int, int], Any] = {}
 
     @property
-    def filled(self) -> dict[Cell, str]:
-        """The answers so far, as text."""
+    def values(self) -> dict[Cell, Any]:
+        """The answers so far."""
         names = self.schema.features
         return {
-            Cell(place, names[j].name, "points"): text(value)
-            for (place, j), value in self.given.items()
+            Cell(place, names[j].name, "points"): value for (place, j), value in self.given.items()
         }
+
+    def candidates(self, cell: Cell) -> tuple[int, ...] | None:
+        """What a cell that a point lacked at first may hold: None for every value."""
+        j = self.schema.position[cell.column]
+        code = int(self.original.codes[j, cell.row])
+        few = self.original.kind(j, code) == "candidates"
+        return self.original.candidates(j, code) if few else None
 
     @property
     def fingerprint(self) -> str:
-        """A digest of the points before any answer."""
-        codes = np.ascontiguousarray(self.original.codes, dtype="<i4")
+        """A digest of the points before any answer, however their holes are read."""
+        codes = np.ascontiguousarray(self.original.read("any").codes, dtype="<i4")
         return hashlib.sha256(codes.tobytes() + repr(codes.shape).encode()).hexdigest()
 
     def checked(self, answers: Mapping[Cell, Any], as_text: bool = False) -> list[OwnFill]:
@@ -56,10 +62,8 @@ class OwnAnswers:
             feature = self.schema.features[j]
             where = f"point {cell.row}, column {feature.name!r}"
             plain = read_answer(feature, value, where) if as_text else value
-            code = int(self.points.codes[j, cell.row])
-            allowed = self.points.candidates(j, code)
-            several = allowed if self.points.kind(j, code) == "candidates" else None
-            found.append(OwnFill(int(cell.row), j, code_of(feature, plain, several, where), plain))
+            code = code_of(feature, plain, self.candidates(cell), where)
+            found.append(OwnFill(int(cell.row), j, code, plain))
         return found
 
     def take(self, fills: Sequence[OwnFill]) -> None:

@@ -1,4 +1,4 @@
-"""A worksheet: the cells of a plan as a CSV file that a person fills in and feeds back.
+"""A worksheet: the cells of a plan as a CSV or Excel file that a person fills in and feeds back.
 
 Each line names a cell and carries a check of the table it belongs to, so lines may be sorted, deleted
 or split among people, and a line of another table is noticed. `Work` goes the whole round: take the
@@ -7,29 +7,50 @@ answers of worksheets, plan what is left, write the next worksheet.
 
 from __future__ import annotations
 
-import csv
 import hashlib
-import io
-from collections.abc import Callable, Iterable, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args
 
+from nullproof.cleaning.candidates import Candidates
 from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.holes import OpenCells, fingerprint
+from nullproof.cleaning.holes import Cell, Which, fits, is_beyond, value_names
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
+from nullproof.cleaning.sheets import Line, read_lines, write_lines
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError
-from nullproof.files import write_whole
+from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.progress import Progress
-from nullproof.tables.names import RowNames, key_at
+from nullproof.tables.names import key_at
 from nullproof.tables.points import Points
+from nullproof.words import cut, many, some
 
-COLUMNS = ("row", "column", "label", "candidates", "value", "check")
-_NEEDED = ("row", "column", "value", "check")
+_NEEDED = ("table", "row", "column", "value", "check")
+_UNKNOWN = "?"
+_SHOWN = 6
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a line of a worksheet says, and where that line is."""
+
+    value: str
+    where: str
 
 
 class Work:
-    """A plan for a table, after the answers of worksheets were taken; ``key`` names its rows."""
+    """A plan for a table, after the answers of worksheets were taken.
+
+    Parameters
+    ----------
+    table
+        Gives the training table when it is first needed.
+    key
+        The column that names rows.
+    same_rows
+        Whether the points are the rows of the training table: an answer then fills both.
+    """
 
     def __init__(
         self,
@@ -37,10 +58,12 @@ class Work:
         points: Points,
         table: Callable[[], Any],
         options: dict[str, Any],
+        *,
         key: str | None = None,
+        same_rows: bool = False,
     ) -> None:
-        self.index, self.points, self._table, self._options = index, points, table, options
-        self._key = key
+        self.index, self._points, self._table, self._options = index, points, table, options
+        self._key, self._same_rows = key, same_rows
         self._cleaner: Cleaner | None = None
 
     @property
@@ -50,23 +73,30 @@ class Work:
             self._cleaner = self._new()
         return self._cleaner
 
+    @property
+    def points(self) -> Points:
+        """The points with the answers to their own cells."""
+        return self._points if self._cleaner is None else self._cleaner.points
+
     def take(self, worksheets: Sequence[Path]) -> dict[str, Any] | None:
         """Take the answers of worksheets, all or none, and return what they brought."""
         if not worksheets:
             return None
-        answers: dict[tuple[int, str], str] = {}
+        answers: dict[Cell, Answer] = {}
         for path in worksheets:
-            found = read_worksheet(path, self.cleaner.open_cells)
+            found = read_worksheet(path, self.cleaner)
             twice = [cell for cell in found if cell in answers]
             if twice:
                 raise NullproofError(
-                    f"{path.name}: row {twice[0][0]}, column {twice[0][1]!r} has an answer in "
-                    "another worksheet too; leave one of them"
+                    f"{path.name}: {_named(twice[0])} has an answer in another worksheet too; leave one "
+                    "of them"
                 )
             answers |= found
+        _refuse_misfits(self.cleaner, answers)
+        _tell_of_beyond(self.index, answers)
         before = self._new()
-        self.cleaner.answer(answers)
-        return _progress(before, self.cleaner)
+        self.cleaner.answer({cell: own.value for cell, own in self._of_both(answers)})
+        return {"n_answers": len(answers), **_progress(before, self.cleaner)}
 
     def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
         """What is left to do."""
@@ -75,76 +105,139 @@ class Work:
             index, self.points, budget=budget, on_progress=on_progress, **self._options
         )
 
-    @property
-    def changes(self) -> dict[str, dict[int, Any]]:
-        """The answers, by column and row."""
+    def changes(self, table: Which) -> dict[str, dict[int, Any]]:
+        """The answers for one of the two tables, by column and row."""
         found: dict[str, dict[int, Any]] = {}
-        for (row, column, table), answer in self.cleaner.filled.items():
-            if table == "training":
-                found.setdefault(column, {})[row] = answer
+        for cell, answer in self.cleaner.values.items():
+            if cell.table == table or self._same_rows:
+                found.setdefault(cell.column, {})[cell.row] = answer
         return found
 
     def write_worksheet(self, path: Path, plan: CleaningPlan) -> int:
-        """Write the cells that are left, marked as cells of the table as it is."""
-        cells = self.cleaner.open_cells
-        names = cells.training.names(self._key)
-        chosen = [cell[:2] for cell in self.cleaner.cells(plan) if cell.table == "training"]
-        return write_worksheet(path, cells, chosen, names)
+        """Write the cells that are left, marked as cells of the tables as they were; return how many."""
+        cells = self.cleaner.cells(plan)
+        if self._same_rows:
+            # A training row has its cell once, whether it is to be counted or to be predicted.
+            labels = self.cleaner.open_cells.training.row_labels
+            once = (c._replace(table="training") if labels[c.row] >= 0 else c for c in cells)
+            cells = [*dict.fromkeys(once)]
+        return write_worksheet(path, self.cleaner, cells, self._key)
+
+    def _of_both(self, answers: Mapping[Cell, Answer]) -> Iterator[tuple[Cell, Answer]]:
+        """The answers, those for training rows that are points too for both."""
+        for cell, answer in answers.items():
+            yield cell, answer
+            if self._same_rows and cell.table == "training":
+                yield cell._replace(table="points"), answer
 
     def _new(self) -> Cleaner:
-        return Cleaner(self.index, self.points, self._table(), **self._options)
+        return Cleaner(self.index, self._points, self._table(), **self._options)
 
 
 def write_worksheet(
-    path: Path,
-    cells: OpenCells,
-    chosen: Iterable[tuple[int, str]],
-    names: RowNames | None = None,
+    path: Path, cleaner: Cleaner, chosen: Iterable[Cell], key: str | None = None
 ) -> int:
     """Write cells in their order, with the names of their rows, the values left blank; return how many."""
-    index, mark = cells.index, fingerprint(cells.index)
+    training, marks, likely = cleaner.open_cells.training, cleaner.marks, Candidates(cleaner)
+    names = {"training": training.names(key), "points": cleaner.points.names}
+    has_key = any(own is not None for own in names.values())
     lines = []
-    for row, column in chosen:
-        j = index.schema.position[column]
-        candidates = cells.candidates(row, j) or ()
-        label = index.labels[int(cells.training.row_labels[row])]
-        written = " | ".join(index.schema.features[j].values[code] for code in candidates)
-        own = () if names is None else (names.values[row],)
-        lines.append((row, *own, column, str(label), written, "", _check(mark, row, column)))
-    row_column, *others = COLUMNS
-    head = (row_column, *(() if names is None else ("key",)), *others)
-
-    def write(part: Path) -> None:
-        with part.open("w", encoding="utf-8", newline="") as file:
-            csv.writer(file).writerows([head, *lines])
-
-    write_whole(path, write)
+    for cell in chosen:
+        own = names[cell.table]
+        name = "" if own is None else own.values[cell.row] or ""
+        is_point = cell.table == "points"
+        label = "" if is_point else str(cleaner.index.labels[int(training.row_labels[cell.row])])
+        where = (cell.table, str(cell.row), *([name] if has_key else []), cell.column, label)
+        lines.append((*where, likely.shown(cell), "", _check(marks[cell.table], cell)))
+    keys = ["key"] if has_key else []
+    head = ("table", "row", *keys, "column", "label", "candidates", "value", "check")
+    write_lines(path, head, lines)
     return len(lines)
 
 
-def read_worksheet(path: Path, cells: OpenCells) -> dict[tuple[int, str], str]:
-    """Read the answers of a worksheet; lines without a value are left out."""
-    mark = fingerprint(cells.index)
-    answers: dict[tuple[int, str], str] = {}
-    for number, line in _lines(path):
-        value = line["value"]
-        if not value.strip():
-            continue
+def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
+    """Read the answers of a worksheet; lines without a value, or with ``?``, are left out."""
+    answers: dict[Cell, Answer] = {}
+    for number, line in read_lines(path, _NEEDED):
         where = f"{path.name}, line {number}"
-        if not (line["row"].isascii() and line["row"].isdigit()):
-            raise NullproofError(f"{where}: the row is {line['row']!r}; give a whole number")
-        cell = int(line["row"]), line["column"]
-        if line["check"] != _check(mark, *cell):
+        if _is_unknown(line, cleaner.index):
+            continue
+        cell = _cell(line, where)
+        if line["check"] != _check(cleaner.marks[cell.table], cell):
             raise NullproofError(
-                f"{where} (row {cell[0]}, column {cell[1]!r}) belongs to another table or was altered; "
-                "feed back lines of the worksheet that was made for this one"
+                f"{where} ({_named(cell)}) belongs to another table or was altered; feed back lines of "
+                "the worksheet that was made for this one"
             )
         if cell in answers:
-            raise NullproofError(
-                f"{where}: row {cell[0]}, column {cell[1]!r} has two answers; leave one of them"
-            )
-        answers[cell] = value
+            raise NullproofError(f"{where}: {_named(cell)} has two answers; leave one of them")
+        answers[cell] = Answer(line["value"], where)
     return answers
+
+
+def _is_unknown(line: Line, index: CountIndex) -> bool:
+    """Whether a line says that the value is still unknown; ``?`` may be a value of its column."""
+    written, j = line["value"].strip(), index.schema.position.get(line["column"])
+    is_value = j is not None and _UNKNOWN in index.schema.features[j].codes
+    return not written or (written == _UNKNOWN and not is_value)
+
+
+def _cell(line: Line, where: str) -> Cell:
+    """The cell that a line is about."""
+    if not (line["row"].isascii() and line["row"].isdigit()):
+        raise NullproofError(f"{where}: the row is {line['row']!r}; give a whole number")
+    if line["table"] not in get_args(Which):
+        raise NullproofError(
+            f"{where}: the table is {line['table']!r}; give 'training' or 'points'"
+        )
+    return Cell(int(line["row"]), line["column"], cast("Which", line["table"]))
+
+
+def _named(cell: Cell) -> str:
+    """How a message names a cell."""
+    return f"{'row' if cell.table == 'training' else 'point'} {cell.row}, column {cell.column!r}"
+
+
+def _refuse_misfits(cleaner: Cleaner, answers: Mapping[Cell, Answer]) -> None:
+    """Refuse answers that are no values of their columns, all of them in one message."""
+    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
+    schema = cleaner.index.schema
+    for cell, answer in answers.items():
+        feature, allowed = schema.features[schema.position[cell.column]], cleaner.candidates(cell)
+        if not fits(feature, answer.value, allowed):
+            names = tuple(value_names(feature, allowed))
+            said = f"{answer.where}: {cut(repr(answer.value))}"
+            found.setdefault((cell.column, names), []).append(said)
+    if found:
+        told = [
+            f"{column!r} has {some(names, _SHOWN)} ({'; '.join(said)})"
+            for (column, names), said in found.items()
+        ]
+        n = sum(map(len, found.values()))
+        are = (
+            "answer is no value of its column"
+            if n == 1
+            else "answers are no values of their columns"
+        )
+        raise NullproofError(
+            f"{n:,} {are}: {', '.join(told)}; mend the lines, or write ? where a value is not known"
+        )
+
+
+def _tell_of_beyond(index: CountIndex, answers: Mapping[Cell, Answer]) -> None:
+    """Give a notice of numbers beyond all others of their columns: they may be slips."""
+    schema = index.schema
+    said = [
+        f"{answer.where}: {cell.column!r} is {answer.value}"
+        for cell, answer in answers.items()
+        if is_beyond(schema.features[schema.position[cell.column]], answer.value)
+    ]
+    if said:
+        warnings.warn(
+            f"{many(len(said), 'answer')} beyond all that the column shows, taken as its first or last "
+            f"bin: {'; '.join(said)}",
+            NullproofWarning,
+            stacklevel=2,
+        )
 
 
 def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
@@ -152,7 +245,6 @@ def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
     gained = (after.done & ~before.done).nonzero()[0]
     labels, names = after.certificates.label, after.points.names
     return {
-        "n_answers": len(after.filled),
         "n_done_before": int(before.done.sum()),
         "n_done": int(after.done.sum()),
         "became_done": [
@@ -166,37 +258,6 @@ def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
     }
 
 
-def _lines(path: Path) -> list[tuple[int, dict[str, str]]]:
-    try:
-        written = path.read_bytes().decode("utf-8-sig")
-    except OSError as problem:
-        raise NullproofError(f"no such worksheet: {path} ({problem.strerror})") from None
-    except UnicodeDecodeError:
-        raise NullproofError(f"{path} is not UTF-8 text; save the worksheet as CSV UTF-8") from None
-    try:
-        return _parsed(path, written)
-    except csv.Error as problem:
-        raise NullproofError(f"{path} is not a worksheet: {problem}; save it as CSV") from None
-
-
-def _parsed(path: Path, written: str) -> list[tuple[int, dict[str, str]]]:
-    head = written.partition("\n")[0]
-    # Spreadsheet programs write semicolons where the comma is the decimal sign.
-    delimiter = ";" if ";" in head and "," not in head else ","
-    reader = csv.DictReader(io.StringIO(written, newline=""), delimiter=delimiter)
-    lacking = [name for name in _NEEDED if name not in (reader.fieldnames or ())]
-    if lacking:
-        raise NullproofError(
-            f"{path} has no column {lacking[0]!r}; feed back the worksheet with its header line"
-        )
-    found = []
-    for line in reader:
-        if any(line[name] is None for name in _NEEDED):
-            raise NullproofError(f"{path.name}, line {reader.line_num} is cut short; mend it")
-        found.append((reader.line_num, line))
-    return found
-
-
-def _check(mark: str, row: int, column: str) -> str:
+def _check(mark: str, cell: Cell) -> str:
     # A letter first, lest a spreadsheet program take 12345e67 for a number and round it.
-    return "c" + hashlib.sha256(f"{mark}:{row}:{column}".encode()).hexdigest()[:8]
+    return "c" + hashlib.sha256(f"{mark}:{cell.row}:{cell.column}".encode()).hexdigest()[:8]

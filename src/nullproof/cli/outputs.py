@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,16 +14,42 @@ import typer
 from nullproof.cli.refusals import COUNTING
 from nullproof.cli.registry import typed
 from nullproof.cli.streams import tell
-from nullproof.counts.companion import KEY, companion_of, write_with_companion
-from nullproof.errors import NullproofWarning
+from nullproof.counts.companion import KEY, companion_of, refuse_companion, write_with_companion
+from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
+    from nullproof.cleaning.worksheet import Work
     from nullproof.cli.options import Request
+    from nullproof.tables.contents import FileOptions
+    from nullproof.tables.readers import Table
 
 TABLES = (".csv", ".parquet")
 SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
+
+
+@dataclass(frozen=True)
+class Repaired:
+    """The files for TRAIN and TEST with the answers of worksheets, where they are asked for."""
+
+    train: Path | None = None
+    test: Path | None = None
+
+    def refuse(self, has_answers: bool, has_test: bool) -> None:
+        """Refuse files without answers, of another kind, or for a TEST that is not there."""
+        for option, path in {"--repaired": self.train, "--repaired-test": self.test}.items():
+            if path is not None and (not has_answers or path.suffix not in TABLES):
+                raise NullproofError(
+                    f"{option} {path} needs --answers and a name that ends in {' or '.join(TABLES)}"
+                )
+        if self.train is not None:
+            refuse_companion(self.train)
+        if self.test is not None and not has_test:
+            raise NullproofError(
+                f"--repaired-test {self.test} needs TEST; the points are the rows of TRAIN, which "
+                "--repaired writes"
+            )
 
 
 @contextmanager
@@ -44,7 +71,7 @@ def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
         changes.setdefault(column, {})[row] = None
     named = {KEY: companion_of(path).name}
     companion = write_with_companion(
-        attack.index, path, lambda: write_changed(request, changes, path, named)
+        attack.index, path, lambda: write_changed(as_read(request), changes, path, named)
     )
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {many(attack.n_cells, 'cell')} blank")
@@ -65,13 +92,41 @@ def typed_on_written(
     return typed(name, request, more, train=path, **plain, **changes)
 
 
+def write_repaired(
+    request: Request, work: Work, points: Table, files: Repaired, bias: list[str] | None
+) -> None:
+    """Write TRAIN and TEST with the answers, those that were asked for, and TRAIN's counts from before."""
+    named = {KEY: companion_of(files.train).name} if files.train else None
+    n_own = 0 if request.test is None else sum(map(len, work.changes("points").values()))
+    if files.test is not None:
+        write_changed(points_as_read(request, points), work.changes("points"), files.test)
+        tell(f"wrote {files.test}: {request.test} with {many(n_own, 'answer')}")
+    elif n_own:
+        tell(
+            f"{many(n_own, 'answer')} for cells of {request.test} stay out of {files.train}; write "
+            "them with --repaired-test FILE"
+        )
+    if files.train is None:
+        return
+    changes, path = work.changes("training"), files.train
+    companion = write_with_companion(
+        work.index, path, lambda: write_changed(as_read(request), changes, path, named)
+    )
+    tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
+    tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
+    again = {"like": companion, "label": None, **SETTLED}
+    if files.test is not None:
+        again["test"] = files.test
+    request.tell_next(typed_on_written("certify", request, path, {"--bias": bias}, **again))
+
+
 def write_changed(
-    request: Request,
+    frame: Any,
     changes: dict[str, dict[int, Any]],
     path: Path,
     metadata: dict[str, str] | None = None,
 ) -> None:
-    """Write the table as it was read, with some cells changed; ``metadata`` are for a Parquet file.
+    """Write a table as it was read, with some cells changed; ``metadata`` are for a Parquet file.
 
     Text is as it was written, but numbers and dates that people wrote in their own way are plain, as the
     changed cells among them are.
@@ -79,24 +134,39 @@ def write_changed(
     import narwhals as nw
 
     from nullproof.tables.cells import set_cells
+    from nullproof.tables.values import text
 
-    write_frame(set_cells(nw.from_native(as_read(request)), changes), path, metadata)
+    table = nw.from_native(frame)
+    written = {
+        name: {
+            row: text(x) if x is not None and table.schema[name] == nw.String else x
+            for row, x in cells.items()
+        }
+        for name, cells in changes.items()
+    }
+    write_frame(set_cells(table, written), path, metadata)
 
 
 def as_read(request: Request) -> Any:
     """The training table as its file writes it: text but for numbers and dates that are made plain."""
+    return _as_written(request.table, request.train, request.file)
+
+
+def points_as_read(request: Request, points: Table) -> Any:
+    """The same for the points in TEST."""
+    return _as_written(points, str(request.test), replace(request.file, strict=False))
+
+
+def _as_written(table: Any, path: str, options: FileOptions) -> Any:
     from nullproof.tables.formats import read_file
 
-    table = request.table
-    if request.train == "-":
+    if path == "-":
         return table.frame
     with warnings.catch_warnings():
         # Whatever there is to say about the file was said when it was read first.
         warnings.simplefilter("ignore", NullproofWarning)
         kept = [name for name in table.names if name not in table.writings]
-        return read_file(
-            request.train, as_text=kept, options=request.file, like=table.writings
-        ).frame
+        return read_file(path, as_text=kept, options=options, like=table.writings).frame
 
 
 def write_frame(frame: Any, path: Path, metadata: dict[str, str] | None = None) -> None:

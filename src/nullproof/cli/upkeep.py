@@ -9,7 +9,7 @@ import typer
 
 from nullproof.cli.following import after_clean, shown_of
 from nullproof.cli.options import Request
-from nullproof.cli.outputs import TABLES, typed_on_written, write_changed
+from nullproof.cli.outputs import Repaired, write_repaired
 from nullproof.cli.program import app
 from nullproof.cli.refusals import refuse_overwriting
 from nullproof.cli.registry import TEST, command, typed
@@ -25,8 +25,8 @@ _QUESTION = "belongs to the question, not to the counts; leave it out here and g
 
 @command(
     app,
-    helps={"output": "Write a worksheet to fill in (.csv) or the plan (.json)."},
-    endings=(".csv", ".json"),
+    helps={"output": "Write a worksheet to fill in (.csv, .xlsx) or the plan (.json)."},
+    endings=(".csv", ".xlsx", ".json"),
 )
 def clean(
     request: Request,
@@ -59,6 +59,10 @@ def clean(
         Path | None,
         typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
     ] = None,
+    repaired_test: Annotated[
+        Path | None,
+        typer.Option("--repaired-test", metavar="FILE", help="Write TEST with the answers."),
+    ] = None,
     bias: BiasOption = None,
     show_all: ShowAll = False,
 ) -> None:
@@ -66,17 +70,16 @@ def clean(
 
     [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
     """
+    from nullproof.cleaning.sheets import ENDINGS
     from nullproof.cleaning.worksheet import Work
     from nullproof.cli.terminal import show_plan
     from nullproof.files import to_json, write_result
 
-    if repaired is not None and (not answers or repaired.suffix not in TABLES):
-        raise NullproofError(
-            f"--repaired {repaired} needs --answers and a name that ends in {' or '.join(TABLES)}"
-        )
+    files = Repaired(repaired, repaired_test)
+    files.refuse(bool(answers), request.test is not None)
     asked_bias = written_bias(bias)
     refuse_overwriting(
-        {"-o": request.output, "--repaired": repaired},
+        {"-o": request.output, "--repaired": repaired, "--repaired-test": repaired_test},
         (request.train, request.test, request.like, *(answers or ())),
     )
     with working("reading and counting"):
@@ -91,13 +94,18 @@ def clean(
     with working("planning") as say:
         judged = Model(index, options["alpha"], options["prior"], asked_bias)
         encoded = judged.points(points, options["own_holes"], **request.naming(points))
-        work = Work(index, encoded, lambda: request.table, options, request.key)
+        work = Work(
+            index,
+            encoded,
+            lambda: request.table,
+            options,
+            key=request.key,
+            same_rows=request.test is None,
+        )
         brought = work.take(answers or [])
         plan = work.plan(budget, say)
-    if repaired is not None:
-        write_changed(request, work.changes, repaired)
-        tell(f"wrote {repaired}: TRAIN with the answers")
-        request.tell_next(typed_on_written("certify", request, repaired, {"--bias": bias}))
+    if repaired is not None or repaired_test is not None:
+        write_repaired(request, work, points, files, bias)
     own: dict[str, Any] = {
         "--confidence": None if confidence == 1 else confidence,
         "--cells": cells,
@@ -107,7 +115,7 @@ def clean(
         "--answers": answers,
     }
     document = {**plan.document(brought), **request.whose}
-    if request.output is not None and request.output.suffix == ".csv":
+    if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in, in the column 'value'")
         if n_cells:

@@ -1,6 +1,6 @@
-"""The counts of a table before an attack, kept beside the attacked table.
+"""The counts of a table before some cells of it were changed, kept beside the changed table.
 
-Blanked cells move bins that are made from what is left, and points look certain again. So an attacked
+Cells that are blanked or filled move bins, and points look certain again or no more. So a changed
 table must be counted like the table before. Its companion is the index to do so with: a file beside it
 whose name only says more. A Parquet file also names its companion in its metadata, since files get
 other names.
@@ -25,7 +25,7 @@ _ENDING = ".before.index"
 
 
 def companion_of(table: Path) -> Path:
-    """The name of the index beside an attacked table."""
+    """The name of the index beside a changed table."""
     return table.with_name(table.name + _ENDING)
 
 
@@ -34,13 +34,13 @@ def refuse_companion(table: Path) -> None:
     companion = companion_of(table)
     if companion.exists() and not is_saved(companion):
         raise NullproofError(
-            f"{companion}, where the counts of the table before the attack go, is a file of another kind; "
-            "move it away, or give the poisoned table another name"
+            f"{companion}, where the counts of the table before go, is a file of another kind; move it "
+            f"away, or give {table.name} another name"
         )
 
 
 def write_with_companion(index: IndexLike, table: Path, write: Callable[[], Any]) -> Path:
-    """Write the index beside an attacked table that ``write`` writes: both whole, or neither."""
+    """Write the index beside a changed table that ``write`` writes: both whole, or neither."""
 
     def both(part: Path) -> None:
         save(index, part)
@@ -52,15 +52,15 @@ def write_with_companion(index: IndexLike, table: Path, write: Callable[[], Any]
 
 
 def tell_of_companion(source: Any) -> None:
-    """Give a notice if a file that is counted by bins of its own is one that was attacked."""
+    """Give a notice if a file that is counted by bins of its own is one that was changed here."""
     for table in _files(source):
         companion = _found(table)
         if companion is None:
             continue
         how = "count it with" if companion.is_file() else "find that file and count the table with"
         warnings.warn(
-            f"{table} is a table with cells blanked by an attack, and {companion} holds the bins from "
-            f"before; without these points may seem certain again, so {how} "
+            f"{table} is a table with cells that nullproof changed, and {companion} holds the bins from "
+            f"before; without these other points may seem certain, so {how} "
             f"like=CountIndex.load({str(companion)!r}) or --like {shlex.quote(str(companion))}",
             NullproofWarning,
             stacklevel=3,

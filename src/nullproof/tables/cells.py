@@ -87,6 +87,8 @@ def _set_polars(native: Any, name: str, values: list[Any]) -> Any:
     dtype = native[name].dtype
     if isinstance(dtype, pl.List) and not any(isinstance(v, list | pl.Series) for v in values):
         dtype = dtype.inner
+    if dtype.is_integer() and any(isinstance(v, float) and not v.is_integer() for v in values):
+        dtype = pl.Float64()
     return native.with_columns(pl.Series(name, values, dtype=dtype, strict=False))
 
 

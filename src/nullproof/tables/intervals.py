@@ -144,6 +144,11 @@ def _added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, An
     return _bracketed(write(low), write(high), is_last=b == len(edges) - 2)
 
 
+def shows_single_values(feature: Feature) -> bool:
+    """Whether a column in bins shows one number or moment alone in each of them."""
+    return bool(feature.edges) and all(map(_is_one, feature.values))
+
+
 def _is_one(written: str) -> bool:
     """Whether the text of a bin is that of one number or moment."""
     return not written.startswith("[") and "–" not in written and " to " not in written
