@@ -110,7 +110,9 @@ def test_plan_is_shown(work: Runner) -> None:
     assert shown.code == 0
     assert f"{plan.n_done} of 9 points are certain" in shown.out
     assert plan.steps[0].feature in shown.out
-    assert "--confidence 0.99" in shown.out
+    assert "holds up to a bias of 0.05" in shown.out
+    assert "has a label with odds of 0.99 or more" in shown.out
+    assert "The usual choice is --bias 0.05" in shown.out
     document = as_document(work)
     assert document["n_cells"] == plan.n_cells
     assert [step["feature"] for step in document["steps"]] == [s.feature for s in plan.steps]
@@ -180,7 +182,7 @@ def test_answers_are_told(work: Runner) -> None:
     assert "more points" in shown.out
     assert ": certainly " in shown.out
     odds = work(*CLEAN, "--answers", "sheet.csv", "--confidence", "0.9")
-    assert "points are done (odds of 0.9)" in odds.out
+    assert "points are done: certain, or with odds of 0.9 or more" in odds.out
 
 
 def test_second_worksheet(work: Runner) -> None:

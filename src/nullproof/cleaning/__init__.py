@@ -18,13 +18,13 @@ from nullproof.lazy import public
 
 if TYPE_CHECKING:
     from nullproof.cleaning.cleaner import Cleaner as Cleaner
+    from nullproof.cleaning.course import Step as Step
     from nullproof.cleaning.features import FeatureEffects as FeatureEffects
     from nullproof.cleaning.features import feature_effects as feature_effects
     from nullproof.cleaning.holes import Cell as Cell
     from nullproof.cleaning.needs import Cases as Cases
     from nullproof.cleaning.needs import cases as cases
     from nullproof.cleaning.plan import CleaningPlan as CleaningPlan
-    from nullproof.cleaning.plan import Step as Step
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.cleaning.simulation import Curve as Curve
     from nullproof.cleaning.simulation import simulate_cleaning as simulate_cleaning
@@ -38,7 +38,7 @@ __all__, __getattr__, __dir__ = public(
         "CleaningPlan": "plan",
         "Curve": "simulation",
         "FeatureEffects": "features",
-        "Step": "plan",
+        "Step": "course",
         "cases": "needs",
         "cleaning_plan": "plan",
         "feature_effects": "features",

@@ -15,8 +15,9 @@ from nullproof.bias import Bias
 from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
+from nullproof.cleaning.course import Stage, Step, Stop, curve, stages, stop
 from nullproof.cleaning.forecast import Forecast, OwnPart, Part, forecast
-from nullproof.cleaning.holes import Cell, OpenCells, Which
+from nullproof.cleaning.holes import Cell, OpenCells
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
 from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
@@ -31,38 +32,7 @@ from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 
-
-@dataclass(frozen=True)
-class Step:
-    """Fill missing cells of one feature, in the training rows of one label or in some points.
-
-    Parameters
-    ----------
-    label
-        Whose training cells the step fills; None where it fills cells of the points.
-    n_cells
-        How many cells the step fills.
-    expected
-        How many points will be done after it, on average over random fillings: an estimate.
-    best
-        How many can be done after it: each point with the values that suit it best. Exact for
-        complete points; a bound from above for incomplete ones, for a part of a group with
-        candidate sets, and with a bias for a part of any group.
-    own
-        The cells of the points that the step fills, one by one; none for training cells.
-    """
-
-    label: Any
-    feature: str
-    n_cells: int
-    expected: float
-    best: int
-    own: tuple[Cell, ...] = ()
-
-    @property
-    def table(self) -> Which:
-        """Which table the cells are of: ``"training"`` or ``"points"``."""
-        return "points" if self.own else "training"
+_TABLES = {"training": "the training table", "points": "the points", "both": "both tables"}
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -109,6 +79,16 @@ class CleaningPlan:
     def n_cells(self) -> int:
         """How many cells all steps fill."""
         return sum(step.n_cells for step in self.steps)
+
+    @property
+    def stages(self) -> list[Stage]:
+        """The steps put together until each brings something; those that bring nothing are left off."""
+        return stages(self.steps, self.n_done)
+
+    @property
+    def stop(self) -> Stop | None:
+        """Where to stop at first: after it each cell brings far less. None if nowhere."""
+        return stop(self.steps, self.n_done)
 
     @cached_property
     def cases(self) -> Cases:
@@ -161,6 +141,11 @@ class CleaningPlan:
             "n_done": self.n_done,
             "confidence": self.confidence,
             "n_cells": self.n_cells,
+            "stop": None if self.stop is None else self.stop._asdict(),
+            "curve": [
+                {"n_cells": n_cells, "expected": expected}
+                for n_cells, expected in zip(*curve(self.steps, self.n_done).values(), strict=True)
+            ],
             "stuck": list(self.stuck),
             "undecided": list(self.undecided),
             **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
@@ -182,32 +167,39 @@ class CleaningPlan:
         """One row per step, in the library that the points came in."""
         return native_frame(self.columns(), self.points.frame, same_rows=False)
 
-    def _headline(self) -> str:
-        what = "are certain" if self.model.unbiased is self.model else "hold up to the bias"
+    @property
+    def what(self) -> str:
+        """What is true of the points that are done, in words."""
         if self.confidence < 1:
-            what = f"are done at odds of {self.confidence:g}"
+            return f"are done: certain, or with odds of {self.confidence:g} or more"
+        return "are certain" if self.model.unbiased is self.model else "hold up to the bias"
+
+    def _headline(self) -> str:
         return (
-            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points {what}; "
+            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points {self.what}; "
             f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
         )
 
-    def _whose(self, step: Step) -> str:
-        if step.own:
-            return "of the points"
-        return f"where {self.index.schema.label_name} is {step.label}"
-
     def _repr_html_(self) -> str:
-        some = {name: column[:ROWS] for name, column in self.columns().items()}
-        return shown_table(self._headline(), some, len(self.steps))
+        found = self.stages
+        shown: dict[str, list[Any]] = {
+            "n_cells": [stage.n_cells for stage in found],
+            "so far": [stage.so_far for stage in found],
+            "table": [stage.table for stage in found],
+            "columns (and labels)": [stage.columns() for stage in found],
+            "expected": [stage.expected for stage in found],
+        }
+        first = {name: column[:ROWS] for name, column in shown.items()}
+        return shown_table(self._headline(), first, len(found))
 
     def __repr__(self) -> str:
         lines = [self._headline()]
         lines += [
-            f"  {step.feature} {self._whose(step)}: {many(step.n_cells, 'cell')}, "
-            f"then {step.expected:.1f} expected, {step.best:,} at best"
-            for step in self.steps[:5]
+            f"  {many(stage.n_cells, 'cell')} of {_TABLES[stage.table]}, {stage.columns()}: "
+            f"then {stage.expected:.1f} expected"
+            for stage in self.stages[:5]
         ]
-        return "\n".join(lines + (["  …"] if len(self.steps) > 5 else []))
+        return "\n".join(lines + (["  …"] if len(self.stages) > 5 else []))
 
 
 def cleaning_plan(
@@ -259,8 +251,7 @@ def cleaning_plan(
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1)
     CleaningPlan: 1 of 2 points are certain; 2 cells in 2 steps
-      x0 where label is no: 1 cell, then 1.4 expected, 2 at best
-      x1 where label is yes: 1 cell, then 2.0 expected, 2 at best
+      2 cells of the training table, x0 (no), x1 (yes): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)
     encoded = model.points(points, own_holes, key)

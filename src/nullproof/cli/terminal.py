@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from rich.console import Console
@@ -15,7 +15,7 @@ from nullproof.cli.shown import SHOWN, Following, Shown
 from nullproof.odds.sureness import SURE
 from nullproof.show import histogram, interval_rows
 from nullproof.tables.names import shown_name
-from nullproof.words import PLAIN, cut, many, odds, some, span
+from nullproof.words import PLAIN, cut, many, odds, span
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
     from nullproof.attacks.attack import Attack
     from nullproof.certificates import Certificates
-    from nullproof.cleaning.plan import CleaningPlan
     from nullproof.counts.index import CountIndex
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
@@ -191,72 +190,6 @@ def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
     line = Text("█" * full, style="green" if lower >= SURE else "cyan")
     line.append("▒" * shaded, style="cyan")
     return line.append("·" * (width - full - shaded), style="dim")
-
-
-def show_plan(
-    console: Console, plan: CleaningPlan, brought: dict[str, Any] | None, shown: Shown
-) -> None:
-    """Print what the answers brought, then the steps that are left."""
-    console.print(Text(repr(plan.index), style="dim"))
-    say_whose(console, shown)
-    if brought is not None:
-        _show_progress(console, brought)
-    what = "certain" if plan.model.unbiased is plan.model else "certain within the bias"
-    if plan.confidence < 1:
-        what = f"done (odds of {plan.confidence:g})"
-    console.print(
-        Text("\n").append(f"{plan.n_done:,} of {plan.n_points:,} points are {what}", "bold"),
-    )
-    if plan.steps:
-        console.print(f"{plan.n_cells:,} missing cells matter to the others, in this order:\n")
-        console.print(_steps(plan, shown.limit))
-    elif plan.n_done + len(plan.stuck) == plan.n_points:
-        console.print("No missing cell needs to be filled.")
-    else:
-        console.print("No missing cell within the budget would help the others.")
-    say_more(console, len(plan.steps), "steps: --all shows them, --json lists them", shown.limit)
-    if plan.steps:
-        there = "certain" if plan.confidence == 1 else "done"
-        said = (
-            f"\nExpected, at best: points that are {there} after a step and those above it, on average "
-            "and if the cells hold what suits best."
-        )
-        console.print(Text(said, style="dim"))
-    if plan.undecided:
-        console.print(
-            f"\nNo bound tells whether {many(len(plan.undecided), 'more point')} would be done: odds too "
-            f"near {plan.confidence:g}, or too many holes. They count as not done."
-        )
-    if plan.stuck:
-        names = (shown_name(plan.points.names, place) for place in plan.stuck)
-        console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
-    if plan.steps and plan.confidence == 1:
-        console.print("Often far fewer cells are enough with --confidence 0.99.", style="dim")
-    say_next(console, shown.following)
-
-
-def _show_progress(console: Console, brought: dict[str, Any]) -> None:
-    gained = brought["became_done"]
-    answers, points = many(brought["n_answers"], "answer"), many(len(gained), "more point")
-    console.print(f"\n{answers} taken, {points} done")
-    for entry in gained[:SHOWN]:
-        said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
-        name = entry.get("key") or entry["point"]
-        console.print(f"  point {name}: {said}", highlight=False, markup=False)
-    say_more(console, len(gained), "points: --json lists all")
-
-
-def _steps(plan: CleaningPlan, limit: int | None) -> Table:
-    grid = empty_grid(">cells", "column", "label", ">expected", ">at best")
-    for step in plan.steps[:limit]:
-        grid.add_row(
-            f"{step.n_cells:,}",
-            Text(step.feature),
-            Text(str(step.label)),
-            f"{step.expected:,.1f}",
-            f"{step.best:,}",
-        )
-    return grid
 
 
 def empty_grid(*names: str) -> Table:

@@ -18,6 +18,7 @@ from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, written_bias
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
+from nullproof.progress import within
 from nullproof.words import many
 
 _QUESTION = "belongs to the question, not to the counts; leave it out here and give it to certify"
@@ -70,9 +71,10 @@ def clean(
 
     [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
     """
+    from nullproof.cleaning.goals import goals
     from nullproof.cleaning.sheets import ENDINGS
     from nullproof.cleaning.worksheet import Work
-    from nullproof.cli.terminal import show_plan
+    from nullproof.cli.plans import show_plan
     from nullproof.files import to_json, write_result
 
     files = Repaired(repaired, repaired_test)
@@ -103,7 +105,10 @@ def clean(
             same_rows=request.test is None,
         )
         brought = work.take(answers or [])
-        plan = work.plan(budget, say)
+        plan = work.plan(budget, within(say, 0.0, 0.6))
+        compared = goals(
+            plan, cells=options["cells"], costs=options["costs"], on_progress=within(say, 0.6, 1.0)
+        )
     if repaired is not None or repaired_test is not None:
         write_repaired(request, work, points, files, bias)
     own: dict[str, Any] = {
@@ -114,7 +119,11 @@ def clean(
         "--bias": bias,
         "--answers": answers,
     }
-    document = {**plan.document(brought), **request.whose}
+    document = {
+        **plan.document(brought),
+        "goals": [goal.document() for goal in compared],
+        **request.whose,
+    }
     if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in, in the column 'value'")
@@ -128,7 +137,7 @@ def clean(
         echo(to_json(document))
     elif request.output is None:
         shown = shown_of(request, show_all, after_clean(request, plan, own))
-        show_plan(console(), plan, brought, shown)
+        show_plan(console(), plan, brought, compared, shown)
 
 
 @command(

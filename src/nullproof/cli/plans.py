@@ -1,0 +1,149 @@
+"""A cleaning plan as a terminal shows it: what to look up first, how far that gets, where to stop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from nullproof.cli.shown import SHOWN, Shown
+from nullproof.cli.terminal import empty_grid, say_more, say_next, say_whose
+from nullproof.tables.names import shown_name
+from nullproof.words import PLAIN, cut, many, some
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from nullproof.cleaning.course import Stop
+    from nullproof.cleaning.goals import Goal
+    from nullproof.cleaning.plan import CleaningPlan
+
+_STAGES = 10
+_BAR = 12
+# What the other columns of the table take, and the least that is left for the names.
+_OTHERS, _COLUMNS = 48, 24
+
+
+def show_plan(
+    console: Console,
+    plan: CleaningPlan,
+    brought: dict[str, Any] | None,
+    goals: Sequence[Goal],
+    shown: Shown,
+) -> None:
+    """Print what the answers brought, then what to look up next."""
+    console.print(Text(repr(plan.index), style="dim"))
+    say_whose(console, shown)
+    if brought is not None:
+        _show_progress(console, brought)
+    said = f"{plan.n_done:,} of {plan.n_points:,} points {plan.what}"
+    console.print(Text("\n").append(said, "bold"))
+    if plan.steps:
+        _show_stages(console, plan, shown)
+    elif plan.n_done + len(plan.stuck) == plan.n_points:
+        console.print("No missing cell needs to be filled.")
+    else:
+        console.print("No missing cell within the budget would help the others.")
+    if plan.undecided:
+        console.print(
+            f"\nNo bound tells whether {many(len(plan.undecided), 'more point')} would be done: odds too "
+            f"near {plan.confidence:g}, or too many holes. They count as not done."
+        )
+    if plan.stuck:
+        names = (shown_name(plan.points.names, place) for place in plan.stuck)
+        console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
+    if plan.n_done + len(plan.stuck) < plan.n_points:
+        plain = plan.confidence == 1 and plan.model.unbiased is plan.model
+        _show_goals(console, goals, plan.n_points, plain)
+    say_next(console, shown.following)
+
+
+def _show_stages(console: Console, plan: CleaningPlan, shown: Shown) -> None:
+    stages = plan.stages
+    limit = None if shown.everything else _STAGES
+    console.print("Look up these missing cells first:\n")
+    console.print(_stages(plan, limit, max(console.width - _OTHERS, _COLUMNS)))
+    say_more(console, len(stages), "lines: --all shows them, --json lists every step", limit)
+    rest = plan.n_cells - (stages[-1].so_far if stages else 0)
+    if rest:
+        probably = "probably bring nothing more" if stages else "probably bring nothing"
+        console.print(
+            f"{many(rest, 'cell')} {probably}; points near a tie may need them.", style="dim"
+        )
+    console.print(
+        "Table: training rows (of these labels), or the cells that the points themselves lack. Done: the "
+        "points expected to be done after a line and those above it.",
+        style="dim",
+    )
+    if plan.stop is not None:
+        console.print(Text(f"\n{where_to_stop(plan.stop)}"))
+
+
+def _stages(plan: CleaningPlan, limit: int | None, width: int) -> Table:
+    grid = empty_grid(">cells", ">so far", "table", "columns (and labels)", ">done", "")
+    whole = max(plan.n_points - plan.n_done, 1)
+    for stage in plan.stages[:limit]:
+        full = round((stage.expected - plan.n_done) / whole * _BAR)
+        bar = Text("█" * full, style="green").append("·" * (_BAR - full), style="dim")
+        grid.add_row(
+            f"{stage.n_cells:,}",
+            f"{stage.so_far:,}",
+            stage.table,
+            Text(cut(stage.columns(), width)),
+            f"{stage.expected:,.1f}",
+            bar,
+        )
+    return grid
+
+
+def where_to_stop(stop: Stop) -> str:
+    """Where further cells bring far less, as a sentence."""
+    return (
+        f"Where to stop: {many(stop.n_cells, 'cell')} bring {stop.gain:,.1f} points, "
+        f"{stop.gain / stop.n_cells:.2g} each; the {stop.n_after:,} after them bring "
+        f"{stop.gain_after:,.1f} more, {stop.gain_after / stop.n_after:.1g} each."
+    )
+
+
+def _show_goals(console: Console, goals: Sequence[Goal], n_points: int, plain: bool) -> None:
+    """How many cells each of the three goals takes."""
+    from nullproof.cleaning.goals import SHARES
+
+    whose = (
+        "the points" if goals[0].n_points == n_points else f"{goals[0].n_points:,} of the points"
+    )
+    console.print(f"\nHow many cells it takes until so many of {whose} are done:\n")
+    heads = (f">{share * 100:g}{PLAIN}" for share in SHARES)
+    grid = empty_grid("a point is done if it", ">now", *heads)
+    for goal in goals:
+        cells = ("–" if own is None else f"{own:,}" for own in goal.n_cells)
+        grid.add_row(_in_words(goal), f"{goal.n_done:,}", *cells)
+    console.print(grid)
+    if plain:
+        console.print(
+            "The usual choice is --bias 0.05: missing cells are like the known ones, up to 5"
+            f"{PLAIN} of them.",
+            style="dim",
+        )
+
+
+def _in_words(goal: Goal) -> str:
+    if goal.confidence < 1:
+        return f"has a label with odds of {goal.confidence:g} or more"
+    if goal.bias == 1:
+        return "is certain"
+    bias = "the bias of each column" if goal.bias is None else f"a bias of {goal.bias:g}"
+    return f"holds up to {bias}"
+
+
+def _show_progress(console: Console, brought: dict[str, Any]) -> None:
+    gained = brought["became_done"]
+    answers, points = many(brought["n_answers"], "answer"), many(len(gained), "more point")
+    console.print(f"\n{answers} taken, {points} done")
+    for entry in gained[:SHOWN]:
+        said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
+        name = entry.get("key") or entry["point"]
+        console.print(f"  point {name}: {said}", highlight=False, markup=False)
+    say_more(console, len(gained), "points: --json lists all")
