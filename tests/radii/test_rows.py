@@ -125,6 +125,8 @@ def assert_consistent(found: Radii) -> None:
     counts = PointCounts(found.model, found.codes, found.reach)
     finite = (found.radius > 0) & np.isfinite(found.radius)
     assert (found.radius == found.n_raise + found.n_lower)[finite].all()
+    assert (found.n_raise >= 0).all()
+    assert (found.n_lower >= 0).all()
     for place in np.flatnonzero(finite).tolist():
         pair = int(found.winner[place]), int(found.overtaker[place])
         steps = int(found.n_raise[place]), int(found.n_lower[place])
@@ -185,6 +187,14 @@ def test_rows_may_raise_first_and_lower_then() -> None:
     assert (found.label[0], found.n_raise[0], found.n_lower[0]) == ("L1", 0, 5)
     additions = PointCounts(model, found.codes, found.reach).additions(0, 1, 0)
     assert not any(additions.falls(a, b) for a in range(5) for b in range(5 - a))
+
+
+def test_one_row_is_more_than_enough() -> None:
+    """Without smoothing one row may give a rival far more support than the winner has, never fewer."""
+    index = index_from_counts([900, 300], [[(1, 299), (899, 1)], [(600, 300), (300, 0)]])
+    found = radii(index, [("0", "1")], alpha=0, threat="rows")
+    assert (found.label[0], found.radius[0], found.n_raise[0]) == ("L0", 1, 1)
+    assert_consistent(found)
 
 
 def test_no_number_of_rows_is_enough() -> None:

@@ -1,8 +1,8 @@
 """Float bounds on the fewest added rows, for many certain points at once (T13).
 
-Per rival the best mix of its rows and the winner's is found with real numbers. Then the whole numbers
-beside it are tried: one total surely suffices, and the next smaller one surely fails, since the
-rival's lead as a function of the mix has one peak and floats show on which side it lies.
+Per rival the best mix of its rows and the winner's is found with real numbers. The whole numbers beside
+it surely suffice. The next smaller total surely fails, since a concave lead lies below its tangents;
+or since a lead as a function of the mix has one peak, and floats show on which side it lies.
 """
 
 from __future__ import annotations
@@ -14,12 +14,20 @@ from numpy.typing import NDArray
 
 from nullproof.model import Model
 from nullproof.radii.bounds import Bounds
-from nullproof.radii.row_supports import MOST, Floats, Places, RivalSide, RowTables, WinnerSide
+from nullproof.radii.row_supports import (
+    MOST,
+    Floats,
+    Places,
+    RivalSide,
+    RowTables,
+    Support,
+    WinnerSide,
+)
 
-_BLOCK = 8192
+_BLOCK = 16_384
 _ROUNDS = 16
-# A mix this close to the best one has the whole numbers beside the best one as its neighbours.
-_CLOSE = 0.2
+# A step this small changes no support by more than the next round would put right.
+_CLOSE = 1.0
 
 
 def bound_row_radii(
@@ -57,7 +65,7 @@ def _can_win(model: Model) -> NDArray[np.bool_]:
 
 def _offer(bounds: Bounds, places: Places, rival: int, race: Race) -> None:
     """Take in what is known of one rival's attacks."""
-    at_least, n_raise, n_lower = race.solved()
+    at_least, n_raise, n_lower = race.solved(bounds.at_most[places])
     at_most = n_raise + n_lower
     is_better = at_most < bounds.at_most[places]
     chosen = places[is_better]
@@ -67,16 +75,58 @@ def _offer(bounds: Bounds, places: Places, rival: int, race: Race) -> None:
 
 
 class _Mix(NamedTuple):
-    """Real numbers of rows of the rival and the winner that suffice with the least sum; NaN for unknown.
+    """About the fewest rows, real numbers, that let the rival catch up; NaN where that is not known.
 
-    ``excess``: how many rows more of the same total would better be the rival's, beyond what there
-    are. ``drift``: how much of one row more would be the rival's.
+    With ``share`` of ``n_rows + ahead + behind``, less ``ahead``, as the rival's rows a total is spent
+    best. Fewer than ``at_least`` rows surely fail.
     """
 
-    n_raise: Floats
-    n_lower: Floats
-    excess: Floats
-    drift: Floats
+    total: Floats
+    ahead: Floats
+    behind: Floats
+    share: Floats
+    at_least: Floats
+
+
+class _Powers(NamedTuple):
+    """Powers with the first two derivatives of the supports: ``x^u`` of the rival's and ``y^-v``.
+
+    A row more makes ``x`` or ``y`` greater by 1.
+    """
+
+    x: Floats
+    y: Floats
+    u: Floats
+    v: Floats
+
+    @classmethod
+    def of(cls, rival: Support, winner: Support) -> _Powers:
+        x, y = -rival.slope / rival.bend, -winner.slope / winner.bend
+        return cls(x, y, rival.slope * x, -winner.slope * y)
+
+    def best(self, deficit: Floats, n_raise: Floats, n_lower: Floats) -> tuple[Floats, Floats]:
+        """How many rows more of each make up for a deficit with the least sum.
+
+        ``n_raise`` and ``n_lower`` rows of each can be taken away.
+        """
+        x, y, u, v = self
+        # Where the sum is least, both powers change alike: u / x = v / y.
+        slant = x * v / (y * u)
+        level = x * np.exp(np.clip((deficit - v * np.log(slant)) / (u + v), -3, 3))
+        more, other = level - x, level * (v / u) - y
+        edge = np.flatnonzero(other < -n_lower)
+        other[edge] = -n_lower[edge]
+        rest = deficit[edge] - v[edge] * np.log1p(other[edge] / y[edge])
+        more[edge] = x[edge] * np.expm1(rest / u[edge])
+        edge = np.flatnonzero(more < -n_raise)
+        more[edge] = -n_raise[edge]
+        rest = deficit[edge] - u[edge] * np.log1p(more[edge] / x[edge])
+        other[edge] = np.maximum(y[edge] * np.expm1(rest / v[edge]), -n_lower[edge])
+        return more, other
+
+    def mix(self, a: Floats, b: Floats, n_more: Floats) -> Floats:
+        """The parts of a `_Mix` for so many rows of each, and some more of both."""
+        return np.stack([a + b + n_more, self.x - a, self.y - b, self.u / (self.u + self.v)])
 
 
 class Race:
@@ -94,74 +144,79 @@ class Race:
         self.rival = RivalSide(tables, block, places, rival)
         self.slack, self.slope_slack = tables.slack, tables.slope_slack
 
-    def solved(self) -> tuple[Floats, Floats, Floats]:
-        """Per point: fewer rows surely fail; and an attack that surely works, infinite if none is known."""
-        mix = self._best_mix()
-        total = np.ceil(mix.n_raise + mix.n_lower - 1e-7)
-        at_least, works = np.ones(len(total)), np.full((2, len(total)), np.inf)
+    def solved(self, known: Floats) -> tuple[Floats, Floats, Floats]:
+        """Per point: fewer rows surely fail; and an attack that surely works, infinite if none is known.
+
+        No attack of ``known`` rows or more is looked for.
+        """
+        mix = self._best_mix(known)
+        total = np.maximum(np.ceil(mix.total - 1e-7), 1)
+        at_least, works = np.minimum(mix.at_least, known), np.full((2, len(total)), np.inf)
         waiting = np.flatnonzero(np.isfinite(total))
         for n_more in (0, 1):
             n_rows = total[waiting] + n_more
             middle = self._middle(waiting, mix, n_rows)
-            is_enough = self._lead(waiting, middle, n_rows)[0] > self.slack
+            is_enough = self._lead(waiting, middle, n_rows) > self.slack
             works[:, waiting[is_enough]] = np.stack([middle, n_rows - middle])[:, is_enough]
             waiting = waiting[~is_enough]
-        done = np.flatnonzero(np.isfinite(works[0]))
-        fewer = works[:, done].sum(axis=0) - 1
-        fails = self._fails(done, self._middle(done, mix, fewer), fewer)
-        at_least[done[fails]] = fewer[fails] + 1
+        n_rows = works.sum(axis=0)
+        at_least = np.minimum(at_least, n_rows)
+        doubtful = np.flatnonzero(np.isfinite(n_rows) & (at_least < n_rows))
+        fewer = n_rows[doubtful] - 1
+        fails = self._fails(doubtful, self._middle(doubtful, mix, fewer), fewer)
+        at_least[doubtful[fails]] = fewer[fails] + 1
         return at_least, works[0], works[1]
 
-    def _best_mix(self) -> _Mix:
-        """Find the mix by Newton's method, each point within a bracket of its own.
-
-        The rival's rows are best where one more of them gains what one more of the winner's loses.
-        The reciprocals of gain and loss are nearly lines, so that few rounds are needed.
-        """
+    def _best_mix(self, known: Floats) -> _Mix:
+        """Find the mix with powers in place of both supports; few rounds are needed."""
         n_points = len(self.rival)
-        top = self.winner.support(np.zeros(n_points)).log
-        left, right = self.rival.least.copy(), np.full(n_points, MOST)
-        n_raise, n_lower = left.copy(), np.zeros(n_points)
+        n_raise, n_lower = self.rival.least.copy(), np.zeros(n_points)
         found, active = np.full((5, n_points), np.nan), np.arange(n_points)
-        for round_ in range(_ROUNDS):
-            a, own = n_raise[active], self.winner.at(active)
-            rival = self.rival.at(active).support(a)
-            target = np.minimum(rival.log, top[active])
-            b = own.rows_down_to(target, n_lower[active], 1 if round_ else 3)
-            loss, bend, _ = own.below.slopes(b)
-            is_over = (rival.log > top[active]) | (rival.slope <= 0)
-            is_short = ~is_over & (rival.slope + loss > 0)
-            left[active] = np.where(is_short, a, left[active])
-            right[active] = np.where(is_short, right[active], a)
-            turn = -rival.bend / rival.slope**2 - bend * rival.slope / loss**3
-            step = -(1 / rival.slope + 1 / loss) / turn
-            # A tangent of the rival's concave support meets the winner's too early.
-            most = (top[active] - rival.log) / rival.slope
-            is_edge = is_over | ~(step < most)
-            wanted = _within(a + np.where(is_edge, most, step), left[active], right[active])
-            is_done = np.abs(wanted - a) <= _CLOSE
-            bends = bend - rival.bend
-            mix = np.stack([a, b, (rival.slope + loss) / bends, bend / bends, target])
-            # Where the winner gets no row, the sum is not flat at its least.
-            mix[:, is_edge] = np.stack([wanted, 0 * b, mix[2], mix[3], top[active]])[:, is_edge]
-            found[:, active[is_done]] = mix[:, is_done]
-            n_raise[active], n_lower[active] = wanted, b
-            active = active[~is_done]
+        found[4] = 1
+        for _ in range(_ROUNDS):
+            a, b, least = n_raise[active], n_lower[active], self.rival.least[active]
+            rival, own = self.rival.at(active).support(a), self.winner.at(active).support(b)
+            powers = _Powers.of(rival, own)
+            at_least = self._tangent(a, b, rival, own, active)
+            found[4, active] = np.fmax(found[4, active], at_least)
+            more, other = powers.best(own.log - rival.log, a - least, b)
+            is_done = np.abs(more) + np.abs(other) <= _CLOSE
+            done = np.flatnonzero(is_done)
+            found[:4, active[done]] = powers.mix(a, b, more + other)[:, done]
+            n_raise[active], n_lower[active] = a + more, b + other
+            hopes = ~is_done & (at_least < known[active]) & (n_raise[active] < MOST)
+            active = active[hopes]
             if not len(active):
                 break
-        n_lower = self.winner.rows_down_to(found[4], found[1], 3)
-        return _Mix(found[0], n_lower, found[2], found[3])
+        return _Mix(*found)
+
+    def _tangent(
+        self, a: Floats, b: Floats, rival: Support, own: Support, places: Places
+    ) -> Floats:
+        """A number of rows below which all mixes surely fail: a lead lies below its tangents (T13)."""
+        gain, loss, least = rival.slope, -own.slope, self.rival.least[places]
+        error = self.slope_slack * (rival.size + own.size) * (2 * (a + b) + 8)
+        lead = rival.log - own.log + self.slack + error
+        alone = a + (loss * b - lead) / gain
+        mixed = least + b + (gain * (a - least) - lead) / loss
+        total = np.minimum(np.minimum(alone, mixed), 2 * (a + b) + 8)
+        return np.where(self.rival.is_concave[places] & (gain > 0), np.ceil(total * (1 - 1e-12) - 1e-9), 1)
 
     def _middle(self, places: Places, mix: _Mix, n_rows: Floats) -> Floats:
         """The whole number of the rival's rows that is about the best one for a total."""
-        n_raise, n_lower, excess, drift = (part[places] for part in mix)
-        wanted = np.rint(n_raise + excess + drift * (n_rows - n_raise - n_lower))
+        ahead, behind = mix.ahead[places], mix.behind[places]
+        wanted = np.rint((n_rows + ahead + behind) * mix.share[places] - ahead)
         return np.clip(wanted, np.minimum(self.rival.least[places], n_rows), n_rows)
 
-    def _lead(
+    def _lead(self, places: Places, n_raise: Floats, n_rows: Floats) -> Floats:
+        """The rival's lead in log support."""
+        gained = self.rival.at(places).log(n_raise)
+        return np.asarray(gained - self.winner.at(places).log(n_rows - n_raise))
+
+    def _steep_lead(
         self, places: Places, n_raise: Floats, n_rows: Floats
     ) -> tuple[Floats, Floats, Floats]:
-        """The rival's lead in log support, its slope along the mix, and a bound on the slope's error."""
+        """The rival's lead, its slope along the mix, and a bound on the slope's error."""
         gains = self.rival.at(places).support(n_raise)
         losses = self.winner.at(places).support(n_rows - n_raise)
         return (
@@ -177,14 +232,8 @@ class Race:
             n_raise = middle + shift
             is_outside = (n_raise < least) | (n_raise > n_rows)
             tried = np.where(is_outside, np.minimum(least, n_rows), n_raise)
-            lead, slope, error = self._lead(places, tried, n_rows)
+            lead, slope, error = self._steep_lead(places, tried, n_rows)
             fails &= is_outside | (lead < -self.slack)
             if shift:
                 fails &= is_outside | (-shift * slope > error)
         return np.asarray(fails | (n_rows == 0))
-
-
-def _within(wanted: Floats, left: Floats, right: Floats) -> Floats:
-    """What is wanted where it lies within a bracket, else a number well inside."""
-    inside = (left + np.minimum(right, 3 * left + 8)) / 2
-    return np.asarray(np.where((wanted >= left) & (wanted <= right), wanted, inside))

@@ -127,20 +127,18 @@ class Below:
         """The part of the log support that does not depend on counts, after so many rows."""
         n_rows = self.n_rows + n_added
         totals = n_rows + self.sizes
-        log = -(self.n_loose * np.log(totals)).sum(axis=0)
-        slope, bend, size = self.slopes(n_added)
-        return Support(log + np.log(n_rows) if self.counted else log, slope, bend, size)
-
-    def slopes(self, n_added: Floats) -> tuple[Floats, Floats, Floats]:
-        """The derivatives of `support` and the size of the first."""
-        n_rows = self.n_rows + n_added
-        totals = n_rows + self.sizes
         terms = self.n_loose / totals
-        size, bend = terms.sum(axis=0), (terms / totals).sum(axis=0)
+        log, size, bend = self.log(n_added), terms.sum(axis=0), (terms / totals).sum(axis=0)
         if not self.counted:
-            return -size, bend, size
+            return Support(log, -size, bend, size)
         own = 1 / n_rows
-        return own - size, bend - own * own, size + own
+        return Support(log, own - size, bend - own * own, size + own)
+
+    def log(self, n_added: Floats) -> Floats:
+        """The same without derivatives."""
+        n_rows = self.n_rows + n_added
+        log: Floats = -(self.n_loose * np.log(n_rows + self.sizes)).sum(axis=0)
+        return log + np.log(n_rows) if self.counted else log
 
 
 @dataclass(frozen=True)
@@ -154,7 +152,7 @@ class WinnerSide:
     def of(cls, tables: RowTables, block: slice, winner: NDArray[Any], log: Floats) -> WinnerSide:
         """The winners of a block of points, with their log supports before any row is added."""
         below = tables.below(block, tables.n_rows[winner])
-        return cls(log - below.support(np.zeros_like(log)).log, below)
+        return cls(log - below.log(np.zeros_like(log)), below)
 
     def at(self, places: Places) -> WinnerSide:
         """The same for some of the points."""
@@ -175,16 +173,9 @@ class WinnerSide:
         found = self.below.support(n_added)
         return found._replace(log=self.base + found.log)
 
-    def rows_down_to(self, target: Floats, guess: Floats, rounds: int) -> Floats:
-        """About how many rows bring the log support down to ``target``; 0 where it is lower already."""
-        # In the logarithm of the rows the log support is nearly a line.
-        shift = self.below.n_rows + self.below.sizes[0]
-        n_added = guess
-        for _ in range(rounds):
-            found = self.support(n_added)
-            step = (target - found.log) / (found.slope * (n_added + shift))
-            n_added = np.maximum((n_added + shift) * np.exp(np.clip(step, -3, 3)) - shift, 0)
-        return n_added
+    def log(self, n_added: Floats) -> Floats:
+        """The same without derivatives."""
+        return np.asarray(self.base + self.below.log(n_added))
 
 
 class RivalSide:
@@ -206,6 +197,8 @@ class RivalSide:
         # Without smoothing, or without a row, one row is the least that gives any support.
         lacks = ~self._high.all(axis=0) | (tables.n_rows[rival] == 0)
         self.least = lacks.astype(np.float64)
+        # With more unseen values the log support is not concave (T13).
+        self.is_concave = tables.n_unseen[block][places] <= tables.model.prior_is_counted
 
     def __len__(self) -> int:
         return len(self._base)
@@ -243,3 +236,15 @@ class RivalSide:
             below.bend - bend,
             slope + below.size,
         )
+
+    def log(self, n_added: Floats) -> Floats:
+        """The same without derivatives."""
+        product, log = np.ones_like(n_added), self._base.copy()
+        count = np.empty_like(n_added)
+        for place, (high, matched) in enumerate(zip(self._high, self._matched, strict=True), 1):
+            np.add(high, n_added if matched is None else n_added * matched, out=count)
+            product *= count
+            if place % self._tables.n_factors == 0:
+                log += np.log(product)
+                product[:] = 1
+        return np.asarray(log + np.log(product) + self.below.log(n_added))
