@@ -197,6 +197,13 @@ def test_one_row_is_more_than_enough() -> None:
     assert_consistent(found)
 
 
+def test_rival_without_rows_may_need_none() -> None:
+    """With smoothing and a given prior a label without any row has support: a row against it is enough."""
+    index = index_from_counts([0, 0], [[(0, 0), (0, 0)]] * 3)
+    found = radii(index, [("0", "0", "0")], alpha=1 / 3, prior=[7, 1], threat="rows")
+    assert (found.radius[0], found.n_raise[0], found.n_lower[0]) == (1, 0, 1)
+
+
 def test_no_number_of_rows_is_enough() -> None:
     """Infinite: one label alone, a rival of prior 0, or a given prior and nothing to disagree in."""
     alone = index_from_counts([3], [[(1,), (2,)]])

@@ -28,6 +28,7 @@ _BLOCK = 16_384
 _ROUNDS = 16
 # A step this small changes no support by more than the next round would put right.
 _CLOSE = 1.0
+_FAR = 1e300
 
 
 def bound_row_radii(
@@ -101,8 +102,10 @@ class _Powers(NamedTuple):
 
     @classmethod
     def of(cls, rival: Support, winner: Support) -> _Powers:
+        """The powers at some mix; the rival's has no exponent where its support does not rise."""
         x, y = -rival.slope / rival.bend, -winner.slope / winner.bend
-        return cls(x, y, rival.slope * x, -winner.slope * y)
+        is_power = (rival.slope > 0) & (x > 0)
+        return cls(np.where(is_power, x, _FAR), y, rival.slope * x * is_power, -winner.slope * y)
 
     def best(self, deficit: Floats, n_raise: Floats, n_lower: Floats) -> tuple[Floats, Floats]:
         """How many rows more of each make up for a deficit with the least sum.
@@ -111,14 +114,15 @@ class _Powers(NamedTuple):
         """
         x, y, u, v = self
         # Where the sum is least, both powers change alike: u / x = v / y.
-        slant = x * v / (y * u)
-        level = x * np.exp(np.clip((deficit - v * np.log(slant)) / (u + v), -3, 3))
+        tilt = v * np.log(x * v / (y * u))
+        level = x * np.exp(np.clip((deficit - tilt) / (u + v), -3, 3))
         more, other = level - x, level * (v / u) - y
         edge = np.flatnonzero(other < -n_lower)
         other[edge] = -n_lower[edge]
         rest = deficit[edge] - v[edge] * np.log1p(other[edge] / y[edge])
         more[edge] = x[edge] * np.expm1(rest / u[edge])
-        edge = np.flatnonzero(more < -n_raise)
+        # The rows of a rival whose support does not rise are taken away.
+        edge = np.flatnonzero((more < -n_raise) | ~(u > 0))
         more[edge] = -n_raise[edge]
         rest = deficit[edge] - u[edge] * np.log1p(more[edge] / x[edge])
         other[edge] = np.maximum(y[edge] * np.expm1(rest / v[edge]), -n_lower[edge])
@@ -200,7 +204,9 @@ class Race:
         alone = a + (loss * b - lead) / gain
         mixed = least + b + (gain * (a - least) - lead) / loss
         total = np.minimum(np.minimum(alone, mixed), 2 * (a + b) + 8)
-        return np.where(self.rival.is_concave[places] & (gain > 0), np.ceil(total * (1 - 1e-12) - 1e-9), 1)
+        return np.where(
+            self.rival.is_concave[places] & (gain > 0), np.ceil(total * (1 - 1e-12) - 1e-9), 1
+        )
 
     def _middle(self, places: Places, mix: _Mix, n_rows: Floats) -> Floats:
         """The whole number of the rival's rows that is about the best one for a total."""

@@ -194,9 +194,9 @@ class RivalSide:
             block, np.full(len(tables.n_unseen[block]), tables.n_rows[rival])
         ).at(places)
         self._base = tables.constants(block, places, rival)
-        # Without smoothing, or without a row, one row is the least that gives any support.
-        lacks = ~self._high.all(axis=0) | (tables.n_rows[rival] == 0)
-        self.least = lacks.astype(np.float64)
+        # Where there is no smoothing, or no prior without a row, one row is the least that gives support.
+        bare = tables.n_rows[rival] == 0 and (tables.model.prior_is_counted or tables.alpha == 0)
+        self.least = np.where(self._high.all(axis=0) & (not bare), 0.0, 1.0)
         # With more unseen values the log support is not concave (T13).
         self.is_concave = tables.n_unseen[block][places] <= tables.model.prior_is_counted
 
