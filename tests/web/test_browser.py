@@ -153,24 +153,6 @@ def test_downloads(page: Page) -> None:
         assert Path(saved.value.path()).read_text("utf-8").startswith(start)
 
 
-def test_charts_tell_more_on_hover(page: Page) -> None:
-    """The pointer over a chart shows the numbers behind it."""
-    show_example(page)
-    for section, word in (("holes", "missing"), ("fragility", "cells to blank")):
-        canvas = page.wait_for_selector(f"#{section} canvas")
-        assert canvas is not None
-        canvas.scroll_into_view_if_needed()
-        box = canvas.bounding_box()
-        assert box is not None
-        for share in (0.3, 0.4, 0.5, 0.6):
-            page.mouse.move(box["x"] + share * box["width"], box["y"] + 0.6 * box["height"])
-            page.wait_for_timeout(30)
-            if page.locator("#vg-tooltip-element.visible").count():
-                break
-        assert word in page.inner_text("#vg-tooltip-element")
-        page.mouse.move(0, 0)
-
-
 def press_until(page: Page, wanted: str, limit: int = 60) -> None:
     """Press Tab until an element is focused, and check that each on the way can be seen to be."""
     for _ in range(limit):
@@ -199,7 +181,7 @@ def test_keyboard_only(page: Page, server: Served) -> None:
     press_until(page, "tr[data-point='3'] button")
     page.keyboard.press("Enter")
     page.wait_for_selector(".panel h3 >> text=Point 3")
-    assert page.evaluate(f"{FOCUSED}.textContent") == "Point 3"
+    assert page.evaluate(f"{FOCUSED}.textContent").startswith("Point 3")
     before = bars(page)
     press_until(page, ".editor select")
     page.keyboard.press("ArrowUp")
@@ -222,7 +204,6 @@ def test_accessible_on_every_screen(browser: Browser, server: Served, scheme: st
         page.goto(server.url)
         assert violations(page) == []
         show_example(page)
-        page.wait_for_selector("#fragility canvas")
         page.click("text=Change them")
         page.wait_for_selector("#what-if .step")
         page.evaluate(OPEN)
@@ -279,10 +260,6 @@ def test_hostile_text_is_text(browser: Browser, server: Served, tmp_path: Path) 
         page.wait_for_selector(".panel .note:visible")
         page.click("text=Change them")
         page.wait_for_selector("#what-if .step, #what-if .problem:visible")
-        page.wait_for_selector("#holes canvas")
-        canvas = page.locator("#holes canvas")
-        canvas.scroll_into_view_if_needed()
-        canvas.hover()
         page.evaluate(OPEN)
         assert page.evaluate("window.hit") is None
         assert page.locator("main img, main script").count() == 0

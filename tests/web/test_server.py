@@ -6,6 +6,7 @@ import json
 import signal
 import socket
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Iterator
@@ -20,11 +21,8 @@ import pytest
 from support.command_line import Runner, one_line
 from support.web_server import Process, analysed, served, serving, state, until, upload
 
-from nullproof import CountIndex
-from nullproof.cli.demo import load
-from nullproof.reporting.document import tell
 from nullproof.web.desk import Shelf
-from nullproof.web.drawer import SECTIONS, Drawer
+from nullproof.web.folders import clear_abandoned, own_folder
 from nullproof.web.jobs import Job, Workers
 
 pytestmark = [
@@ -199,6 +197,26 @@ def test_a_clean_end(tmp_path: Path, number: signal.Signals, code: int) -> None:
     assert [path.name for path in tmp_path.iterdir()] == []
 
 
+def test_what_a_killed_server_left_is_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next start deletes the files of a server that was killed, and none of a living one."""
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with serving(tmp_path) as killed:
+        with client_of(killed.url) as client:
+            upload(client, HOLES)
+        killed.process.kill()
+        killed.process.wait()
+    (left,) = tmp_path.glob("nullproof-serve-*")
+    assert [*left.glob("*.table")]
+    with own_folder() as living:
+        (living / "kept").touch()
+        assert {*tmp_path.iterdir()} == {living}
+        clear_abandoned(tmp_path)
+        assert (living / "kept").exists()
+    assert [*tmp_path.iterdir()] == []
+
+
 def test_other_hosts_must_be_named(tmp_path: Path) -> None:
     """Off the loopback the server says so, and answers only to the names it was given."""
     with serving(tmp_path, "--host", "0.0.0.0", "--name", "lab.example") as started:
@@ -267,28 +285,6 @@ def test_a_cancelled_job_leaves_its_work() -> None:
     time.sleep(0.05)
     assert steps == [done]
     workers.close()
-
-
-def test_the_drawing_process_comes_back(request: pytest.FixtureRequest) -> None:
-    """If the process that draws is killed, the next question starts another."""
-    train, new = load()
-    document = tell(CountIndex.from_table(train, "churn", ignore=["customer"]), new)
-    drawer = Drawer()
-    request.addfinalizer(drawer.close)
-    first = drawer.sections(document)
-    assert {*first} == {*SECTIONS}
-    step = {"label": "no", "feature": "<b>", "n_cells": 1, "expected": 5.5, "best": 6}
-    cleaning = {**document["cleaning"], "steps": [step]}
-    planned = drawer.sections({**document, "cleaning": cleaning})["cleaning"]
-    assert "What to clean first" in planned
-    assert "&lt;b&gt;" in planned
-    assert drawer.sections({**document, "cleaning": None})["cleaning"] == ""
-    assert drawer._process is not None
-    drawer._process.kill()
-    assert drawer.sections(document)["headline"] == first["headline"]
-    drawer.close()
-    with pytest.raises(ValueError, match="the server is ending"):
-        drawer.sections(document)
 
 
 def test_a_long_computation_is_left() -> None:

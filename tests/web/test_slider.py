@@ -70,12 +70,16 @@ def chips(page: Page) -> list[str]:
     return [text.strip() for text in page.locator("table.list .chip").all_inner_texts()]
 
 
-def power(log: float) -> str:
-    """A support as the page writes it."""
+def multiple(log: float, line: float) -> str:
+    """A support as the page writes it: a multiple of the one that the line marks."""
     if not math.isfinite(log):
         return "0"
-    digits, exponent = f"{math.exp(log):.2e}".split("e")
-    return f"{digits}e{int(exponent)}"
+    part = math.exp(log - line)
+    if 0.000995 <= part < 9995:
+        return f"{part:.3g}" if part < 1000 else f"{round(part, -1):.0f}"
+    digits, exponent = f"{part:.1e}".split("e")
+    raised = str(int(exponent)).translate(str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹"))
+    return f"{digits}·10{raised}"
 
 
 def test_the_slider_says_what_the_library_says(page: Page, tmp_path: Path) -> None:
@@ -99,10 +103,9 @@ def test_the_slider_says_what_the_library_says(page: Page, tmp_path: Path) -> No
         ]
         assert chips(page) == named[:12], bias
         low, high = found[3].min_log_support, found[3].max_log_support
-        ranges = {
-            power(low[name]) + (f" to {power(high[name])}" if low[name] != high[name] else "")
-            for name in low
-        }
+        line = max(low.values())
+        texts = [(multiple(low[name], line), multiple(high[name], line)) for name in low]
+        ranges = {least if least == most else f"{least} to {most}" for least, most in texts}
         page.wait_for_function(
             "wanted => [...document.querySelectorAll('.panel .iv-range')]"
             ".every((one) => wanted.includes(one.textContent))",

@@ -85,6 +85,12 @@ def _found(table: Path) -> Path | None:
     """The companion of a table, by the table's name or by what its file says."""
     if is_saved(companion_of(table)):
         return companion_of(table)
+    named = attacked_says(table)
+    return None if named is None else table.with_name(named)
+
+
+def attacked_says(table: Path) -> str | None:
+    """The name of the companion that an attacked Parquet file itself names, or None."""
     try:
         with table.open("rb") as stream:
             if stream.read(4) != b"PAR1":
@@ -95,4 +101,4 @@ def _found(table: Path) -> Path | None:
     except Exception:
         # What is wrong with the file is told when it is read.
         return None
-    return None if named is None else table.with_name(Path(named).name)
+    return None if named is None else Path(named).name

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,9 @@ from nullproof.model import Model, written_number
 from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
-from nullproof.tables.points import OwnHoles, Points, encode_quietly
+from nullproof.tables.points import OwnHoles, Points, encode_points, encode_quietly
+from nullproof.tables.readers import no_such_column
+from nullproof.web.changes import Change, changed
 from nullproof.web.jobs import Job, Say
 from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
@@ -24,7 +26,17 @@ _READING, _TOLERANCES = 0.15, 0.25
 
 @dataclass(frozen=True)
 class Options:
-    """How a table is to be understood and judged, as the client wrote it."""
+    """How a table is to be understood and judged, as the client wrote it.
+
+    Parameters
+    ----------
+    key
+        The column that names the points.
+    truth
+        The column of the points that holds their true labels; None: the label column, if they have it.
+    changes
+        What to change in the table before anything is judged.
+    """
 
     label: str
     alpha: str
@@ -32,6 +44,9 @@ class Options:
     table: TableOptions
     own_holes: OwnHoles = "skip"
     bias: float = 1.0
+    key: str | None = None
+    truth: str | None = None
+    changes: Sequence[Change] = ()
 
 
 @dataclass(frozen=True)
@@ -80,6 +95,7 @@ class Analysis:
         self.options, self._train, self._points = options, train, points
         self._on_end = on_end
         self.patience: float | None = None
+        self.order: dict[str, Any] = {}
         self.asked = time.monotonic()
         self._result: Result | None = None
         self.job = Job(self._work)
@@ -125,8 +141,8 @@ class Analysis:
         index, table = self._counted(say)
         say(0.1, "reading the points")
         source = table if named is None else named.path
-        points = _encoded(index, source, named or self._train).read(self.options.own_holes)
-        truth = _truth(index, points, self.options.label)
+        points = self._encoded(index, source, named or self._train)
+        truth = _truth(index, points, self.options)
         alpha = written_number(self.options.alpha)
         prior = None if self.options.prior in (None, "") else self.options.prior
         model = Model(index, alpha, prior, self.options.bias)  # type: ignore[arg-type]
@@ -140,34 +156,54 @@ class Analysis:
                 truth=truth,
                 say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )
+        document["notes"] += [
+            f"The table was changed: {change}." for change in self.options.changes
+        ]
         return Result(model, points, certificates, document, self.options.own_holes, truth)
 
     def _counted(self, say: Say) -> tuple[CountIndex, Any]:
         options = self.options
         say(0.0, "reading the table")
         try:
-            table = options.table.open(self._train.path, options.label)
+            table = options.table.open(self._train.path, options.label, key=options.key)
             say(0.05, "counting the cells")
-            index = CountIndex.from_table(table, options.label, **options.table.for_opened())
+            how = options.table.for_opened()
+            how["ignore"] = [*how["ignore"], *self._no_features(table.names)]
+            index = CountIndex.from_table(table, options.label, **how)
         except NullproofError as problem:
             raise self._train.explained(problem) from problem
-        return index, table
+        return changed(index, options.changes), table
+
+    def _no_features(self, names: Sequence[str]) -> list[str]:
+        """Columns that name the rows or hold true labels; nothing is to be predicted from them."""
+        options = self.options
+        beside = {options.key, options.truth} - {options.label, None, *options.table.ignore}
+        return [name for name in names if name in beside]
+
+    def _encoded(self, index: CountIndex, source: Any, upload: Upload) -> Points:
+        """The points with their names, if there is a column that names them."""
+        key = self.options.key
+        try:
+            points = encode_quietly(index.schema, source, key)
+            assert points.frame is not None
+            lacks = key is not None and key not in points.frame.columns
+            if lacks and key not in self._train.column_names:
+                raise no_such_column(str(key), points.frame.columns)
+            named = encode_points(index.schema, points, key=None if lacks else key)
+        except NullproofError as problem:
+            raise upload.explained(problem) from problem
+        return named.read(self.options.own_holes)
 
 
-def _encoded(index: CountIndex, source: Any, upload: Upload) -> Points:
-    try:
-        return encode_quietly(index.schema, source)
-    except NullproofError as problem:
-        raise upload.explained(problem) from problem
-
-
-def _truth(index: CountIndex, points: Points, label: str) -> list[Any] | None:
+def _truth(index: CountIndex, points: Points, options: Options) -> list[Any] | None:
     """The labels that the points have in their own table, as the index names them."""
-    frame = points.frame
+    frame, column = points.frame, options.truth or options.label
     assert frame is not None
-    if label not in frame.columns:
+    if column not in frame.columns:
+        if options.truth is not None:
+            raise no_such_column(column, frame.columns)
         return None
-    cells = [None if isinstance(cell, list | dict) else cell for cell in frame[label].to_list()]
+    cells = [None if isinstance(cell, list | dict) else cell for cell in frame[column].to_list()]
     named = {cell: _label(index, cell) for cell in {*cells}}
     return None if {*named.values()} <= {None} else [named[cell] for cell in cells]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -23,9 +24,13 @@ from nullproof.reporting import points as details
 from nullproof.tables import values
 from nullproof.tables.points import Points, encode_quietly
 from nullproof.verdicts import verdicts
+from nullproof.web import changes
 from nullproof.web.analysis import Result
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, some, text
+
+MOST_POINTS = 200_000
+_SHOWN = 50
 
 
 def about_points(
@@ -50,17 +55,66 @@ def about_points(
     ]
 
 
-def select(
-    certificates: Certificates, verdict: str, label: str | None, bias: float
-) -> NDArray[np.intp]:
-    """The positions of the points with a verdict and, if one is named, a possible label."""
-    wanted = np.ones(len(certificates), dtype=bool)
-    if verdict != "all":
-        wanted = np.asarray(certificates.verdict_at(bias) == verdict)
-    if label is not None:
-        place = label_place(certificates.model.index, label)
-        wanted = wanted & certificates.possible[:, place]
-    return np.flatnonzero(wanted)
+@dataclass(frozen=True)
+class Wanted:
+    """Which points of an analysis to list, and in which order."""
+
+    verdict: str = "all"
+    label: str | None = None
+    find: str | None = None
+    right: bool | None = None
+    sort: str = "point"
+
+
+def select(result: Result, wanted: Wanted, bias: float) -> NDArray[np.intp]:
+    """The positions of the points that are wanted, verdicts at a bias."""
+    certificates = result.certificates
+    chosen = np.ones(len(certificates), dtype=bool)
+    if wanted.verdict != "all":
+        chosen = np.asarray(certificates.verdict_at(bias) == wanted.verdict)
+    if wanted.label is not None:
+        place = changes.label_place(certificates.model.index, wanted.label)
+        chosen = chosen & certificates.possible[:, place]
+    if wanted.right is not None:
+        chosen = chosen & (_is_right(result) == float(wanted.right))
+    if wanted.find is not None and wanted.find.strip():
+        chosen = chosen & _found(result.points, wanted.find.strip())
+    places = np.flatnonzero(chosen)
+    if wanted.sort == "tolerance":
+        # What not even a bias of 0 decides comes first.
+        tolerance = np.nan_to_num(certificates.tolerance[places], nan=-1.0)
+        places = places[np.argsort(tolerance, kind="stable")]
+    return places
+
+
+def _is_right(result: Result) -> NDArray[np.float64]:
+    """1 where the prediction is the true label, 0 where not, NaN where that is not known."""
+    truth = result.truth or [None] * len(result.points)
+    pairs = zip(truth, result.certificates.predicted.tolist(), strict=True)
+    return np.array([math.nan if true is None else float(true == own) for true, own in pairs])
+
+
+def _found(points: Points, typed: str) -> NDArray[np.bool_]:
+    """The point at a position, by whatever thousands are parted; else those with such a name or value."""
+    found = np.zeros(len(points), dtype=bool)
+    digits = typed.replace(",", "").replace(" ", "").removeprefix("#")
+    if digits.isascii() and digits.isdigit() and int(digits[:12]) < len(points):
+        found[int(digits[:12])] = True
+    if points.names is not None:
+        names = points.names.values.tolist()
+        if typed in names or not found.any():
+            found |= np.array([name is not None and _has(name, typed) for name in names])
+    if found.any() or points.frame is None:
+        return found
+    for name in points.frame.columns:
+        cells = [str(c) if isinstance(c, list | dict) else c for c in points.frame[name].to_list()]
+        known = {cell: _has(text(cell), typed) for cell in {*cells} if cell is not None}
+        found |= np.array([known.get(cell, False) for cell in cells])
+    return found
+
+
+def _has(name: str, typed: str) -> bool:
+    return typed.casefold() in name.casefold()
 
 
 def curve(result: Result, biases: Sequence[float]) -> dict[str, Any]:
@@ -102,14 +156,6 @@ def _right(labelled: CertaintyCurve | None, bias: float) -> dict[str, Any]:
     return {"accuracy_hold": found.accuracy_hold, "accuracy_open": found.accuracy_rest}
 
 
-def label_place(index: CountIndex, label: str) -> int:
-    """The position of a label, or which labels there are."""
-    if label not in index.schema.label_codes:
-        named = some(map(text, index.labels), 10)
-        raise RequestError(400, f"there is no label {cut(label)!r}; it is one of {named}")
-    return index.schema.label_codes[label]
-
-
 def one_point(result: Result, position: int) -> Points:
     """A point of the analysis by its position."""
     if not 0 <= position < len(result.points):
@@ -129,6 +175,15 @@ def given_values(result: Result, position: int) -> dict[str, Any]:
     return {
         name: None if gone else plain(frame[name][position])
         for name, gone in zip(result.index.features, missing, strict=True)
+    }
+
+
+def named(result: Result, position: int) -> dict[str, Any]:
+    """The name and the true label of a point, where they are known."""
+    names, truth = result.points.names, result.truth
+    return {
+        "key": None if names is None else names.values[position],
+        "truth": None if truth is None else _named(truth[position]),
     }
 
 
@@ -220,3 +275,35 @@ def _named(label: Any) -> str | None:
 
 def _number(tolerance: Any) -> float | None:
     return None if math.isnan(tolerance) else float(tolerance)
+
+
+def what_ifs(result: Result, wanted: Sequence[changes.Change]) -> dict[str, Any]:
+    """Certify the points on the changed table, and tell which verdicts are different."""
+    model = changes.changed_model(result.model, wanted)
+    some = result.points
+    if len(some) > MOST_POINTS:
+        some = some.take(np.arange(MOST_POINTS))
+    before = result.certificates.verdicts.take(slice(len(some)))
+    after = certificates_of(model, some)
+    was, now = before.certain, after.certain
+    moved = np.flatnonzero((before.possible != after.possible).any(axis=1))
+    # Points that gain or lose certainty come first; the others only change their possible labels.
+    moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
+    shown = moved[:_SHOWN]
+    judged = certificates_of(model, some.take(shown))
+    lines = about_points(judged, np.arange(len(shown)), judged.threshold or 0.0)
+    return {
+        "n_points": len(some),
+        "n_points_left_off": len(result.points) - len(some),
+        "n_certain_before": int(was.sum()),
+        "n_certain": int(now.sum()),
+        "n_gained": int((now & ~was).sum()),
+        "n_lost": int((was & ~now).sum()),
+        "n_missing_before": result.index.n_missing,
+        "n_missing": model.index.n_missing,
+        "changed": [
+            {**line, "point": place, "was_certain": bool(was[place])}
+            for line, place in zip(lines, shown.tolist(), strict=True)
+        ],
+        "n_changed_left_off": max(0, len(moved) - _SHOWN),
+    }

@@ -17,20 +17,22 @@ from nullproof.tables.options import TableOptions
 from nullproof.web import changes
 from nullproof.web.analysis import Analysis, Options
 from nullproof.web.answers import (
+    Wanted,
     about_points,
     curve,
     explain,
     given_values,
+    named,
     one_point,
     select,
     support_at,
     typed_point,
+    what_ifs,
 )
+from nullproof.web.descriptions import Description
 from nullproof.web.desk import Desk, desk_of
 from nullproof.web.forms import (
     AnalysisForm,
-    AnalysisOrder,
-    Bias,
     CurveForm,
     ErrorForm,
     ExampleForm,
@@ -38,15 +40,20 @@ from nullproof.web.forms import (
     FeaturesForm,
     Limits,
     PointAnswer,
-    PointQuestion,
     PointsPage,
     SupportAnswer,
-    SupportQuestion,
     TableForm,
-    WhatIf,
     WhatIfAnswer,
 )
 from nullproof.web.problems import RequestError
+from nullproof.web.questions import (
+    AnalysisOrder,
+    Bias,
+    ChangeForm,
+    PointQuestion,
+    SupportQuestion,
+    WhatIf,
+)
 from nullproof.web.uploads import Receiver, Upload, receive
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
@@ -130,9 +137,16 @@ async def example(request: Request) -> ExampleForm:
 
 
 @router.get("/tables/{table}", tags=["tables"])
-def table(request: Request, table: str) -> TableForm:
-    """Describe an uploaded table again."""
-    return _table_form(table, desk_of(request).tables.get(table))
+def table(
+    request: Request,
+    table: str,
+    missing: Annotated[
+        list[str] | None, Query(max_length=100, description="Further spellings of missing.")
+    ] = None,
+) -> TableForm:
+    """Describe an uploaded table again, also with further spellings of missing."""
+    found = desk_of(request).tables.get(table)
+    return _table_form(table, found, found.read_with(missing) if missing else found.description)
 
 
 @router.delete("/tables/{table}", tags=["tables"], status_code=204, response_model=None)
@@ -161,12 +175,16 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
             ignore=wanted.ignore,
             keep=wanted.keep,
             missing_only=wanted.missing_only,
+            unlabelled=wanted.unlabelled,
         ),
         wanted.own_holes,
         wanted.bias,
+        wanted.key,
+        wanted.truth,
+        _changes(wanted.changes),
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
-    analysis.patience = wanted.patience
+    analysis.patience, analysis.order = wanted.patience, wanted.model_dump()
     name = desk.analyses.put(analysis)
     desk.workers.submit(analysis.job)
     return _analysis_form(name, analysis)
@@ -216,15 +234,29 @@ def points(
         Bias | None,
         Query(description="At which bias a prediction holds; without it, at the threshold."),
     ] = None,
+    find: Annotated[
+        str | None,
+        Query(max_length=200, description="A position, or a part of a name or of a value."),
+    ] = None,
+    right: Annotated[
+        bool | None, Query(description="Whether the prediction is the true label.")
+    ] = None,
+    sort: Annotated[
+        Literal["point", "tolerance"], Query(description="By position, or least tolerance first.")
+    ] = "point",
     offset: Annotated[int, Query(ge=0)] = 0,
     limit: Annotated[int, Query(ge=1, le=1000)] = 50,
 ) -> PointsPage:
     """List verdicts, some at a time."""
-    found = desk_of(request).analyses.get(analysis).result.certificates
+    result = desk_of(request).analyses.get(analysis).result
+    found = result.certificates
     # The page gives one bias for all columns, so there is a threshold.
     at = (found.threshold or 0.0) if bias is None else bias
-    places = select(found, verdict, label, at)
-    lines = about_points(found, places[offset : offset + limit], at)
+    places = select(result, Wanted(verdict, label, find, right, sort), at)
+    lines = [
+        {**line, **named(result, line["point"])}
+        for line in about_points(found, places[offset : offset + limit], at)
+    ]
     return PointsPage.model_validate(
         {"n_points": len(places), "offset": offset, "bias": at, "points": lines}
     )
@@ -236,7 +268,7 @@ def point(request: Request, analysis: str, point: Annotated[int, Path(ge=0)]) ->
     result = desk_of(request).analyses.get(analysis).result
     told = explain(result.model, one_point(result, point))
     return PointAnswer.model_validate(
-        {"point": point, "values": given_values(result, point), **told}
+        {"point": point, "values": given_values(result, point), **named(result, point), **told}
     )
 
 
@@ -244,7 +276,7 @@ def point(request: Request, analysis: str, point: Annotated[int, Path(ge=0)]) ->
 def judge(request: Request, analysis: str, question: PointQuestion) -> PointAnswer:
     """Judge a point with any values, also on a table with cells blanked or filled."""
     result = desk_of(request).analyses.get(analysis).result
-    model = changes.changed_model(result.model, _changes(question))
+    model = changes.changed_model(result.model, _changes(question.changes))
     told = explain(model, typed_point(result, model.index, question.values))
     return PointAnswer.model_validate({"point": None, "values": question.values, **told})
 
@@ -253,7 +285,7 @@ def judge(request: Request, analysis: str, question: PointQuestion) -> PointAnsw
 def support(request: Request, analysis: str, question: SupportQuestion) -> SupportAnswer:
     """Give the ranges of support of a point at a bias: quick, without odds, radius and worlds."""
     result = desk_of(request).analyses.get(analysis).result
-    model = changes.changed_model(result.model, _changes(question))
+    model = changes.changed_model(result.model, _changes(question.changes))
     point = typed_point(result, model.index, question.values)
     return SupportAnswer.model_validate(support_at(model, point, question.bias))
 
@@ -280,15 +312,14 @@ async def what_if(request: Request, analysis: str, question: WhatIf) -> WhatIfAn
     desk = desk_of(request)
     result = desk.analyses.get(analysis).result
     answer = await anyio.to_thread.run_sync(
-        changes.what_if, result, _changes(question), limiter=desk.limiter
+        what_ifs, result, _changes(question.changes), limiter=desk.limiter
     )
     return WhatIfAnswer.model_validate(answer)
 
 
-def _changes(question: PointQuestion | WhatIf) -> list[changes.Change]:
+def _changes(wanted: list[ChangeForm]) -> list[changes.Change]:
     return [
-        changes.Change(one.do, one.feature, one.label, one.value, one.n_cells)
-        for one in question.changes
+        changes.Change(one.do, one.feature, one.label, one.value, one.n_cells) for one in wanted
     ]
 
 
@@ -299,18 +330,9 @@ def _embedded(desk: Desk, name: str) -> TableForm:
     return _table_form(desk.tables.put(table), table)
 
 
-def _table_form(name: str, table: Upload) -> TableForm:
-    return TableForm.model_validate(
-        {
-            "id": name,
-            "name": table.name,
-            "n_bytes": table.size,
-            "n_rows": table.n_rows,
-            "columns": table.columns,
-            "preview": table.preview,
-            "spellings": table.spellings,
-        }
-    )
+def _table_form(name: str, table: Upload, found: Description | None = None) -> TableForm:
+    told = vars(found or table.description)
+    return TableForm.model_validate({"id": name, "name": table.name, "n_bytes": table.size, **told})
 
 
 def _analysis_form(name: str, analysis: Analysis) -> AnalysisForm:
@@ -322,4 +344,5 @@ def _analysis_form(name: str, analysis: Analysis) -> AnalysisForm:
         doing=job.doing,
         seconds=job.seconds,
         error=job.error,
+        order=AnalysisOrder.model_validate(analysis.order),
     )

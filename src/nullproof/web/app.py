@@ -47,6 +47,14 @@ _TYPES = {
     "certificates.json": "application/json",
     "document.json": "application/json",
 }
+_SECTIONS = {
+    "headline": html.fragment_headline,
+    "holes": html.fragment_holes,
+    "fragility": html.fragment_fragility,
+    "features": html.fragment_features,
+    "attack": html.fragment_attack,
+    "cleaning": html.fragment_cleaning,
+}
 Name = Literal["report.html", "certificates.csv", "certificates.json", "document.json"]
 
 
@@ -94,10 +102,9 @@ def make_app(settings: Settings, folder: Path) -> Guard:
 )
 def download(request: Request, analysis: str, name: Name) -> Response:
     """Download the report as one HTML file, the certificates of all points, or the document."""
-    desk = desk_of(request)
-    result = desk.analyses.get(analysis).result
+    result = desk_of(request).analyses.get(analysis).result
     if name == "report.html":
-        content = desk.drawer.report(result.document)
+        content = html.render(result.document)
     elif name == "certificates.csv":
         content = to_csv(result.certificates.file_columns())
     elif name == "certificates.json":
@@ -111,23 +118,14 @@ def download(request: Request, analysis: str, name: Name) -> Response:
 @router.get("/api/analyses/{analysis}/sections", tags=["downloads"], responses=_ERRORS)
 def sections(request: Request, analysis: str) -> dict[str, str]:
     """Give sections of the report as HTML, for a page that has the report's style."""
-    desk = desk_of(request)
-    return desk.drawer.sections(desk.analyses.get(analysis).result.document)
+    document = desk_of(request).analyses.get(analysis).result.document
+    return {name: drawn(document) for name, drawn in _SECTIONS.items()}
 
 
 @router.get("/", include_in_schema=False)
-def page(request: Request) -> Response:
-    """The page."""
-    desk_of(request).drawer.warm_up()
-    return FileResponse(STATIC / "index.html", headers={"cache-control": "no-cache"})
-
-
-@router.get("/vega.js", include_in_schema=False)
-def charts(request: Request) -> Response:
-    """The library that draws the charts; nothing is loaded from elsewhere."""
-    headers = {"cache-control": "max-age=3600"}
-    content = desk_of(request).drawer.library()
-    return Response(content, media_type="text/javascript; charset=utf-8", headers=headers)
+def page() -> Response:
+    """The page; which analysis it shows is in its address."""
+    return FileResponse(STATIC / "index.html", headers=_FRESH)
 
 
 @router.get("/report.css", include_in_schema=False)

@@ -1,4 +1,4 @@
-"""What if: training cells blanked or filled, and what that does to certainty."""
+"""Changes to a training table: cells blanked or filled, by feature, label and value."""
 
 from __future__ import annotations
 
@@ -8,18 +8,12 @@ from typing import Any, Literal
 
 import numpy as np
 
-from nullproof.certificates import certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.model import Model
 from nullproof.tables.training import decode
-from nullproof.web.analysis import Result
-from nullproof.web.answers import about_points, label_place
 from nullproof.web.problems import RequestError
-from nullproof.words import cut, some
-
-MOST_POINTS = 200_000
-_SHOWN = 50
+from nullproof.words import cut, many, some, text
 
 
 @dataclass(frozen=True)
@@ -32,6 +26,13 @@ class Change:
     value: str
     n_cells: int
 
+    def __str__(self) -> str:
+        done, held = ("blanked", "that held") if self.do == "blank" else ("filled", "with")
+        return (
+            f"{done} {many(self.n_cells, 'cell')} of {text(self.feature)} {held} {text(self.value)} "
+            f"in rows labelled {text(self.label)}"
+        )
+
 
 def changed(index: CountIndex, changes: Sequence[Change]) -> CountIndex:
     """The index after the changes, one after the other."""
@@ -43,38 +44,6 @@ def changed(index: CountIndex, changes: Sequence[Change]) -> CountIndex:
 def changed_model(model: Model, changes: Sequence[Change]) -> Model:
     """The model of the changed table; smoothing, prior and bias stay."""
     return model.on(changed(model.index, changes)) if changes else model
-
-
-def what_if(result: Result, changes: Sequence[Change]) -> dict[str, Any]:
-    """Certify the points on the changed table, and tell which verdicts are different."""
-    model = changed_model(result.model, changes)
-    some = result.points
-    if len(some) > MOST_POINTS:
-        some = some.take(np.arange(MOST_POINTS))
-    before = result.certificates.verdicts.take(slice(len(some)))
-    after = certificates_of(model, some)
-    was, now = before.certain, after.certain
-    moved = np.flatnonzero((before.possible != after.possible).any(axis=1))
-    # Points that gain or lose certainty come first; the others only change their possible labels.
-    moved = moved[np.argsort(was[moved] == now[moved], kind="stable")]
-    shown = moved[:_SHOWN]
-    judged = certificates_of(model, some.take(shown))
-    lines = about_points(judged, np.arange(len(shown)), judged.threshold or 0.0)
-    return {
-        "n_points": len(some),
-        "n_points_left_off": len(result.points) - len(some),
-        "n_certain_before": int(was.sum()),
-        "n_certain": int(now.sum()),
-        "n_gained": int((now & ~was).sum()),
-        "n_lost": int((was & ~now).sum()),
-        "n_missing_before": result.index.n_missing,
-        "n_missing": model.index.n_missing,
-        "changed": [
-            {**line, "point": place, "was_certain": bool(was[place])}
-            for line, place in zip(lines, shown.tolist(), strict=True)
-        ],
-        "n_changed_left_off": max(0, len(moved) - _SHOWN),
-    }
 
 
 def _after(index: CountIndex, change: Change, which: str) -> CountIndex:
@@ -148,3 +117,11 @@ def about_feature(index: CountIndex, j: int, most_values: int = 1_000) -> dict[s
         "n_missing": index.n_null[j].tolist(),
         "known": index.exact(j, np.arange(size)).tolist(),
     }
+
+
+def label_place(index: CountIndex, label: str) -> int:
+    """The position of a label, or which labels there are."""
+    if label not in index.schema.label_codes:
+        named = some(map(text, index.labels), 10)
+        raise RequestError(400, f"there is no label {cut(label)!r}; it is one of {named}")
+    return index.schema.label_codes[label]

@@ -13,7 +13,6 @@ from anyio import CapacityLimiter, Semaphore, sleep
 from fastapi import Request
 
 from nullproof.web.analysis import Analysis
-from nullproof.web.drawer import Drawer
 from nullproof.web.jobs import Workers
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
@@ -145,7 +144,7 @@ class Shelf(Generic[T]):
 
 @dataclass(frozen=True)
 class Desk:
-    """All that a server keeps: tables, analyses, the threads that work on them, a drawing process."""
+    """All that a server keeps: tables, analyses, and the threads that work on them."""
 
     settings: Settings
     folder: Path
@@ -153,7 +152,6 @@ class Desk:
     analyses: Shelf[Analysis]
     workers: Workers
     limiter: CapacityLimiter
-    drawer: Drawer
     uploading: Semaphore
 
     @classmethod
@@ -175,7 +173,6 @@ class Desk:
             analyses,
             Workers(_WORKERS),
             CapacityLimiter(_AT_ONCE),
-            Drawer(),
             Semaphore(_UPLOADS_AT_ONCE),
         )
 
@@ -190,7 +187,6 @@ class Desk:
         """Stop all work and delete all files."""
         self.analyses.clear()
         self.workers.close()
-        self.drawer.close()
         self.tables.clear()
 
 

@@ -1,30 +1,12 @@
-"""What goes over the wire: the forms of questions and answers, described for OpenAPI."""
+"""What the server says: the forms of its answers, described for OpenAPI."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, Self
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
-from pydantic_core import PydanticSerializationError
+from pydantic import BaseModel, ConfigDict, Field
 
-Cell = str | bool | int | float | None
-Cells = Cell | list[Cell]
-# How far missing cells may differ from the known ones.
-Bias = Annotated[float, Field(ge=0, le=1, allow_inf_nan=False)]
-
-
-class Form(BaseModel):
-    """A form without unknown fields, so that a misspelt one is told."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    @model_validator(mode="after")
-    def _is_text(self) -> Self:
-        try:
-            self.model_dump_json(warnings="none")
-        except PydanticSerializationError:
-            raise ValueError("a text holds half of a surrogate pair; send whole ones") from None
-        return self
+from nullproof.web.questions import AnalysisOrder, Cells
 
 
 class ErrorForm(BaseModel):
@@ -57,6 +39,7 @@ class ColumnForm(BaseModel):
         description="What the column holds; `candidates` are lists of possible values."
     )
     n_missing: int = Field(description="Missing cells, before further spellings of missing.")
+    n_unlabelled: int = Field(description="Rows without a label if this is the label column.")
     n_distinct: int = Field(description="Distinct values among the first 10,000 known cells.")
     is_key: bool = Field(description="Whether it only names the rows: left out unless kept.")
 
@@ -73,6 +56,10 @@ class TableForm(BaseModel):
     spellings: list[str] = Field(
         description="Further texts that often mean missing, e.g. `unknown`: `missing` takes them."
     )
+    label: str | None = Field(description="The column that is probably to be predicted.")
+    attacked: str | None = Field(
+        description="The index that `nullproof poison` wrote beside this table, if the file names it."
+    )
 
 
 class ExampleForm(BaseModel):
@@ -84,66 +71,6 @@ class ExampleForm(BaseModel):
     ignore: list[str]
 
 
-class AnalysisOrder(Form):
-    """What to analyse, and how."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "table": "V1qk3YzPp0aB",
-                    "label": "churn",
-                    "alpha": 1,
-                    "missing": ["unknown"],
-                    "ignore": ["customer"],
-                    "own_holes": "skip",
-                    "bias": 1,
-                }
-            ]
-        },
-    )
-    table: str = Field(description="Id of the training table.")
-    points: str | None = Field(
-        None, description="Id of the table of points to predict; null: the training rows."
-    )
-    label: str = Field(description="Name of the label column.")
-    alpha: float | Annotated[str, Field(max_length=40)] = Field(
-        1.0, description="Smoothing: a number, or a text such as `1/2`."
-    )
-    prior: Literal["uniform"] | None = Field(None, description="Null: frequencies of the labels.")
-    bins: Annotated[int, Field(ge=1, le=1000)] = Field(
-        5,
-        description="How many bins of numbers and dates, of equal width or with equally many rows.",
-    )
-    binning: Literal["mdl", "uniform", "quantile", "none"] = Field(
-        "mdl",
-        description="Bins cut where the label changes, of equal width, or with equally many rows; none: "
-        "every value is a category.",
-    )
-    missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")
-    missing_only: list[str] | None = Field(
-        None, max_length=100, description="Spellings of missing instead of the usual ones."
-    )
-    ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
-    keep: list[str] = Field([], max_length=2000, description="Columns to keep that name rows.")
-    own_holes: Literal["skip", "any"] = Field(
-        "skip",
-        description="A point's own missing cells: left out, or whatever they hold.",
-    )
-    bias: Bias = Field(
-        1.0,
-        strict=True,
-        description="How far missing training cells may differ from the known ones, from 0 to 1; 1: "
-        "they may hold anything.",
-    )
-    patience: Annotated[float, Field(gt=0)] | None = Field(
-        None,
-        description="Cancel the analysis if nobody asks for its state for so many seconds while "
-        "it waits or works; null: never.",
-    )
-
-
 class AnalysisForm(BaseModel):
     """An analysis and how far it is."""
 
@@ -153,12 +80,15 @@ class AnalysisForm(BaseModel):
     doing: str = Field(description="What is going on, in words.")
     seconds: float = Field(description="How long the work took, once it is over.")
     error: str | None = Field(description="Why it failed, in one sentence.")
+    order: AnalysisOrder = Field(description="What was ordered.")
 
 
 class PointLine(BaseModel):
     """The verdict on one point."""
 
     point: int = Field(description="Position in the table of points, from 0.")
+    key: str | None = Field(None, description="Its name in the column that names the points.")
+    truth: str | None = Field(None, description="Its true label, if that is known.")
     predicted: str | None = Field(description="What Naive Bayes predicts; null for a tie.")
     verdict: Literal["certain", "holds", "open"] = Field(
         description="`certain`: a tolerance of 1; `holds`: one of at least the bias; else `open`."
@@ -254,6 +184,8 @@ class PointAnswer(BaseModel):
         }
     )
     point: int | None = Field(description="Position, or null for a point that was typed in.")
+    key: str | None = Field(None, description="Its name in the column that names the points.")
+    truth: str | None = Field(None, description="Its true label, if that is known.")
     values: dict[str, Cells] = Field(description="Its cells, null where missing.")
     bins: dict[str, str] = Field(description="The bins that its numbers and dates lie in.")
     predicted: str | None = Field(description="What Naive Bayes predicts; null for a tie.")
@@ -290,41 +222,6 @@ class PointAnswer(BaseModel):
     n_differences_left_off: int
 
 
-class ChangeForm(Form):
-    """Some training cells of one label and feature to blank or to fill."""
-
-    do: Literal["blank", "fill"]
-    feature: str
-    label: str = Field(description="The label of the rows that the cells are in.")
-    value: str = Field(description="A value of the feature's domain, as `features` lists it.")
-    n_cells: int = Field(1, ge=1, description="How many such cells.")
-
-
-class PointQuestion(Form):
-    """A point to judge, on the table as it is or with cells changed."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [{"values": {"age": "over 55", "in_us": "yes", "income": None}}]
-        },
-    )
-    values: dict[str, Cells] = Field(
-        description="A value per feature: null or left out for missing, a list for candidates."
-    )
-    changes: list[ChangeForm] = Field([], max_length=200)
-
-
-class SupportQuestion(PointQuestion):
-    """A point and the bias of the worlds to look at."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={"examples": [{"values": {"age": "over 55"}, "bias": 0.05}]},
-    )
-    bias: Bias = Field(strict=True, description="How far missing cells may differ, from 0 to 1.")
-
-
 class SupportAnswer(BaseModel):
     """The ranges of a point's support over the worlds of at most a bias."""
 
@@ -334,30 +231,6 @@ class SupportAnswer(BaseModel):
     possible: list[str]
     support: list[SupportForm]
     n_labels_left_off: int
-
-
-class WhatIf(Form):
-    """Cells to blank or fill, all counted from the original table."""
-
-    model_config = ConfigDict(
-        extra="forbid",
-        json_schema_extra={
-            "examples": [
-                {
-                    "changes": [
-                        {
-                            "do": "fill",
-                            "feature": "in_us",
-                            "label": "yes",
-                            "value": "no",
-                            "n_cells": 1,
-                        }
-                    ]
-                }
-            ]
-        },
-    )
-    changes: list[ChangeForm] = Field(max_length=200)
 
 
 class ChangedLine(PointLine):

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import ipaddress
 import os
-import shutil
 import signal
 import socket
 import sys
-import tempfile
 import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.web.folders import own_folder
 from nullproof.web.settings import LOOPBACK, Settings
 
 _GRACE = 1
@@ -45,29 +43,27 @@ def serve(
     settings = _with_names(settings, host)
     listener = _listener(host, port)
     address = _address(host, listener.getsockname()[1])
-    folder = Path(tempfile.mkdtemp(prefix="nullproof-serve-"))
     # Threads share one list of filters, so notices are part of the documents instead.
     warnings.filterwarnings("ignore", category=NullproofWarning)
-    config = uvicorn.Config(
-        make_app(settings, folder),
-        log_level="critical",
-        access_log=False,
-        server_header=False,
-        ws="none",
-        timeout_graceful_shutdown=_GRACE,
-    )
-    server = uvicorn.Server(config)
     # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
-        say(address)
-        if browser:
-            _open_browser(address)
-        server.run(sockets=[listener])
+        with own_folder() as folder:
+            config = uvicorn.Config(
+                make_app(settings, folder),
+                log_level="critical",
+                access_log=False,
+                server_header=False,
+                ws="none",
+                timeout_graceful_shutdown=_GRACE,
+            )
+            say(address)
+            if browser:
+                _open_browser(address)
+            uvicorn.Server(config).run(sockets=[listener])
     finally:
         signal.signal(signal.SIGTERM, before)
         listener.close()
-        shutil.rmtree(folder, ignore_errors=True)
         _leave_if_busy()
 
 

@@ -11,26 +11,16 @@ import secrets
 import threading
 import zipfile
 import zlib
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from nullproof.errors import NullproofError
-from nullproof.tables.spellings import OFTEN
-from nullproof.tables.values import text
+from nullproof.web.descriptions import Description, described, shown_name, too_many
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import MEGABYTE, Settings
-from nullproof.words import cut
 
-if TYPE_CHECKING:
-    import polars as pl
-
-    from nullproof.tables.columns import Column
-    from nullproof.tables.readers import Table
-
-SHOWN_ROWS = 8
-SHOWN_CHARACTERS = 200
 _LONGEST_NAME = 200
 _ZSTD = b"\x28\xb5\x2f\xfd"
 _ZIP = b"PK\x03\x04"
@@ -43,10 +33,8 @@ class Upload:
     name: str
     path: Path
     size: int
-    n_rows: int
-    columns: list[dict[str, Any]]
-    preview: list[list[str | None]]
-    spellings: list[str]
+    description: Description
+    settings: Settings
     _users: int = 0
     _gone: bool = False
     _lock: threading.Lock = field(default_factory=threading.Lock)
@@ -55,6 +43,10 @@ class Upload:
     def busy(self) -> bool:
         """Whether an analysis is reading it."""
         return self._users > 0
+
+    @property
+    def column_names(self) -> list[str]:
+        return [column["name"] for column in self.description.columns]
 
     def discard(self) -> None:
         """Delete the file, at the latest when nobody reads it any more."""
@@ -74,6 +66,14 @@ class Upload:
             if self._gone and not self._users:
                 self.path.unlink(missing_ok=True)
 
+    def read_with(self, missing: Sequence[str]) -> Description:
+        """What is in the table if further texts mean missing."""
+        try:
+            with self:
+                return described(self.name, self.path, self.settings, missing)
+        except NullproofError as problem:
+            raise RequestError(400, str(self.explained(problem))) from problem
+
     def explained(self, problem: NullproofError) -> NullproofError:
         """The same problem told by the name that the person knows the file by."""
         return NullproofError(str(problem).replace(str(self.path), shown_name(self.name)))
@@ -84,11 +84,6 @@ def last_part(name: str) -> str:
     last = re.split(r"[/\\]", name)[-1]
     shown = "".join(sign for sign in last if sign.isprintable()).strip()
     return shown[:_LONGEST_NAME] or "table"
-
-
-def shown_name(name: str) -> str:
-    """A file name as a message shows it."""
-    return cut(" ".join(name.split()) or "the table", 60)
 
 
 class Receiver:
@@ -132,7 +127,9 @@ class Receiver:
         try:
             self._unpack()
             self._refuse_many_lines()
-            return _described(self.name, self.path, self._settings)
+            found = described(self.name, self.path, self._settings)
+            size = self.path.stat().st_size
+            return Upload(self.name, self.path, size, found, self._settings)
         except NullproofError as problem:
             if isinstance(problem, RequestError):
                 raise
@@ -151,7 +148,7 @@ class Receiver:
         with self.path.open("rb") as stream:
             is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", _ZIP)
         if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
-            raise _too_many(self.name, self._lines - 1, self._settings)
+            raise too_many(self.name, self._lines - 1, self._settings)
 
     def _unpack(self) -> None:
         """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""
@@ -229,116 +226,3 @@ async def _drain(iterator: AsyncIterator[bytes], idle: float, limit: int) -> Non
     left = 4 * limit
     while left > 0 and (block := await _next(iterator, idle)) is not None:
         left -= len(block)
-
-
-def _described(name: str, path: Path, settings: Settings) -> Upload:
-    from nullproof.tables.readers import open_table
-
-    _refuse_many_stored_rows(name, path, settings)
-    table = open_table(path)
-    assert table.frame is not None
-    frame = table.frame.to_native()
-    if frame.height > settings.max_rows:
-        raise _too_many(name, frame.height, settings)
-    if frame.width > settings.max_columns:
-        raise RequestError(
-            413,
-            f"{shown_name(name)} has {frame.width:,} columns and this server takes "
-            f"{settings.max_columns:,}; leave some out",
-        )
-    if frame.width < 2:
-        raise RequestError(
-            400,
-            f"{shown_name(name)} has one column; a table needs a label and at least one feature, "
-            "separated by comma, tab or semicolon",
-        )
-    preview = [[_cell(cell) for cell in row] for row in frame.head(SHOWN_ROWS).rows()]
-    size = path.stat().st_size
-    columns = [_column(series, _read(table, series.name)) for series in frame]
-    return Upload(name, path, size, frame.height, columns, preview, _odd_spellings(frame))
-
-
-def _refuse_many_stored_rows(name: str, path: Path, settings: Settings) -> None:
-    """Ask a Parquet file for its number of rows: a few kilobytes may hold billions."""
-    import polars as pl
-
-    with path.open("rb") as stream:
-        if stream.read(4) != b"PAR1":
-            return
-    try:
-        n_rows = int(pl.scan_parquet(path).select(pl.len()).collect().item())
-    except Exception:
-        # Reading it will say what is wrong.
-        return
-    if n_rows > settings.max_rows:
-        raise _too_many(name, n_rows, settings)
-
-
-def _too_many(name: str, n_rows: int, settings: Settings) -> RequestError:
-    return RequestError(
-        413,
-        f"{shown_name(name)} has {n_rows:,} rows and this server takes {settings.max_rows:,}; send a "
-        "part of it, or start the server with a larger --max-rows",
-    )
-
-
-def _cell(cell: Any) -> str | None:
-    return None if cell is None else cut(text(cell), SHOWN_CHARACTERS)
-
-
-def _read(table: Table, name: str) -> Column | None:
-    """A column as it would be counted; None if it cannot be, which matters only if it is to be."""
-    try:
-        return table.column(name)
-    except NullproofError:
-        return None
-
-
-def _column(series: pl.Series, read: Column | None) -> dict[str, Any]:
-    from nullproof.tables.identifiers import names_rows
-
-    sample = series.drop_nulls().head(10_000)
-    try:
-        n_distinct = sample.n_unique()
-    except Exception:
-        # Lists of candidates in old versions of polars.
-        n_distinct = len(sample)
-    return {
-        "name": series.name,
-        "type": _kind(series, read),
-        "n_missing": _n_missing(series, read),
-        "n_distinct": n_distinct,
-        "is_key": read is not None and names_rows(read),
-    }
-
-
-def _n_missing(series: pl.Series, read: Column | None) -> int:
-    if read is None or read.sets:
-        return series.null_count()
-    return int((~read.known).sum())
-
-
-def _kind(series: pl.Series, read: Column | None) -> str:
-    if read is not None and not read.sets and read.kind in ("number", "date", "boolean"):
-        return read.kind
-    if series.dtype.is_numeric():
-        return "number"
-    if series.dtype.is_temporal():
-        return "date"
-    return {"Boolean": "boolean", "List": "candidates"}.get(
-        series.dtype.base_type().__name__, "text"
-    )
-
-
-def _odd_spellings(frame: pl.DataFrame) -> list[str]:
-    """Texts in the table that often mean missing."""
-    import polars as pl
-
-    found: set[str] = set()
-    for series in frame.head(100_000):
-        if series.dtype == pl.String:
-            hits = series.filter(
-                series.str.strip_chars().str.to_lowercase().is_in([*OFTEN])
-            ).unique()
-            found.update(cell.strip() for cell in hits.to_list())
-    return sorted(found)

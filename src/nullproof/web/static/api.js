@@ -28,9 +28,11 @@ async function read(answer) {
 }
 
 // XMLHttpRequest, because fetch cannot tell how much of a file has been sent.
-export function send(file, onShare) {
+export function send(file, onShare, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
+    signal.addEventListener("abort", () => request.abort());
+    request.onabort = () => reject(new Problem("The upload was cancelled."));
     request.open("POST", `/api/tables?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);

@@ -1,20 +1,7 @@
-// Step one: files in, label and options chosen.
+// Step one: files in.
 
-import { ask, send } from "./api.js";
-import { $, bytes, choice, count, el, field, fill, many, name, say, short, unique } from "./dom.js";
-
-const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no", candidates: "lists" };
-
-export const OWN_HOLES = [["skip", "left out"], ["any", "may hold anything"]];
-
-export const asNumber = (text) => (text.trim() === "" ? 1 : Number(text));
-
-export const wrongBias = (bias) =>
-  bias >= 0 && bias <= 1
-    ? null
-    : `The bias came as ${
-      Number.isNaN(bias) ? "no number" : bias
-    }; give a number from 0 (holes are like the known cells) to 1 (any values).`;
+import { send } from "./api.js";
+import { bytes, el, fill, many, name, say, short, unique } from "./dom.js";
 
 // A place to drop one file on, or to choose one by keyboard.
 export class Drop {
@@ -42,25 +29,10 @@ export class Drop {
       accept: ".csv,.tsv,.txt,.xlsx,.arff,.parquet,.arrow,.gz",
       onchange: () => input.files.length && this.take(input.files[0]),
     });
-    const about = this.table
-      ? el(
-        "p",
-        {},
-        name(this.table.name, 50),
-        el("br"),
-        el(
-          "small",
-          {},
-          `${many(this.table.n_rows, "row")}, ${many(this.table.columns.length, "column")}, ${
-            bytes(this.table.n_bytes)
-          }`,
-        ),
-      )
-      : el("p", {}, el("small", {}, this.hint));
     fill(
       this.node,
       el("h2", {}, this.title),
-      about,
+      this.table ? about(this.table) : el("p", {}, el("small", {}, this.hint)),
       input,
       el(
         "div",
@@ -81,7 +53,13 @@ export class Drop {
   async take(file) {
     const bar = el("progress", { max: 1, value: 0, "aria-label": `sending ${short(file.name, 40)}` });
     const word = el("small", {}, "sending …");
-    fill(this.node, el("h2", {}, this.title), el("p", {}, name(file.name, 50)), bar, word);
+    const stop = new AbortController();
+    const cancel = el(
+      "button",
+      { type: "button", className: "quiet", onclick: () => stop.abort() },
+      "Cancel",
+    );
+    fill(this.node, el("h2", {}, this.title), el("p", {}, name(file.name, 50)), bar, word, cancel);
     try {
       const found = await send(file, (share) => {
         bar.value = share;
@@ -89,7 +67,7 @@ export class Drop {
           bar.removeAttribute("value");
           word.textContent = "reading …";
         }
-      });
+      }, stop.signal);
       this.set(found);
       say(`${short(file.name, 60)} has arrived: ${many(found.n_rows, "row")}`);
     } catch (problem) {
@@ -97,183 +75,39 @@ export class Drop {
     }
   }
 
-  set(found) {
+  // Show a table that the server has already, or none.
+  put(found) {
     this.table = found;
     this.show();
+  }
+
+  set(found) {
+    this.put(found);
     this.onTable(found);
   }
 }
 
-// The form of options; calls onOrder with the order of an analysis.
-// The ways to bin that need a number.
-const NUMBERED = ["uniform", "quantile"];
+const about = (table) =>
+  el(
+    "p",
+    {},
+    name(table.name, 50),
+    el("br"),
+    el(
+      "small",
+      {},
+      `${many(table.n_rows, "row")}, ${many(table.columns.length, "column")}, ${bytes(table.n_bytes)}`,
+    ),
+    attacked(table) && el("span", { className: "note attacked" }, attacked(table)),
+  );
 
-export class Options {
-  constructor(node, onOrder) {
-    this.node = node;
-    this.onOrder = onOrder;
-    node.addEventListener("submit", (event) => {
-      event.preventDefault();
-      this.submit();
-    });
-  }
-
-  show(train, preset = {}) {
-    this.train = train;
-    this.columns = train.columns.map((column) => column.name);
-    this.label = choice(
-      [["", "choose …"], ...this.columns.map((column) => [column, column])],
-      preset.label ?? "",
-      { required: true, onchange: () => this.#mark() },
-    );
-    this.missing = el("input", {
-      type: "text",
-      value: train.spellings.join(" "),
-      placeholder: "unknown -9",
-      autocomplete: "off",
-      spellcheck: "false",
-    });
-    this.alpha = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
-    this.bins = el("input", { type: "text", value: "5", inputmode: "numeric", autocomplete: "off" });
-    this.own_holes = choice(OWN_HOLES, "skip");
-    this.bias = el("input", { type: "text", value: "1", inputmode: "decimal", autocomplete: "off" });
-    this.binning = choice([
-      ["mdl", "where the label changes"],
-      ["uniform", "equal width"],
-      ["quantile", "equally many rows"],
-      ["none", "none: every number is a value"],
-    ], "mdl");
-    this.bins.disabled = true;
-    this.binning.addEventListener("change", () => {
-      this.bins.disabled = !NUMBERED.includes(this.binning.value);
-    });
-    this.ignore = new Map(train.columns.map((column) => {
-      const box = el("input", {
-        type: "checkbox",
-        id: unique("column"),
-        checked: preset.ignore ? preset.ignore.includes(column.name) : column.is_key,
-        onchange: () => this.#mark(),
-      });
-      return [column.name, box];
-    }));
-    this.node.hidden = false;
-    fill(
-      this.node,
-      el("h2", {}, "What to predict, and how"),
-      el(
-        "div",
-        { className: "fields" },
-        field("Column to predict", this.label),
-        field(
-          "Spellings of missing",
-          this.missing,
-          "besides empty, NA, ?, none, - and the like; with spaces between",
-        ),
-        field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
-        field("Bins of numbers", this.binning),
-        field("How many bins", this.bins, "of equal width, or with equally many rows"),
-        field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
-        field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
-      ),
-      el(
-        "details",
-        { open: this.columns.length <= 12 },
-        el("summary", {}, `Columns and first rows of ${short(train.name, 40)}`),
-        this.#preview(train),
-      ),
-      el("p", { id: "order-problem", className: "problem", hidden: true, role: "alert" }),
-      el(
-        "div",
-        { className: "buttons" },
-        el("button", { type: "submit", className: "main" }, "Find out what is certain"),
-      ),
-    );
-    this.#mark();
-  }
-
-  #preview(train) {
-    const shown = train.columns.slice(0, 60);
-    this.heads = new Map(
-      shown.map((
-        column,
-      ) => [
-        column.name,
-        el(
-          "th",
-          { scope: "col" },
-          el("label", {}, this.ignore.get(column.name), " ignore "),
-          name(column.name, 30),
-          el(
-            "small",
-            {},
-            `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} empty` : "no holes"}`,
-          ),
-        ),
-      ]),
-    );
-    const rows = train.preview.map((row) =>
-      el(
-        "tr",
-        {},
-        row.slice(0, shown.length).map((cell) =>
-          el("td", cell === null ? { className: "hole" } : {}, cell === null ? "missing" : name(cell, 40))
-        ),
-      )
-    );
-    for (const [column, box] of this.ignore) box.setAttribute("aria-label", `ignore ${short(column, 60)}`);
-    return [
-      el("div", {
-        className: "scroll preview",
-        tabindex: "0",
-        role: "region",
-        "aria-label": "first rows of the table",
-      }, el("table", {}, el("thead", {}, el("tr", {}, [...this.heads.values()])), el("tbody", {}, rows))),
-      train.columns.length > shown.length &&
-      el("p", {}, `… and ${many(train.columns.length - shown.length, "more column")}`),
-    ];
-  }
-
-  #mark() {
-    for (const [column, head] of this.heads) {
-      const isLabel = column === this.label.value;
-      head.classList.toggle("is-label", isLabel);
-      this.ignore.get(column).disabled = isLabel;
-    }
-  }
-
-  submit() {
-    const bins = this.bins.disabled ? "" : this.bins.value.trim();
-    const order = {
-      table: this.train.id,
-      label: this.label.value,
-      alpha: this.alpha.value.trim() || "1",
-      bins: bins === "" ? 5 : Number(bins),
-      binning: this.binning.value,
-      own_holes: this.own_holes.value,
-      bias: asNumber(this.bias.value),
-      missing: this.missing.value.split(/\s+/).filter(Boolean),
-      ignore: this.columns.filter((column) =>
-        this.ignore.get(column).checked && column !== this.label.value
-      ),
-      // What names the rows is left out unless it is kept.
-      keep: this.train.columns
-        .filter((column) => column.is_key && !this.ignore.get(column.name).checked)
-        .map((column) => column.name)
-        .filter((column) => column !== this.label.value),
-    };
-    if (!Number.isInteger(order.bins)) {
-      return this.problem(`The number of bins came as ${bins}; give a whole number.`);
-    }
-    if (wrongBias(order.bias)) return this.problem(wrongBias(order.bias));
-    this.problem(null);
-    return this.onOrder(order);
-  }
-
-  problem(text) {
-    const node = $("order-problem");
-    node.hidden = !text;
-    node.textContent = text ?? "";
-  }
+// Only a Parquet file says itself that cells of it were blanked on purpose.
+function attacked({ name: file, attacked: before }) {
+  if (before === null && !/poison/i.test(file)) return null;
+  const index = short(before ?? `${file}.before.index`, 60);
+  return `${
+    before === null
+      ? "If nullproof poison wrote this table, it also"
+      : "nullproof poison blanked cells of this table and"
+  } wrote ${index}, which holds the bins from before. This page makes bins anew, so points may seem certain again; nullproof certify --like ${index} says what the attack does.`;
 }
-
-export const forget = (id) => ask(`analyses/${id}`, { method: "DELETE" }).catch(() => null);

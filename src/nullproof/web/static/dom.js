@@ -40,8 +40,6 @@ export const short = (text, limit = 60) => {
 
 export const count = (number) => number.toLocaleString("en");
 
-export const span = (first, last) => (first === last ? count(first) : `${count(first)} to ${count(last)}`);
-
 export const many = (number, word) => `${count(number)} ${word}${number === 1 ? "" : "s"}`;
 
 export function percent(share) {

@@ -5,26 +5,33 @@
 import { count, el, name } from "./dom.js";
 
 const TEN = Math.LN10;
+// Where the scale begins if some support is 0, which no logarithm reaches.
+const ZERO = 0.09;
+const DIGITS = { "-": "⁻", 0: "⁰", 1: "¹", 2: "²", 3: "³", 4: "⁴", 5: "⁵", 6: "⁶", 7: "⁷", 8: "⁸", 9: "⁹" };
 
-export function power(log) {
+const raised = (number) => [...String(number)].map((sign) => DIGITS[sign]).join("");
+
+// A support as a multiple of the one that the line marks.
+export function multiple(log, line) {
   if (log === null) return "0";
-  let exponent = Math.floor(log / TEN);
-  let digits = Math.exp(log - exponent * TEN).toFixed(2);
-  if (digits === "10.00") [digits, exponent] = ["1.00", exponent + 1];
-  return `${digits}e${exponent}`;
+  const part = Math.exp(log - line);
+  if (part >= 0.000995 && part < 9995) return String(Number(part.toPrecision(3)));
+  let exponent = Math.floor((log - line) / TEN);
+  let digits = Math.exp(log - line - exponent * TEN).toFixed(1);
+  if (digits === "10.0") [digits, exponent] = ["1.0", exponent + 1];
+  return `${digits}·10${raised(exponent)}`;
 }
 
 export function scaleOf(...supports) {
-  const logs = supports.flat().flatMap((one) => [one.low, one.high]).filter((log) => log !== null);
-  if (!logs.length) return { left: -1, right: 0, at: () => 0 };
-  let [left, right] = [Math.min(...logs), Math.max(...logs)];
-  const pad = Math.max((right - left) * 0.06, 0.05);
-  [left, right] = [left - pad, right + pad];
-  return {
-    left,
-    right,
-    at: (log) => (log === null ? 0 : Math.min(1, Math.max(0, (log - left) / (right - left)))),
-  };
+  const ends = supports.flat().flatMap((one) => [one.low, one.high]);
+  const logs = ends.filter((log) => log !== null);
+  if (!logs.length) return { left: -1, right: 0, start: 0, at: () => 0 };
+  const [least, top] = [Math.min(...logs), Math.max(...logs)];
+  const pad = Math.max((top - least) * 0.06, 0.05);
+  const [left, right] = [least - pad, top + pad];
+  const start = ends.includes(null) ? ZERO : 0;
+  const along = (log) => Math.min(1, Math.max(0, (log - left) / (right - left)));
+  return { left, right, start, at: (log) => (log === null ? 0 : start + (1 - start) * along(log)) };
 }
 
 // A picture whose bars move when other supports are shown in it.
@@ -41,11 +48,13 @@ export class Intervals {
   show(support, { scale = scaleOf(support), ghost = null, whole = null, word = "certain" } = {}) {
     const certain = support.filter((one) => one.possible).length === 1;
     const best = Math.max(...support.map((one) => (one.low === null ? -Infinity : one.low)));
+    // Without a line, since every label may have no support at all, the greatest is the measure.
+    const line = Number.isFinite(best) ? best : Math.max(...support.map((one) => one.high ?? -Infinity));
     const shown = new Set();
     support.forEach((one, place) => {
       const row = this.rows.get(one.label) ?? this.#row(one.label);
       shown.add(one.label);
-      this.#move(row, one, scale, certain ? `winner is-${word}` : "rival");
+      this.#move(row, one, { scale, line }, certain ? `winner is-${word}` : "rival");
       for (const [part, others] of [[row.ghost, ghost], [row.whole, whole]]) {
         const other = others?.find(({ label }) => label === one.label);
         part.hidden = !other;
@@ -56,7 +65,7 @@ export class Intervals {
     for (const [label, row] of this.rows) row.node.hidden = !shown.has(label);
     this.node.style.setProperty("--line", Number.isFinite(best) ? `${100 * scale.at(best)}%` : "0%");
     this.node.classList.toggle("no-line", !Number.isFinite(best));
-    this.#ticks(scale);
+    this.#ticks(scale, line);
     return this.node;
   }
 
@@ -86,41 +95,36 @@ export class Intervals {
     return row;
   }
 
-  #move(row, one, scale, kind) {
+  #move(row, one, { scale, line }, kind) {
     span(row.bar, scale.at(one.low), scale.at(one.high));
     row.bar.className = `iv-bar ${one.possible ? kind : "beaten"}${one.low === null ? " from-zero" : ""}`;
-    row.range.textContent = one.low === one.high
-      ? power(one.low)
-      : `${power(one.low)} to ${power(one.high)}`;
+    const [low, high] = [multiple(one.low, line), multiple(one.high, line)];
+    row.range.textContent = low === high ? low : `${low} to ${high}`;
   }
 
-  #ticks(scale) {
-    const [first, last] = [Math.ceil(scale.left / TEN), Math.floor(scale.right / TEN)];
-    if (last - first < 1) return this.axis.replaceChildren(...this.#ends(scale));
-    const step = Math.max(1, Math.ceil((last - first + 1) / 6));
-    const ticks = [];
-    for (let at = first; at <= last; at += step) {
-      ticks.push(
-        el(
-          "span",
-          { css: { left: `${100 * scale.at(at * TEN)}%` } },
-          "10",
-          el("sup", {}, String(at).replace("-", "−")),
-        ),
-      );
+  // Powers of ten; where there are less than two, the ends say more.
+  #ticks(scale, line) {
+    const [first, last] = [scale.left, scale.right].map((end) => (end - line) / TEN);
+    const powers = [];
+    const step = Math.max(1, Math.ceil((last - first) / 6));
+    for (let at = Math.ceil(first); at <= last; at += step) powers.push(at);
+    const zero = scale.start ? [tick("0", 0, "first")] : [];
+    if (powers.length > 1) {
+      const shown = (
+        at,
+      ) => (at > -4 && at < 4 ? String(Number((10 ** at).toPrecision(1))) : `10${raised(at)}`);
+      const ticks = powers.map((at) => tick(shown(at), scale.at(line + at * TEN)));
+      return this.axis.replaceChildren(...zero, ...ticks);
     }
-    return this.axis.replaceChildren(...ticks);
-  }
-
-  // Less than two powers of ten: the ends say more.
-  #ends(scale) {
-    const shown = (log) => (log > -7 ? Number(Math.exp(log).toPrecision(2)).toString() : power(log));
-    return [
-      el("span", { className: "first" }, shown(scale.left)),
-      el("span", { className: "last" }, shown(scale.right)),
+    const ends = [
+      tick(multiple(scale.left, line), scale.start, "first"),
+      tick(multiple(scale.right, line), 1, "last"),
     ];
+    return this.axis.replaceChildren(...zero, ...ends);
   }
 }
+
+const tick = (text, at, className = "") => el("span", { className, css: { left: `${100 * at}%` } }, text);
 
 function span(node, from, to) {
   node.style.left = `${100 * from}%`;
@@ -158,5 +162,6 @@ export function legend(answer, { values, ownHoles, bias }) {
       ".",
     ],
     bias < 1 && " Pale: the same over all worlds.",
+    " Numbers are multiples of what the line marks.",
   );
 }

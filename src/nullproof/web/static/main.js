@@ -1,15 +1,18 @@
-// The page: files, options, a job, and its story.
+// The page: files, options, a job, and its story. Which analysis is shown is in the address.
 
 import { ask, follow } from "./api.js";
 import { BiasSlider } from "./bias.js";
-import { asNumber, Drop, forget, Options, OWN_HOLES, wrongBias } from "./data.js";
+import { Drop } from "./data.js";
 import { $, choice, el, field, fill, many, say } from "./dom.js";
+import { asNumber, Options, OWN_HOLES, wrongBias } from "./options.js";
 import { PointPanel } from "./point.js";
 import { PointList } from "./points.js";
 import * as story from "./story.js";
-import { WhatIf } from "./whatif.js";
+import { told as changeTold, WhatIf } from "./whatif.js";
 
-const state = { train: null, points: null, order: null, analysis: null, running: null };
+// `turn` counts what was asked for; an answer to an older wish is dropped.
+const state = { train: null, points: null, order: null, analysis: null, turn: 0 };
+const forget = (id) => ask(`analyses/${id}`, { method: "DELETE" }).catch(() => null);
 
 const train = new Drop($("drop-train"), {
   title: "Training table",
@@ -26,6 +29,7 @@ const points = new Drop($("drop-points"), {
   optional: true,
   onTable: (table) => {
     state.points = table;
+    options.withPoints(table);
   },
 });
 const options = new Options($("options"), start);
@@ -45,87 +49,147 @@ $("example").addEventListener("click", async () => {
 ask("limits").then((limits) => {
   $("version").textContent = limits.version;
 }).catch(() => null);
-addEventListener(
-  "pagehide",
-  () => state.running && fetch(`/api/analyses/${state.running}`, { method: "DELETE", keepalive: true }),
-);
+addEventListener("popstate", () => visit());
+visit();
 
-async function start(order) {
-  if (state.running) await forget(state.running);
-  // Browsers let hidden pages ask once a minute only.
-  const wanted = { ...order, points: state.points?.id ?? null, patience: 150 };
-  const job = jobView();
+const address = (id, point = null) =>
+  `/?${new URLSearchParams({ analysis: id, ...(point === null ? {} : { point }) })}`;
+
+// Shows what the address names: at the start, and after Back and Forward.
+async function visit() {
+  const named = new URLSearchParams(location.search);
+  const id = named.get("analysis");
+  // Links within the page come here too.
+  if (id === state.analysis) return;
+  const turn = ++state.turn;
+  if (id === null) return leave();
   try {
-    const made = await ask("analyses", { method: "POST", body: wanted });
-    state.running = made.id;
-    job.cancel.addEventListener("click", () => forget(made.id));
-    const ended = await follow(made.id, job.show).catch((problem) => {
-      if (state.running === made.id && !job.cancelled) throw problem;
-      return { state: "cancelled" };
-    });
-    if (state.running !== made.id) return;
-    state.running = null;
-    if (ended.state === "failed") return job.fail(ended.error);
-    if (ended.state === "cancelled") return job.fail("The analysis was cancelled.");
-    const told = await ask(`analyses/${made.id}/document`);
-    if (state.analysis) forget(state.analysis);
-    Object.assign(state, { analysis: made.id, order });
-    await show(made.id, told);
-    job.done();
+    const found = await ask(`analyses/${encodeURIComponent(id)}`);
+    await restore(found.order);
+    if (turn === state.turn) await attend(found, turn, named.get("point"));
   } catch (problem) {
-    state.running = null;
-    job.fail(problem.message);
+    if (turn !== state.turn) return;
+    leave();
+    jobView(() => null).fail(
+      `${problem.message} Analyses last as long as their server runs and has room for them.`,
+    );
   }
 }
 
-function jobView() {
-  const bar = el("progress", { max: 1, value: 0, "aria-label": "progress of the analysis" });
-  const word = el("span", {}, "starting …");
-  const cancel = el("button", { type: "button", className: "quiet" }, "Cancel");
-  const view = { cancel, cancelled: false };
-  cancel.addEventListener("click", () => {
-    view.cancelled = true;
-  });
-  fill($("job"), el("div", { className: "job" }, bar, word, cancel));
-  $("job").hidden = false;
-  $("job").scrollIntoView({ block: "nearest" });
-  const start = Date.now();
-  view.show = (now) => {
-    const seconds = Math.floor((Date.now() - start) / 1000);
-    bar.value = now.share;
-    word.textContent = `${now.doing} …${seconds > 2 ? ` ${seconds} s` : ""}`;
-  };
-  view.done = () => {
-    $("job").hidden = true;
-  };
-  view.fail = (text) => {
-    fill($("job"), el("p", { className: "problem", role: "alert" }, text));
-    $("job").scrollIntoView({ block: "nearest" });
-  };
-  return view;
+function leave() {
+  state.analysis = null;
+  document.title = "nullproof";
+  $("result").hidden = true;
+  $("job").hidden = true;
 }
 
-async function show(id, told) {
+// The forms as they were when an analysis was ordered.
+async function restore(order) {
+  const again = (own, id) =>
+    own?.id === id || !id ? (id ? own : null) : ask(`tables/${id}`).catch(() => null);
+  const [own, other] = await Promise.all([
+    again(state.train, order.table),
+    again(state.points, order.points),
+  ]);
+  Object.assign(state, { train: own, points: other });
+  train.put(own);
+  points.put(other);
+  options.withPoints(other);
+  if (own) options.show(own, order);
+  else train.show("The table of this analysis is gone; choose it again to judge it otherwise.");
+}
+
+async function start(order) {
+  // Browsers let hidden pages ask once a minute only.
+  const wanted = { changes: [], ...order, points: state.points?.id ?? null, patience: 150 };
+  const turn = ++state.turn;
+  const waiting = jobView(() => null);
+  try {
+    const made = await ask("analyses", { method: "POST", body: wanted });
+    history.pushState(null, "", address(made.id));
+    await attend(made, turn);
+  } catch (problem) {
+    if (turn === state.turn) waiting.fail(problem.message);
+  }
+}
+
+// Waits for an analysis and shows it, unless something else was asked for meanwhile.
+async function attend({ id, order }, turn, point = null) {
+  let cancelled = false;
+  const job = jobView(() => {
+    cancelled = true;
+    forget(id);
+  });
+  const ended = await follow(id, job.show).catch((problem) => {
+    if (!cancelled) throw problem;
+    return { state: "cancelled" };
+  });
+  if (turn !== state.turn) return;
+  if (ended.state === "failed") return job.fail(ended.error);
+  if (ended.state === "cancelled") {
+    history.replaceState(null, "", state.analysis ? address(state.analysis) : "/");
+    return job.fail("The analysis was cancelled.");
+  }
+  const told = await ask(`analyses/${id}/document`);
+  if (turn !== state.turn) return;
+  Object.assign(state, { analysis: id, order });
+  await show(id, told, point);
+  job.done();
+}
+
+function jobView(onCancel) {
+  const bar = el("progress", { max: 1, value: 0, "aria-label": "progress of the analysis" });
+  const word = el("span", {}, "starting …");
+  const cancel = el("button", { type: "button", className: "quiet", onclick: onCancel }, "Cancel");
+  fill($("job"), el("div", { className: "job" }, bar, word, cancel));
+  $("job").hidden = false;
+  $("job").className = "at-work";
+  const start = Date.now();
+  return {
+    show: (now) => {
+      const seconds = Math.floor((Date.now() - start) / 1000);
+      bar.value = now.share;
+      word.textContent = `${now.doing} …${seconds > 2 ? ` ${seconds} s` : ""}`;
+    },
+    done: () => {
+      $("job").hidden = true;
+    },
+    fail: (text) => {
+      $("job").hidden = false;
+      $("job").className = "";
+      fill($("job"), el("p", { className: "problem", role: "alert" }, text));
+      $("job").scrollIntoView({ block: "nearest" });
+    },
+  };
+}
+
+async function show(id, told, point) {
+  const { order } = state;
   const [known, parts, held] = await Promise.all([
     ask(`analyses/${id}/features`),
     ask(`analyses/${id}/sections`),
-    ask(`analyses/${id}/curve?${BiasSlider.asked(state.order.bias)}`),
+    ask(`analyses/${id}/curve?${BiasSlider.asked(order.bias)}`),
   ]);
   const drawn = Object.fromEntries(Object.entries(parts).map(([key, html]) => [key, story.drawn(html)]));
   const panel = el("div", { className: "panel", hidden: true, role: "region", "aria-label": "one point" });
-  const open = (point, focus = true) => {
-    list.mark(point);
-    return onePoint.open(point, { focus });
+  const open = (place, focus = true) => {
+    list.mark(place);
+    history.replaceState(null, "", address(id, place) + location.hash);
+    return onePoint.open(place, { focus });
   };
   const slider = new BiasSlider((bias) => {
     list.move(bias);
     onePoint.move(bias);
   });
   const bias = slider.show(held);
+  const changed = el("div", { className: "note changed-table", hidden: true });
   const what = new WhatIf(id, known, {
     bias: held.bias,
-    onPoint: (point) => open(point),
-    onChange: () => onePoint.refresh(),
+    onPoint: (place) => open(place),
+    onChange: () => {
+      onePoint.refresh();
+      tellChanges(changed, what);
+    },
   });
   const onePoint = new PointPanel(panel, id, known.features, {
     changes: () => what.changes,
@@ -135,9 +199,11 @@ async function show(id, told) {
   const list = new PointList(id, known.labels, {
     bias: slider.bias,
     ownHoles: held.own_holes,
+    labelled: held.n_labelled > 0,
+    named: order.key,
     onPoint: open,
   });
-  drawn.headline.append(settingsForm());
+  drawn.headline.append(...changedBefore(order), settingsForm());
   const sections = [
     story.section(
       "explore",
@@ -146,9 +212,9 @@ async function show(id, told) {
       bias,
       el("div", { className: "two" }, list.node, panel),
     ),
-    story.holes(told),
+    drawn.holes,
     drawn.features,
-    story.fragility(told, open),
+    drawn.fragility,
     drawn.attack,
     story.section(
       "what-if",
@@ -163,7 +229,7 @@ async function show(id, told) {
     drawn.cleaning,
     story.downloads(id),
   ].filter(Boolean);
-  fill($("result"), drawn.headline, contents(sections), sections);
+  fill($("result"), drawn.headline, contents(sections), changed, sections);
   $("result").onclick = (event) => {
     const link = event.target.closest('a[href^="#point-"]');
     if (!link) return;
@@ -171,13 +237,55 @@ async function show(id, told) {
     open(Number(link.hash.slice("#point-".length)));
   };
   $("result").hidden = false;
+  document.title = `${told.title} – nullproof`;
   const lines = (await list.load())?.points ?? [];
   const first = lines.find((line) => line.tolerance !== 1) ?? lines[0];
-  if (first) await open(first.point, false);
+  if (point !== null || first) await open(point === null ? first.point : Number(point), false);
   drawn.headline.tabIndex = -1;
   drawn.headline.focus({ preventScroll: true });
   $("result").scrollIntoView({ block: "start" });
   say(told.title);
+}
+
+// What follows the changes of “What if”, what does not, and how it all would.
+function tellChanges(node, what) {
+  node.hidden = !what.changes.length;
+  if (node.hidden) return;
+  fill(
+    node,
+    el(
+      "p",
+      {},
+      `${
+        many(what.changes.length, "change")
+      } of the table: the open point and “What if” show the changed table; headline, list, other sections and downloads show the original.`,
+    ),
+    el(
+      "div",
+      { className: "buttons" },
+      el("button", {
+        type: "button",
+        className: "quiet",
+        onclick: () => start({ ...state.order, changes: [...state.order.changes, ...what.changes] }),
+      }, "Work all of it out on the changed table"),
+      el("button", { type: "button", className: "quiet", onclick: () => what.clear() }, "Take all back"),
+    ),
+  );
+}
+
+function changedBefore({ changes }) {
+  if (!changes.length) return [];
+  return [el(
+    "div",
+    { className: "note" },
+    el("p", {}, "All of this is about a changed table:"),
+    el("ul", {}, changes.map((change) => el("li", {}, changeTold(change)))),
+    el("button", {
+      type: "button",
+      className: "quiet",
+      onclick: () => start({ ...state.order, changes: [] }),
+    }, "Back to the original table"),
+  )];
 }
 
 // The settings that may be tried again and again, beside the answer.
@@ -245,6 +353,6 @@ function contents(parts) {
   return el(
     "nav",
     { className: "contents", "aria-label": "Sections" },
-    parts.map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])),
+    parts.filter((part) => SHORT[part.id]).map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])),
   );
 }

@@ -126,11 +126,22 @@ export class PointPanel {
     this.bins = new Map();
     fill(
       this.node,
-      el("h3", { tabindex: "-1" }, `Point ${count(this.point)}`),
-      this.verdict,
+      el(
+        "div",
+        { className: "look", tabindex: "0", role: "group", "aria-label": "verdict and bars" },
+        el(
+          "h3",
+          { tabindex: "-1" },
+          `Point ${count(this.point)}`,
+          this.original.key !== null && [": ", name(this.original.key, 40)],
+        ),
+        this.verdict,
+        this.picture.node,
+      ),
       this.state,
-      this.picture.node,
       this.legend,
+      this.original.truth !== null &&
+        el("p", { className: "soft" }, "Its true label is ", name(this.original.truth, 40), "."),
       this.problem,
       el(
         "form",

@@ -2,13 +2,13 @@
 
 import { ask } from "./api.js";
 import { shownBias, verdictAt } from "./bias.js";
-import { choice, count, debounced, el, field, fill, many, name, table } from "./dom.js";
+import { choice, count, debounced, el, field, fill, many, name, short, table } from "./dom.js";
 
 const SIZE = 12;
 
 export class PointList {
-  constructor(analysis, labels, { bias, ownHoles, onPoint }) {
-    Object.assign(this, { analysis, bias, ownHoles, onPoint, offset: 0, order: 0, chosen: null });
+  constructor(analysis, labels, { bias, ownHoles, labelled, named, onPoint }) {
+    Object.assign(this, { analysis, bias, ownHoles, labelled, onPoint, offset: 0, order: 0, chosen: null });
     this.loadSoon = debounced(120, () => this.load());
     const start = () => {
       this.offset = 0;
@@ -17,6 +17,22 @@ export class PointList {
     const kinds = ["all", "certain", "holds", "open"].map((kind) => [kind, kind]);
     this.verdict = choice(kinds, "all", { onchange: start });
     this.label = choice([["", "any"], ...labels.map((label) => [`=${label}`, label])], "", {
+      onchange: start,
+    });
+    this.find = el("input", {
+      type: "text",
+      autocomplete: "off",
+      spellcheck: "false",
+      placeholder: named ? `${short(named, 20)}, number or value` : "number or value",
+      oninput: () => {
+        this.offset = 0;
+        this.loadSoon();
+      },
+    });
+    this.sort = choice([["point", "by position"], ["tolerance", "least tolerance first"]], "point", {
+      onchange: start,
+    });
+    this.right = choice([["", "right or wrong"], ["true", "right"], ["false", "wrong"]], "", {
       onchange: start,
     });
     this.body = el("div");
@@ -28,6 +44,9 @@ export class PointList {
         { className: "fields" },
         field("Which points", this.verdict),
         field("Possible label", this.label),
+        field("Find", this.find),
+        field("Order", this.sort),
+        labelled && field("Prediction", this.right),
       ),
       this.body,
     );
@@ -37,6 +56,9 @@ export class PointList {
     const order = ++this.order;
     const asked = new URLSearchParams({ verdict: this.verdict.value, offset: this.offset, limit: SIZE });
     asked.set("bias", this.bias);
+    asked.set("sort", this.sort.value);
+    if (this.find.value.trim()) asked.set("find", this.find.value.trim());
+    if (this.right.value) asked.set("right", this.right.value);
     if (this.label.value) asked.set("label", this.label.value.slice(1));
     try {
       const page = await ask(`analyses/${this.analysis}/points?${asked}`);
@@ -102,11 +124,14 @@ export class PointList {
           { type: "button", className: "link", "aria-label": `open point ${line.point}` },
           count(line.point),
         ),
+        line.key !== null && el("small", { className: "own" }, name(line.key, 24)),
       ),
       el(
         "td",
         {},
         line.predicted === null ? el("span", { className: "soft" }, "a tie") : name(line.predicted, 30),
+        line.truth !== null && line.truth !== line.predicted &&
+          el("small", { className: "own" }, "really ", name(line.truth, 30)),
         line.n_own_holes > 0 && el("small", { className: "own" }, holes(line, this.ownHoles)),
       ),
       cell,

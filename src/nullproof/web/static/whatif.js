@@ -4,6 +4,16 @@ import { ask } from "./api.js";
 import { choice, count, debounced, el, field, fill, many, name, percent, say, short } from "./dom.js";
 import { pointButton } from "./story.js";
 
+// One change in words.
+export const told = (change) => [
+  `${change.do === "blank" ? "blanked" : "filled"} ${many(change.n_cells, "cell")} of `,
+  name(change.feature, 30),
+  change.do === "blank" ? " that held " : " with ",
+  name(change.value, 30),
+  " in rows labelled ",
+  name(change.label, 30),
+];
+
 export class WhatIf {
   constructor(analysis, { labels, features }, { bias, onPoint, onChange }) {
     Object.assign(this, { analysis, labels, features, bias, onPoint, onChange });
@@ -64,7 +74,7 @@ export class WhatIf {
           }, "Undo the last"),
           this.reset = el(
             "button",
-            { type: "button", className: "quiet", onclick: () => this.#set([]) },
+            { type: "button", className: "quiet", onclick: () => this.clear() },
             "Back to the original table",
           ),
         ),
@@ -129,6 +139,10 @@ export class WhatIf {
     }]);
   }
 
+  clear() {
+    this.#set([]);
+  }
+
   #set(changes) {
     this.changes = changes;
     this.#show();
@@ -144,12 +158,7 @@ export class WhatIf {
         el(
           "li",
           {},
-          `${change.do === "blank" ? "blanked" : "filled"} ${many(change.n_cells, "cell")} of `,
-          name(change.feature, 30),
-          change.do === "blank" ? " that held " : " with ",
-          name(change.value, 30),
-          " in rows labelled ",
-          name(change.label, 30),
+          told(change),
           " ",
           el("button", {
             type: "button",
@@ -182,23 +191,25 @@ export class WhatIf {
     }
   }
 
-  #answer(told) {
-    const share = (part) => (told.n_points ? part / told.n_points : 0);
+  #answer(found) {
+    const share = (part) => (found.n_points ? part / found.n_points : 0);
     const word = this.bias === 1 ? "certain" : `certain within a bias of ${this.bias}`;
-    const [was, now] = [share(told.n_certain_before), share(told.n_certain)];
+    const [was, now] = [share(found.n_certain_before), share(found.n_certain)];
     say(
-      `${count(told.n_certain)} of ${count(told.n_points)} certain, before ${count(told.n_certain_before)}`,
+      `${count(found.n_certain)} of ${count(found.n_points)} certain, before ${
+        count(found.n_certain_before)
+      }`,
     );
     fill(
       this.answer,
       el(
         "p",
         { className: "step" },
-        el("b", {}, `${count(told.n_certain)} of ${many(told.n_points, "prediction")} ${word}`),
-        ` (${percent(now)}); before ${count(told.n_certain_before)} (${percent(was)}). `,
-        `${count(told.n_gained)} gained, ${count(told.n_lost)} lost; ${
-          many(told.n_missing, "missing cell")
-        }, before ${count(told.n_missing_before)}.`,
+        el("b", {}, `${count(found.n_certain)} of ${many(found.n_points, "prediction")} ${word}`),
+        ` (${percent(now)}); before ${count(found.n_certain_before)} (${percent(was)}). `,
+        `${count(found.n_gained)} gained, ${count(found.n_lost)} lost; ${
+          many(found.n_missing, "missing cell")
+        }, before ${count(found.n_missing_before)}.`,
       ),
       el(
         "div",
@@ -210,10 +221,10 @@ export class WhatIf {
         el("i", { className: "sure", css: { width: `${100 * now}%` } }),
         el("i", { className: "was", css: { left: `${100 * was}%` } }),
       ),
-      told.changed.length > 0 && el(
+      found.changed.length > 0 && el(
         "ul",
         { className: "moved" },
-        told.changed.slice(0, 12).map((row) =>
+        found.changed.slice(0, 12).map((row) =>
           el(
             "li",
             {},
@@ -227,13 +238,13 @@ export class WhatIf {
           )
         ),
       ),
-      told.changed.length + told.n_changed_left_off > 12 &&
-        el("p", {}, `… and ${many(told.changed.length + told.n_changed_left_off - 12, "more point")}`),
-      told.n_points_left_off > 0 &&
+      found.changed.length + found.n_changed_left_off > 12 &&
+        el("p", {}, `… and ${many(found.changed.length + found.n_changed_left_off - 12, "more point")}`),
+      found.n_points_left_off > 0 &&
         el(
           "p",
           { className: "note" },
-          `Only the first ${count(told.n_points)} points were certified again.`,
+          `Only the first ${count(found.n_points)} points were certified again.`,
         ),
     );
   }

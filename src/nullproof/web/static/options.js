@@ -1,0 +1,300 @@
+// Step two: the label and the options of an analysis, told of before it runs.
+
+import { ask } from "./api.js";
+import { $, choice, count, debounced, el, field, fill, many, name, short, unique } from "./dom.js";
+
+const KINDS = { text: "text", number: "number", date: "date", boolean: "yes/no", candidates: "lists" };
+// The ways to bin that need a number.
+const NUMBERED = ["uniform", "quantile"];
+const SHOWN_COLUMNS = 60;
+
+export const OWN_HOLES = [["skip", "left out"], ["any", "may hold anything"]];
+
+export const asNumber = (text) => (text.trim() === "" ? 1 : Number(text));
+
+export const wrongBias = (bias) =>
+  bias >= 0 && bias <= 1
+    ? null
+    : `The bias came as ${
+      Number.isNaN(bias) ? "no number" : bias
+    }; give a number from 0 (holes are like the known cells) to 1 (any values).`;
+
+const typed = (value, more = {}) =>
+  el("input", { type: "text", value, autocomplete: "off", spellcheck: "false", ...more });
+
+export class Options {
+  constructor(node, onOrder) {
+    Object.assign(this, { node, onOrder, points: null, order: 0 });
+    this.readSoon = debounced(300, () => this.#read());
+    node.addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.submit();
+    });
+  }
+
+  // `preset`: an order that was given before, or parts of one.
+  show(train, preset = {}) {
+    this.train = train;
+    this.columns = train.columns.map((column) => column.name);
+    const columns = this.columns.map((column) => [column, column]);
+    this.label = choice([["", "choose …"], ...columns], preset.label ?? train.label ?? "", {
+      required: true,
+      onchange: () => this.#mark(),
+    });
+    this.missing = typed((preset.missing ?? train.spellings).join(" "), {
+      placeholder: "unknown -9",
+      oninput: () => this.readSoon(),
+    });
+    this.alpha = typed(String(preset.alpha ?? 1), { inputmode: "decimal" });
+    this.bins = typed(String(preset.bins ?? 5), { inputmode: "numeric" });
+    this.own_holes = choice(OWN_HOLES, preset.own_holes ?? "skip");
+    this.bias = typed(String(preset.bias ?? 1), { inputmode: "decimal" });
+    this.binning = choice([
+      ["mdl", "where the label changes"],
+      ["uniform", "equal width"],
+      ["quantile", "equally many rows"],
+      ["none", "none: every number is a value"],
+    ], preset.binning ?? "mdl");
+    const numbered = () => {
+      this.bins.disabled = !NUMBERED.includes(this.binning.value);
+    };
+    this.binning.addEventListener("change", numbered);
+    numbered();
+    const names = train.columns.find((column) => column.is_key)?.name ?? "";
+    this.key = choice([["", "their positions"], ...columns], "table" in preset ? preset.key ?? "" : names, {
+      onchange: () => this.#mark(),
+    });
+    this.truth = el("select", {});
+    this.unlabelled = preset.unlabelled ?? "refuse";
+    this.ignore = new Map(train.columns.map((column) => [
+      column.name,
+      el("input", {
+        type: "checkbox",
+        id: unique("column"),
+        checked: preset.ignore ? preset.ignore.includes(column.name) : column.is_key,
+        onchange: () => this.#mark(),
+      }),
+    ]));
+    this.#frame();
+    this.withPoints(this.points, preset.truth);
+    if (this.missing.value) this.#read();
+  }
+
+  #frame() {
+    this.told = el("div", { className: "label-told", role: "status" });
+    this.preview = el("div");
+    this.node.hidden = false;
+    this.truthField = field("True labels of the points", this.truth, "to tell which predictions are right");
+    fill(
+      this.node,
+      el("h2", {}, "What to predict, and how"),
+      el(
+        "div",
+        { className: "fields" },
+        field(
+          "Column to predict",
+          this.label,
+          this.train.label && this.label.value === this.train.label
+            ? "proposed; choose another if it is not this"
+            : null,
+        ),
+        field(
+          "Spellings of missing",
+          this.missing,
+          "besides empty, NA, ?, none, - and the like; with spaces between",
+        ),
+        field("What names the rows", this.key, "shown beside each point, and no feature"),
+        this.truthField,
+        field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
+        field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
+        field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
+        field("Bins of numbers", this.binning),
+        field("How many bins", this.bins, "of equal width, or with equally many rows"),
+      ),
+      this.told,
+      el(
+        "details",
+        { open: this.columns.length <= 12 },
+        el("summary", {}, `Columns and first rows of ${short(this.train.name, 40)}`),
+        this.preview,
+      ),
+      el("p", { id: "order-problem", className: "problem", hidden: true, role: "alert" }),
+      el(
+        "div",
+        { className: "buttons" },
+        el("button", { type: "submit", className: "main" }, "Find out what is certain"),
+      ),
+    );
+    this.#draw();
+  }
+
+  // The table of points says which columns may hold true labels.
+  withPoints(points, chosen = null) {
+    this.points = points;
+    if (!this.truthField) return;
+    this.truthField.hidden = !points;
+    const columns = (points?.columns ?? []).map((column) => [column.name, column.name]);
+    const usual = [["", "in the column to predict, if any"], ...columns];
+    fill(
+      this.truth,
+      usual.map(([value, text]) => el("option", { value, selected: value === chosen }, short(text, 80))),
+    );
+  }
+
+  get spellings() {
+    return this.missing.value.split(/\s+/).filter(Boolean);
+  }
+
+  // What the table looks like if these texts mean missing.
+  async #read() {
+    const order = ++this.order;
+    const asked = new URLSearchParams(this.spellings.map((text) => ["missing", text]));
+    try {
+      const found = await ask(`tables/${this.train.id}?${asked}`);
+      if (order !== this.order || found.id !== this.train.id) return;
+      this.train = { ...found, spellings: this.train.spellings };
+      this.#draw();
+    } catch (problem) {
+      if (order === this.order) this.problem(problem.message);
+    }
+  }
+
+  #draw() {
+    fill(this.preview, this.#rows());
+    this.#mark();
+  }
+
+  #rows() {
+    const shown = this.train.columns.slice(0, SHOWN_COLUMNS);
+    this.heads = new Map(shown.map((column) => [
+      column.name,
+      el(
+        "th",
+        { scope: "col" },
+        el("label", {}, this.ignore.get(column.name), " ignore "),
+        name(column.name, 30),
+        el(
+          "small",
+          {},
+          `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} missing` : "no holes"}`,
+        ),
+      ),
+    ]));
+    const rows = this.train.preview.map((row) =>
+      el(
+        "tr",
+        {},
+        row.slice(0, shown.length).map((cell) =>
+          el("td", cell === null ? { className: "hole" } : {}, cell === null ? "missing" : name(cell, 40))
+        ),
+      )
+    );
+    for (const [column, box] of this.ignore) box.setAttribute("aria-label", `ignore ${short(column, 60)}`);
+    return [
+      el("div", {
+        className: "scroll preview",
+        tabindex: "0",
+        role: "region",
+        "aria-label": "first rows of the table",
+      }, el("table", {}, el("thead", {}, el("tr", {}, [...this.heads.values()])), el("tbody", {}, rows))),
+      this.train.columns.length > shown.length &&
+      el("p", {}, `… and ${many(this.train.columns.length - shown.length, "more column")}`),
+    ];
+  }
+
+  #mark() {
+    for (const [column, head] of this.heads) {
+      head.classList.toggle("is-label", column === this.label.value);
+      this.ignore.get(column).disabled = column === this.label.value || column === this.key.value;
+    }
+    fill(this.told, this.#aboutLabel());
+  }
+
+  // What is wrong with the label, before anything runs.
+  #aboutLabel() {
+    const column = this.train.columns.find(({ name: own }) => own === this.label.value);
+    if (!column) return null;
+    const [rows, missing] = [this.train.n_rows, column.n_unlabelled];
+    const known = Math.min(rows - missing, 10_000);
+    const [distinct, called] = [column.n_distinct, name(column.name, 40)];
+    if (distinct < 2) {
+      return el(
+        "p",
+        { className: "problem" },
+        called,
+        ` holds ${many(distinct, "value")}, so there is nothing to predict; choose another column.`,
+      );
+    }
+    return [
+      (distinct > 100 || (distinct > 20 && distinct > known / 3)) &&
+      el(
+        "p",
+        { className: "problem" },
+        called,
+        ` has ${many(distinct, "different value")} in ${
+          many(known, "row")
+        }, and each would be a label. A label needs many rows: choose a column with few values.`,
+      ),
+      missing > 0 && this.#aboutUnlabelled(missing),
+    ];
+  }
+
+  #aboutUnlabelled(missing) {
+    const dropped = this.unlabelled === "drop";
+    const has = missing === 1 ? "has" : "have";
+    return el(
+      "p",
+      { className: "note" },
+      dropped
+        ? `${many(missing, "row")} without a label ${
+          missing === 1 ? "is" : "are"
+        } left out of the training table. `
+        : `${many(missing, "row")} ${has} no label, and nothing can be learned from such a row. `,
+      el("button", {
+        type: "button",
+        className: "quiet",
+        onclick: () => {
+          this.unlabelled = dropped ? "refuse" : "drop";
+          this.#mark();
+          this.told.querySelector(".note button")?.focus();
+        },
+      }, dropped ? "Take them back" : `Leave out the ${many(missing, "row")} without a label`),
+    );
+  }
+
+  submit() {
+    const bins = this.bins.disabled ? "" : this.bins.value.trim();
+    const own = (column) => column !== this.label.value && column !== this.key.value;
+    const order = {
+      table: this.train.id,
+      label: this.label.value,
+      alpha: this.alpha.value.trim() || "1",
+      bins: bins === "" ? 5 : Number(bins),
+      binning: this.binning.value,
+      own_holes: this.own_holes.value,
+      bias: asNumber(this.bias.value),
+      missing: this.spellings,
+      unlabelled: this.unlabelled,
+      key: this.key.value || null,
+      truth: this.points ? this.truth.value || null : null,
+      ignore: this.columns.filter((column) => this.ignore.get(column).checked && own(column)),
+      // What names the rows is left out unless it is kept.
+      keep: this.train.columns
+        .filter((column) => column.is_key && !this.ignore.get(column.name).checked)
+        .map((column) => column.name)
+        .filter(own),
+    };
+    if (!Number.isInteger(order.bins)) {
+      return this.problem(`The number of bins came as ${bins}; give a whole number.`);
+    }
+    if (wrongBias(order.bias)) return this.problem(wrongBias(order.bias));
+    this.problem(null);
+    return this.onOrder(order);
+  }
+
+  problem(text) {
+    const node = $("order-problem");
+    node.hidden = !text;
+    node.textContent = text ?? "";
+  }
+}
