@@ -16,7 +16,16 @@ from typing import Any
 import numpy as np
 import pytest
 from support import oracle
-from support.cleaning_oracle import Grid, index_of, options_of, random_truth, small_case
+from support.cleaning_oracle import (
+    Grid,
+    index_of,
+    options_of,
+    own_holes,
+    own_truth,
+    random_truth,
+    small_case,
+    with_own,
+)
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan
@@ -29,37 +38,11 @@ N_DRAWS = 32
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 
 
-def own_holes(case: Case) -> list[tuple[int, int]]:
-    """The cells that points lack, or that may hold several values."""
-    return [
-        (place, j)
-        for place, point in enumerate(case.points)
-        for j, cell in enumerate(point)
-        if cell is None or (isinstance(cell, frozenset) and len(cell) > 1)
-    ]
-
-
 def holed_case(rng: random.Random, n_worlds: int = 130) -> Case:
     """A small table with holes, at least one of them in a point."""
     while not own_holes(case := small_case(rng, n_worlds)):
         pass
     return case
-
-
-def own_truth(case: Case, rng: random.Random) -> dict[tuple[int, int], Any]:
-    """A value for every cell that a point lacks."""
-    return {
-        (place, j): rng.choice(oracle.candidates(case.points[place][j], case.domains[j]))
-        for place, j in own_holes(case)
-    }
-
-
-def with_own(case: Case, values: dict[tuple[int, int], Any]) -> list[tuple[Any, ...]]:
-    """The points with some of their cells filled."""
-    return [
-        tuple(values.get((place, j), cell) for j, cell in enumerate(point))
-        for place, point in enumerate(case.points)
-    ]
 
 
 @pytest.mark.parametrize("reading", ["any", "skip"])

@@ -260,3 +260,29 @@ def with_values(case: Case, values: dict[Hole, Any]) -> list[tuple[Any, ...]]:
         tuple(values.get((i, j), cell) for j, cell in enumerate(row))
         for i, row in enumerate(case.rows)
     ]
+
+
+def own_holes(case: Case) -> list[tuple[int, int]]:
+    """The cells that points lack, or that may hold several values."""
+    return [
+        (place, j)
+        for place, point in enumerate(case.points)
+        for j, cell in enumerate(point)
+        if cell is None or (isinstance(cell, frozenset) and len(cell) > 1)
+    ]
+
+
+def own_truth(case: Case, rng: Any) -> dict[tuple[int, int], Any]:
+    """A value for every cell that a point lacks."""
+    return {
+        (place, j): rng.choice(oracle.candidates(case.points[place][j], case.domains[j]))
+        for place, j in own_holes(case)
+    }
+
+
+def with_own(case: Case, values: dict[tuple[int, int], Any]) -> list[tuple[Any, ...]]:
+    """The points with some of their cells filled."""
+    return [
+        tuple(values.get((place, j), cell) for j, cell in enumerate(point))
+        for place, point in enumerate(case.points)
+    ]

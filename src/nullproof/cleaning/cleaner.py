@@ -18,6 +18,7 @@ from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which, fingerprint
 from nullproof.cleaning.needs import refuse_beyond_floats
+from nullproof.cleaning.order import Orders
 from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.scores import Outlook
@@ -25,12 +26,15 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
-from nullproof.odds.filling import Cells
+from nullproof.odds.filling import Cells, Filling
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.values import text
 from nullproof.verdicts import verdicts
 from nullproof.words import many
 
+Place = tuple[int, int]  # feature and point
+# What points lack is foreseen anew after so many answers, or that part of the open cells.
+_AGAIN = 50
 _FORMAT = "nullproof cleaning"
 
 
@@ -86,6 +90,8 @@ class Cleaner:
         self._own = OwnAnswers(index.schema, model.points(points, own_holes))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
+        self._ahead: tuple[list[Place], list[Place]] = [], []
+        self._n_since = 0
         self._judge(model)
 
     @property
@@ -106,7 +112,9 @@ class Cleaner:
     @property
     def finished(self) -> bool:
         """Whether every point is done, or no open cell matters to those that are not."""
-        return bool(self.done.all()) or not self._outlook().matters.any()
+        if self.done.all():
+            return True
+        return not (self._outlook.matters.any() or self._wanted.any())
 
     @property
     def filled(self) -> dict[Cell, str]:
@@ -138,17 +146,19 @@ class Cleaner:
         """Propose cells to fill: those that probably settle the most points for the least cost."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
-        found: list[Cell] = []
-        for i, j in self.ranking():
-            rows = self._answers.open_rows(i, j)[: n_cells - len(found)]
-            found += [Cell(int(row), self.index.features[j]) for row in rows]
-            if len(found) == n_cells:
-                break
-        return found
+        first, later = self._lacking()
+        found = first[:n_cells]
+        if len(found) < n_cells:
+            for i, j in self.ranking():
+                rows = self._answers.open_rows(i, j)[: n_cells - len(found)]
+                found += [Cell(int(row), self.index.features[j]) for row in rows]
+                if len(found) == n_cells:
+                    break
+        return found + later[: n_cells - len(found)]
 
     def ranking(self) -> list[tuple[int, int]]:
         """Labels and features with open cells that matter, the best first."""
-        outlook = self._outlook()
+        outlook = self._outlook
         scores = outlook.scores(open_counts(self.index) * self._costs)
         order = np.argsort(np.where(outlook.matters, -scores, np.inf), axis=None, kind="stable")
         places = [divmod(int(place), scores.shape[1]) for place in order]
@@ -178,6 +188,7 @@ class Cleaner:
     def take(self, fills: list[Fill], own: Sequence[OwnFill] = ()) -> None:
         """Take answers that were checked, as codes."""
         self._own.take(own)
+        self._n_since += len(own) + sum(len(one.rows) for one in fills)
         self._judge(self.model.on(self._answers.taken(self.index, fills)))
 
     def complete(self) -> Any:
@@ -243,11 +254,54 @@ class Cleaner:
         """The open cells of the table before any answer."""
         return self._answers.cells
 
+    def _lacking(self) -> tuple[list[Cell], list[Cell]]:
+        """Cells that open points lack: those worth more than any training cell, and the others.
+
+        Foreseeing what they bring takes longer than a step, so it is done anew after some answers only:
+        the order depends on it, never a verdict.
+        """
+        wanted = self._wanted
+        if not wanted.any():
+            return [], []
+        first, later = ([cell for cell in part if wanted[cell]] for part in self._ahead)
+        many_since = self._n_since > max(_AGAIN, self.n_open // _AGAIN)
+        if many_since or len(first) + len(later) < wanted.sum():
+            self._ahead, self._n_since = self._foreseen(), 0
+            first, later = self._ahead
+        names = self.index.features
+        found = [[Cell(t, names[j], "points") for j, t in part] for part in (first, later)]
+        return found[0], found[1]
+
+    @property
+    def _wanted(self) -> NDArray[np.bool_]:
+        """Features × points: cells that open points lack and that may hold several values."""
+        points, found = self.points, np.zeros_like(self.points.codes, dtype=bool)
+        left = np.flatnonzero(~self.done)
+        left = left[self._outlook.possible.any(axis=1)]
+        forced = points.missing[:, left] & (points.n_values == 1)[:, None]
+        found[:, left] = points.holes[:, left] & ~forced
+        return found
+
+    def _foreseen(self) -> tuple[list[Place], list[Place]]:
+        left, enough = np.flatnonzero(~self.done), self._confidence
+        matter = np.zeros((len(self.points), self.model.m), dtype=bool)
+        matter[left] = self._outlook.possible
+        filling = Filling(self.index, enough.cells)
+        orders = Orders(
+            self.model, self.points, left, matter, enough.confidence, filling, self._costs
+        )
+        first, later = (
+            [(j, one.point) for one in part for j in one.features] for part in orders.own()
+        )
+        return first, later
+
     def _judge(self, model: Model) -> None:
         self.model = model
+        self.__dict__.pop("_outlook", None)
         self._verdicts = verdicts(model, self.points)
         self.done, _ = self._confidence.done(model, self.points, self._verdicts)
 
+    @cached_property
     def _outlook(self) -> Outlook:
         some = np.flatnonzero(~self.done)
         points = self.points.take(some)

@@ -55,11 +55,34 @@ class Orders:
 
     def parts(self, on_progress: Progress | None = None) -> list[Part | OwnPart]:
         """All that matters, in order."""
-        lacking = ~self.points.complete[self.places] & self.matter[self.places].any(axis=1)
         trained = self._training(self.places, self.points, within(on_progress, 0.0, 0.5))
-        if not lacking.any():
+        if not len(self._lacking):
             return [*trained]
-        holed = self.places[lacking]
+        first, later = self._own(trained)
+        left, points = self._after(first)
+        again = self._training(left, points, within(on_progress, 0.5, 0.9))
+        again += [part for part in trained if part not in again]
+        worth = [one for one in later if one.gain > 0]
+        last = [one for one in later if one.gain <= 0]
+        return [*_own_parts(first), *self._merged(left, again, worth), *_own_parts(last)]
+
+    def own(self) -> tuple[list[Package], list[Package]]:
+        """What points lack that is worth more than any training cell, and what else they lack."""
+        if not len(self._lacking):
+            return [], []
+        return self._own(self._training(self.places, self.points, None))
+
+    @property
+    def _lacking(self) -> NDArray[np.intp]:
+        """The points that are not done and that their own cells can help."""
+        places = self.places
+        found: NDArray[np.intp] = places[
+            ~self.points.complete[places] & self.matter[places].any(axis=1)
+        ]
+        return found
+
+    def _own(self, trained: list[Part]) -> tuple[list[Package], list[Package]]:
+        holed = self._lacking
         own = [
             one._replace(point=int(holed[one.point]))
             for one in packages(
@@ -67,13 +90,8 @@ class Orders:
             )
         ]
         steepest = max((slope for slope, _ in self._slopes(self.places, trained)), default=0.0)
-        first = [one for one in own if one.gain > 0 and one.density >= steepest]
-        left, points = self._after(first)
-        again = self._training(left, points, within(on_progress, 0.5, 0.9))
-        again += [part for part in trained if part not in again]
-        later = [one for one in own if one.gain > 0 and one.density < steepest]
-        last = [one for one in own if one.gain <= 0]
-        return [*_own_parts(first), *self._merged(left, again, later), *_own_parts(last)]
+        n_first = sum(one.gain > 0 and one.density >= steepest for one in own)
+        return own[:n_first], own[n_first:]
 
     def _training(
         self, places: NDArray[np.intp], points: Points, on_progress: Progress | None
