@@ -18,6 +18,7 @@ import polars as pl
 import pytest
 from support.blanking_oracle import brute_radius, extreme_products, radius_case, subset_radius
 from support.count_tables import two_labels
+from support.limits import random_limits
 from support.strategies import EXTREME_ALPHAS, Case
 
 from nullproof.counts.index import CountIndex
@@ -39,30 +40,6 @@ def index_of(case: Case) -> CountIndex:
     return CountIndex.from_rows(
         case.rows, case.labels, features=case.features, domains=case.declared
     )
-
-
-def random_limits(rng: random.Random, case: Case) -> tuple[dict[str, Any], set[tuple[int, int]]]:
-    """Draw what can be reached: as the option ``only``, and as a set of cells."""
-    n_rows, d = len(case.rows), len(case.features)
-    kinds = rng.choice([{"columns"}, {"rows"}, {"cells"}, {"columns", "rows"}, {"rows", "cells"}])
-    within = {(i, j) for i in range(n_rows) for j in range(d)}
-    only: dict[str, Any] = {}
-    share = rng.choice([0.3, 0.6, 0.9])
-    if "columns" in kinds:
-        names = [name for name in case.features if rng.random() < 0.6]
-        only["columns"] = names
-        within &= {(i, j) for i, j in within if case.features[j] in names}
-    if "rows" in kinds:
-        rows = np.array([rng.random() < share for _ in range(n_rows)])
-        only["rows"] = rows
-        within &= {(i, j) for i, j in within if rows[i]}
-    if "cells" in kinds:
-        cells = np.array([[rng.random() < share for _ in range(d)] for _ in range(n_rows)])
-        only["cells"] = cells
-        within &= {(i, j) for i, j in within if cells[i, j]}
-    if kinds != {"columns"}:
-        only |= {"table": case.rows, "labels": case.labels}
-    return only, within
 
 
 def found_and_expected(rng: random.Random, case: Case, brute: Any) -> tuple[list[float], Any]:
@@ -97,12 +74,12 @@ def test_all_subsets_of_allowed_cells_and_all_worlds() -> None:
     """Nothing taken for granted: every subset of the allowed cells, every world, every completion."""
     rng = random.Random(f"{SEED}-allowed")
     n_attacked = 0
-    for _ in range(150):
+    for _ in range(40):
         case = radius_case(rng, max_rows=4, max_features=2)
         found, expected = found_and_expected(rng, case, subset_radius)
         assert found == expected, case
         n_attacked += sum(0 < value < math.inf for value in expected)
-    assert n_attacked >= 10
+    assert n_attacked >= 4
 
 
 # Larger counts ------------------------------------------------------------------------------------
