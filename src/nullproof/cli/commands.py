@@ -20,7 +20,7 @@ from nullproof.cli.program import app
 from nullproof.cli.registry import command
 from nullproof.cli.row_attacks import answer_by_rows, refuse_given
 from nullproof.cli.shown import ShowAll
-from nullproof.cli.streams import console, echo, tell, working
+from nullproof.cli.streams import console, echo, noting, tell, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
 from nullproof.tables.training import TrainingTable
@@ -306,9 +306,11 @@ def report(
 
     [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
     """
+    from nullproof.cli.provenance import asked_of
     from nullproof.reporting.reports import FORMATS, format_of
     from nullproof.reporting.reports import report as tell_of
 
+    written = form
     if form not in (None, "json") and request.as_json and request.output is None:
         raise NullproofError(
             f"--json and --format {form} are both given; leave one out, or name a file for one: -o FILE"
@@ -320,10 +322,9 @@ def report(
     if form not in FORMATS:
         raise NullproofError(f"--format is {form!r}; give html, md or json")
     asked_bias = written_bias(bias)
-    with working("reading and counting"):
+    with noting() as notices, working("reading and counting"):
         index, points = request.load()
-        # How right predictions about its own rows are, a report does not say.
-        labels = None if request.test is None else request.truth(index, points)
+        labels = request.truth(index, points)
     with working("writing the report") as say:
         told = tell_of(
             index,
@@ -331,6 +332,7 @@ def report(
             on_progress=say,
             bias=asked_bias,
             truth=labels,
+            asked=asked_of(request, bias, written, notices),
             **request.model(index),
             **request.naming(points),
         )

@@ -43,6 +43,23 @@ def tell(line: str) -> None:
     warnings.warn(line, Said, stacklevel=2)
 
 
+@contextmanager
+def noting() -> Iterator[list[str]]:
+    """Keep the notices of what is done here in a list, and tell them afterwards as always."""
+    told: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NullproofWarning)
+        yield told
+    for notice in caught:
+        told.append(str(notice.message))
+        warnings.warn_explicit(
+            notice.message,
+            notice.category,
+            notice.filename,
+            notice.lineno,
+        )
+
+
 def console() -> Console:
     """Where results are shown."""
     from rich.console import Console

@@ -116,7 +116,7 @@ class AccuracyCurve:
         last = int(self.steps[-1])
         sizes = [0, *(n * 10**e for e in range(len(str(last))) for n in (1, 2, 5))]
         kept = [k for k in sizes if k < last]
-        return [*kept[: n_sizes - 1], *([last] if last else [])]
+        return [*kept[: n_sizes - 1], last]
 
     @cached_property
     def _certified_radii(self) -> Floats:

@@ -6,11 +6,19 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 
 ``title``
     One sentence: the answer.
+``findings``
+    Up to three sentences: what matters most.
+``next``
+    What to do now, or null: ``text`` and ``command`` (what to type, or null).
+``asked``
+    Where the report comes from: ``version``, ``train`` and ``test`` (names of files), ``training_rows``
+    (the points are the training rows), ``date``, ``options`` (each ``name`` and ``value``) and
+    ``command`` (what makes the report again); null where it is not known.
 ``assumptions``
     Sentences: what certain, holds and open mean here, and what is assumed of the missing cells.
 ``notes``
-    Texts that the reader should know of: values that the table never shows, wide odds, what was
-    left out.
+    Texts that the reader should know of: what was left out or taken as missing, columns that tell
+    nothing, values that the table never shows, wide odds.
 ``table``
     The training table: ``label_name``, ``labels``, ``label_counts``, ``n_rows``, ``n_features``,
     ``n_cells``, ``n_missing``, ``share_missing``, ``alpha`` (text) and ``prior`` (one share per label).
@@ -31,6 +39,10 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     How many predictions hold as the bias grows, as columns: ``bias``, ``n_hold``, ``share``, and where
     the true labels are known ``accuracy_hold`` and ``accuracy_rest``; ``drawn``: the first three at
     more biases, for a picture.
+``accuracy``
+    How many predictions are right and stay so under any attack on k cells, or null if no true label is
+    known: ``n_known``, ``n_right``, ``accuracy`` (without any attack), ``curve`` at a few sizes (``k``,
+    ``n``, ``share``), and ``drawn``, ``k`` and ``share`` at more of them for a picture.
 ``certain``
     ``n_points``, ``n_certain``, ``share``, and per label ``labels``: ``label``, ``n_certain`` (points
     with this label in every world), ``n_possible`` (points where it wins or ties in some world).
@@ -109,7 +121,10 @@ from nullproof.radii.cells import radii_of
 from nullproof.radii.results import Radii
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
+from nullproof.reporting.accuracy import accuracy
+from nullproof.reporting.asked import Asked
 from nullproof.reporting.cleaning import first_steps
+from nullproof.reporting.findings import findings, next_step
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
 from nullproof.verdicts import Verdicts, verdicts
@@ -118,6 +133,10 @@ from nullproof.words import many, per_cent
 LIMIT = 200
 # Two worlds of a point cost time for every feature.
 _BUDGET = 40_000
+_TRAINING_ROWS = (
+    "The points are the training rows themselves: how many predictions are right says how well the "
+    "table fits itself, not how well new points will be predicted."
+)
 
 
 def tell(
@@ -132,6 +151,7 @@ def tell(
     limit: int = LIMIT,
     on_progress: Progress | None = None,
     key: Key | None = None,
+    asked: Asked | None = None,
 ) -> dict[str, Any]:
     """Work out all that a report says; see the module for the keys of the document.
 
@@ -149,6 +169,8 @@ def tell(
         Called with what is being done and which share of the work is done.
     key
         What names the points in the report: a column of theirs, or one name per point.
+    asked
+        Where the tables come from, to be told.
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
@@ -158,11 +180,16 @@ def tell(
     encoded = model.points(points, own_holes, key)
     say("certifying", 0.05)
     found = certificates_of(model, encoded)
-    return document_of(found, truth=truth, limit=limit, say=say)
+    return document_of(found, truth=truth, limit=limit, say=say, asked=asked)
 
 
 def document_of(
-    judged: Certificates, *, truth: Any = None, limit: int = LIMIT, say: Progress
+    judged: Certificates,
+    *,
+    truth: Any = None,
+    limit: int = LIMIT,
+    say: Progress,
+    asked: Asked | None = None,
 ) -> dict[str, Any]:
     """The document of points whose verdicts, up to the model's bias, are known.
 
@@ -181,6 +208,16 @@ def document_of(
     told = details.points(judged, fragile, chosen.shown, within(say, 0.5, 0.7))
     say("completing each feature, planning what to clean", 0.7)
     document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
+    asked = asked or Asked()
+    notes = [*overview.sentences(asked.notices), *document["notes"]]
+    if asked.training_rows:
+        notes.insert(0, _TRAINING_ROWS)
+    if document["own_holes"]["reading"] == "skip":
+        notes.append(tolerance.own_holes_text(document["own_holes"]))
+    document["notes"] = overview.told_once(notes)
+    document["findings"] = findings(document)
+    document["next"] = next_step(document, asked.commands)
+    document["asked"] = asked.document(judged)
     say("done", 1.0)
     return document
 
@@ -205,6 +242,7 @@ def _document(
         "verdicts": groups,
         "own_holes": tolerance.own_holes(model, points, certain["n_certain"]),
         "curve": tolerance.curve_columns(curve),
+        "accuracy": accuracy(anywhere, fragile, curve),
         "certain": certain,
         "holes": overview.holes(model.index),
         "open": overview.open_ones(judged, anywhere, told),

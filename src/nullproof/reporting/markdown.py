@@ -7,8 +7,10 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nullproof.reporting.accuracy import in_words as in_attack
 from nullproof.reporting.cleaning import heads, in_words
-from nullproof.reporting.tolerance import curve_text, holds_text, own_holes_text, share_at_goal
+from nullproof.reporting.order import sections
+from nullproof.reporting.tolerance import curve_text, holds_text, share_at_goal
 from nullproof.show import support
 from nullproof.words import amount, cut, many, odds, per_cent, span
 
@@ -22,21 +24,19 @@ Document = dict[str, Any]
 
 def render(document: Document) -> str:
     """Write a document of `tell` as Markdown; texts of the data are shown as they are."""
+    told = (_SECTIONS[name](document) for name in sections(document))
     parts = [
         f"# {document['title']}",
         _summary(document),
+        *_groups(document),
+        "\n".join(
+            f"{place}. {data(one, 1000)}" for place, one in enumerate(document["findings"], 1)
+        ),
+        *_next(document["next"]),
         "\n".join(f"- {data(said, 1000)}" for said in document["assumptions"]),
-        *(f"- {data(note, 1000)}" for note in document["notes"]),
-        *_tolerance(document),
-        *_labels(document["certain"]),
-        *_holes(document["holes"]),
-        *_open(document),
-        *_fragility(document["fragility"]),
-        *_features(document["features"]),
-        *_attack(document["attack"]),
-        *_cleaning(document.get("cleaning")),
+        *(part for section in told for part in section),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 def data(text: str, longest: int = _LONGEST) -> str:
@@ -74,29 +74,78 @@ def _summary(document: Document) -> str:
     sample = document["sample"]
     if sample["all"]:
         return said
-    return f"{said} Odds are worked out for a sample: {sample['how']}."
+    return f"{said} Odds and worlds are worked out for some points: {sample['how']}."
 
 
-def _tolerance(document: Document) -> list[str]:
-    """The three verdicts, and how many predictions hold as the bias grows."""
+def _groups(document: Document) -> list[str]:
+    """The three verdicts, and how many of each are right."""
     if not document["certain"]["n_points"]:
         return []
     groups = document["verdicts"]["groups"]
     names = {"holds": f"holds up to {document['verdicts']['up_to']}"}
-    known = groups[0]["n_right"] is not None
+    known = any(one["n_known"] for one in groups)
     rows = [
         [names.get(one["verdict"], one["verdict"]), f"{one['n_points']:,}", per_cent(one["share"])]
-        + ([f"{one['n_right']:,} of {one['n_known']:,}"] if known else [])
+        + ([_right(one)] if known else [])
         for one in groups
     ]
-    own = own_holes_text(document["own_holes"])
+    return [table(["verdict", "predictions", "share", *(["right"] if known else [])], rows)]
+
+
+def _right(group: Document) -> str:
+    if not group["n_known"]:
+        return "–"
+    share = per_cent(group["n_right"] / group["n_known"])
+    return f"{group['n_right']:,} of {group['n_known']:,} ({share})"
+
+
+def _next(step: Document | None) -> list[str]:
+    if step is None:
+        return []
+    return [f"**Next.** {data(step['text'], 1000)}", *_typed(step["command"])]
+
+
+def _typed(command: str | None) -> list[str]:
+    """A command by itself; an indented block ends at the first line that is not."""
+    return [f"    {' '.join(command.split())}"] if command else []
+
+
+def _tolerance(document: Document) -> list[str]:
+    """How many predictions hold as the bias grows."""
     return [
         "## How far the predictions hold",
-        table(["verdict", "predictions", "share", *(["right"] if known else [])], rows),
         curve_text(document),
-        *([own] if own else []),
         _curve(document["curve"]),
     ]
+
+
+def _accuracy(document: Document) -> list[str]:
+    told = document["accuracy"]
+    rows = [[f"{row['k']:,}", f"{row['n']:,}", per_cent(row["share"])] for row in told["curve"]]
+    return [
+        "## How many stay right under attack",
+        in_attack(told),
+        table(["cells k", "right and stay so", "share"], rows),
+    ]
+
+
+def _data(document: Document) -> list[str]:
+    notes = "\n".join(f"- {data(note, 1000)}" for note in document["notes"])
+    return ["## What to know about the data", notes]
+
+
+def _asked(document: Document) -> list[str]:
+    asked = document["asked"]
+    points = "the training rows themselves" if asked["training_rows"] else asked["test"]
+    facts = [
+        ("training table", asked["train"]),
+        ("points", points),
+        ("made", asked["date"]),
+        ("nullproof", asked["version"]),
+        *((one["name"], one["value"]) for one in asked["options"]),
+    ]
+    rows = [[data(name), data(value, 1000)] for name, value in facts if value]
+    return ["## What was asked", table(["what", "answer"], rows), *_typed(asked["command"])]
 
 
 def _curve(columns: Document) -> str:
@@ -110,18 +159,16 @@ def _curve(columns: Document) -> str:
     return table(["bias", "hold", *(names.get(name, name) for name in told)], rows)
 
 
-def _labels(certain: Document) -> list[str]:
+def _labels(document: Document) -> list[str]:
     rows = [
         [data(row["label"]), f"{row['n_certain']:,}", f"{row['n_possible']:,}"]
-        for row in certain["labels"]
+        for row in document["certain"]["labels"]
     ]
     return ["## What is predicted", table(["label", "certain", "possible"], rows)]
 
 
-def _holes(holes: Document) -> list[str]:
-    title = "## Where the holes are"
-    if not holes["features"]:
-        return [title, "No cell is missing."]
+def _holes(document: Document) -> list[str]:
+    holes = document["holes"]
     rows = [
         [
             data(row["feature"]),
@@ -133,7 +180,7 @@ def _holes(holes: Document) -> list[str]:
     names = ["feature", "all", *map(data, holes["labels"])]
     left = holes["n_complete"], holes["n_left_off"], holes["n_labels_left_off"]
     return [
-        title,
+        "## Where the holes are",
         table(names, rows),
         f"Not listed: {many(left[0], 'feature')} without a hole, {left[1]:,} with fewer holes, "
         f"{many(left[2], 'rarer label')}.",
@@ -142,8 +189,6 @@ def _holes(holes: Document) -> list[str]:
 
 def _open(document: Document) -> list[str]:
     open_ones, title = document["open"], "## Which points are open"
-    if not open_ones["n_points"]:
-        return [title, "None: all hold or are certain."]
     between = [
         [" or ".join(map(data, row["labels"])), f"{row['n_points']:,}"]
         for row in open_ones["between"]
@@ -197,11 +242,12 @@ def _support(log: float | None) -> str:
     return support(float("-inf") if log is None else log)
 
 
-def _fragility(fragility: Document) -> list[str]:
-    title = "## How fragile the certain ones are"
-    if not fragility["n_certain"]:
-        return [title, "No point is certain."]
-    beyond = f"{many(fragility['n_unbreakable'], 'point')} cannot be broken by blanking cells."
+def _fragility(document: Document) -> list[str]:
+    fragility, title = document["fragility"], "## How fragile the certain ones are"
+    unbreakable = fragility["n_unbreakable"]
+    beyond = (
+        f"{many(unbreakable, 'point')} cannot be broken by blanking cells." if unbreakable else ""
+    )
     if fragility["n_not_worked_out"]:
         left_out = many(fragility["n_not_worked_out"], "point")
         beyond += f" For {left_out} this is not worked out: too many completions."
@@ -223,17 +269,15 @@ def _fragility(fragility: Document) -> list[str]:
     return [
         title,
         "Fewest training cells to blank before a point is certain no more; as many would have to be "
-        f"wrong. {beyond}",
+        f"wrong. {beyond}".rstrip(),
         table(["cells to blank", "points", ""], bars),
         "The weakest certain points:",
         table(["point", "label", "rival", "cells"], weakest),
     ]
 
 
-def _features(features: Document) -> list[str]:
-    title = "## Which features cause the uncertainty"
-    if not features["n_open"] or not features["features"]:
-        return [title, "Nothing is open for want of a feature."]
+def _features(document: Document) -> list[str]:
+    features, title = document["features"], "## Which features cause the uncertainty"
     rows = [
         [
             data(row["feature"]),
@@ -251,10 +295,8 @@ def _features(features: Document) -> list[str]:
     ]
 
 
-def _attack(attack: Document | None) -> list[str]:
-    title = "## What an attack looks like"
-    if attack is None:
-        return [title, "No certain point can be attacked."]
+def _attack(document: Document) -> list[str]:
+    attack, title = document["attack"], "## What an attack looks like"
     rows = [
         [
             data(row["feature"]),
@@ -273,9 +315,8 @@ def _attack(attack: Document | None) -> list[str]:
     ]
 
 
-def _cleaning(cleaning: Document | None) -> list[str]:
-    if not cleaning:
-        return []
+def _cleaning(document: Document) -> list[str]:
+    cleaning = document["cleaning"]
     names = ("n_cells", "expected", "best")
     rows = [
         [data(step["feature"]), data(step["label"]), *(amount(step[name]) for name in names)]
@@ -284,3 +325,24 @@ def _cleaning(cleaning: Document | None) -> list[str]:
     more = cleaning["n_left_off"]
     left_off = [f"and {many(more, 'step')} more"] if more else []
     return ["## What to clean first", in_words(cleaning), table(heads(cleaning), rows), *left_off]
+
+
+def _points(_document: Document) -> list[str]:
+    """Single points are for the page; the open ones have their table above."""
+    return []
+
+
+_SECTIONS = {
+    "tolerance": _tolerance,
+    "labels": _labels,
+    "open": _open,
+    "fragility": _fragility,
+    "accuracy": _accuracy,
+    "attack": _attack,
+    "features": _features,
+    "cleaning": _cleaning,
+    "holes": _holes,
+    "data": _data,
+    "points": _points,
+    "asked": _asked,
+}

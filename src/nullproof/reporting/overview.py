@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -152,7 +154,13 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know before trusting the numbers."""
-    said = [f"{notice[0].upper()}{notice[1:]}." for notice in standing(index)]
+    said = sentences(standing(index))
+    alone = [f.name for f, n in zip(index.schema.features, index.n_values, strict=True) if n == 1]
+    if alone:
+        named = some([text(name) for name in alone], 5)
+        said.append(
+            f"{many(len(alone), 'column')} with one value or one bin tell nothing: {named}."
+        )
     unseen = points.n_unseen
     if unseen.any():
         names = [text(index.features[j]) for j in np.argsort(-unseen, kind="stable")[:5].tolist()]
@@ -183,6 +191,19 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"{GAP:g}: they have holes of their own, or labels tie too often there."
         )
     return said
+
+
+def sentences(notices: Iterable[str]) -> list[str]:
+    """Notices as whole sentences."""
+    return [f"{notice[0].upper()}{notice[1:]}." for notice in notices]
+
+
+def told_once(notes: Iterable[str]) -> list[str]:
+    """Notes without those that say the same again, in another order of columns, and without empty ones."""
+    kept: dict[tuple[str, ...], str] = {}
+    for note in notes:
+        kept.setdefault(tuple(sorted(re.findall(r"\w+", note))), note)
+    return [note for note in kept.values() if note]
 
 
 def outside(index: CountIndex, points: Points) -> list[dict[str, Any]]:
@@ -227,11 +248,19 @@ def sample(is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) 
         frail,
         evenly(others, n_held - len(frail)),
     ]
-    how = (
-        f"{len(parts[0]):,} of {len(open_ones):,} open points and {n_held:,} of {len(held):,} that "
-        f"hold or are certain, at even distances in their order; among the certain ones the "
-        f"{len(frail)} weakest"
+    how = " and ".join(
+        f"{shown:,} of {total:,} {what}"
+        for shown, total, what in (
+            (len(parts[0]), len(open_ones), "open points"),
+            (n_held, len(held), "points that hold or are certain"),
+        )
+        if shown
     )
+    how += ", at even distances in their order"
+    if len(frail):
+        how += f"; among the certain ones the {many(len(frail), 'weakest one')}".replace(
+            "1 weakest one", "weakest"
+        )
     return Sample(np.sort(np.concatenate(parts)), how)
 
 

@@ -14,6 +14,7 @@ from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
 from nullproof.progress import Progress
 from nullproof.reporting import html, markdown
+from nullproof.reporting.asked import Asked
 from nullproof.reporting.document import LIMIT, tell
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
@@ -94,6 +95,7 @@ def report(
     limit: int = LIMIT,
     on_progress: Progress | None = None,
     key: Key | None = None,
+    asked: Asked | None = None,
 ) -> Report:
     """Tell how certain the predictions are, why not more, and how fragile: as a page to send round.
 
@@ -121,6 +123,8 @@ def report(
         Called with what is being done and which share of the work is done.
     key
         What names the points in the report: a column of theirs, or one name per point.
+    asked
+        Where the tables come from, to be told in the report: an `Asked`.
 
     Examples
     --------
@@ -144,5 +148,6 @@ def report(
             limit=limit,
             on_progress=on_progress,
             key=key,
+            asked=asked,
         )
     )

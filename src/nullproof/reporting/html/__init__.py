@@ -17,21 +17,20 @@ from nullproof.reporting.html.causes import (
     fragment_features,
     fragment_fragility,
 )
-from nullproof.reporting.html.curve import fragment_tolerance
-from nullproof.reporting.html.elements import data
+from nullproof.reporting.html.curve import fragment_accuracy, fragment_tolerance
+from nullproof.reporting.html.headline import fragment_headline
+from nullproof.reporting.html.origin import byline, fragment_asked, fragment_data
 from nullproof.reporting.html.points import fragment_point, fragment_points
-from nullproof.reporting.html.verdicts import (
-    fragment_certain,
-    fragment_headline,
-    fragment_holes,
-    fragment_open,
-)
-from nullproof.words import per_cent, some
+from nullproof.reporting.html.verdicts import fragment_certain, fragment_holes, fragment_open
+from nullproof.reporting.order import TITLES, sections
 
 __all__ = [
+    "fragment_accuracy",
+    "fragment_asked",
     "fragment_attack",
     "fragment_certain",
     "fragment_cleaning",
+    "fragment_data",
     "fragment_features",
     "fragment_fragility",
     "fragment_headline",
@@ -46,18 +45,20 @@ __all__ = [
     "story",
     "style",
 ]
-_STORY = (
-    fragment_headline,
-    fragment_tolerance,
-    fragment_certain,
-    fragment_holes,
-    fragment_open,
-    fragment_fragility,
-    fragment_features,
-    fragment_attack,
-    fragment_cleaning,
-    fragment_points,
-)
+_FRAGMENTS = {
+    "tolerance": fragment_tolerance,
+    "labels": fragment_certain,
+    "open": fragment_open,
+    "fragility": fragment_fragility,
+    "accuracy": fragment_accuracy,
+    "attack": fragment_attack,
+    "features": fragment_features,
+    "cleaning": fragment_cleaning,
+    "holes": fragment_holes,
+    "data": fragment_data,
+    "points": fragment_points,
+    "asked": fragment_asked,
+}
 
 
 def render(document: dict[str, Any]) -> str:
@@ -69,16 +70,17 @@ def render(document: dict[str, Any]) -> str:
         '<meta name="color-scheme" content="light dark">'
         f"<title>{escape(document['title'])}</title><style>{style()}</style></head><body>"
         '<a class="skip" href="#report">Skip to the report</a>'
-        f"<header><p>nullproof report</p><h1>{escape(_heading(document))}</h1>"
+        f"<header><p>{byline(document)}</p><h1>{escape(_heading(document))}</h1>"
         f"{_contents(document)}</header>"
         f'<main id="report" tabindex="-1">{story(document)}</main>'
-        f"<footer>{_footer(document)}</footer><script>{script()}</script></body></html>\n"
+        f"<script>{script()}</script></body></html>\n"
     )
 
 
 def story(document: dict[str, Any]) -> str:
     """All sections in their order, to be put into a page that has `style` and `script`."""
-    return "".join(part(document) for part in _STORY)
+    parts = (_FRAGMENTS[name](document) for name in sections(document))
+    return fragment_headline(document) + "".join(parts)
 
 
 def style() -> str:
@@ -114,30 +116,5 @@ def _heading(document: dict[str, Any]) -> str:
 
 
 def _contents(document: dict[str, Any]) -> str:
-    places = {
-        **({"tolerance": "Tolerance"} if document["certain"]["n_points"] else {}),
-        "holes": "Holes",
-        "open": "Open points",
-        "fragility": "Fragility",
-        "features": "Features",
-        "attack": "Attack",
-        **({"cleaning": "Cleaning"} if document["cleaning"] else {}),
-        "points": "Point by point",
-    }
-    links = "".join(f'<li><a href="#{name}">{title}</a></li>' for name, title in places.items())
+    links = "".join(f'<li><a href="#{name}">{TITLES[name]}</a></li>' for name in sections(document))
     return f'<nav aria-label="Sections"><ul>{links}</ul></nav>'
-
-
-def _prior(table: dict[str, Any]) -> str:
-    """The shares of the labels before anything is known of a point."""
-    shares = zip(table["labels"], table["prior"], strict=True)
-    return f"prior {some((f'{data(label, 24)} {per_cent(share)}' for label, share in shares), 4)}"
-
-
-def _footer(document: dict[str, Any]) -> str:
-    table = document["table"]
-    return (
-        f"<p>Naive Bayes with smoothing α = {escape(table['alpha'])} and {_prior(table)}. "
-        "Verdicts are exact: integers decide them. Each way to fill all missing cells with values of "
-        "their columns is a world, and a tie is not a prediction.</p>"
-    )

@@ -21,9 +21,7 @@ def fragment_fragility(document: Document) -> str:
     """How few cells would break the certain points."""
     fragility = document["fragility"]
     if not fragility["n_certain"]:
-        return section(
-            "fragility", "How fragile the certain ones are", paragraph("No point is certain.")
-        )
+        return ""
     parts = [paragraph(_fragility_text(fragility))]
     if fragility["histogram"]:
         bars = [
@@ -48,7 +46,7 @@ def fragment_features(document: Document) -> str:
     features = document["features"]
     title = "Which features cause the uncertainty"
     if not features["n_open"] or not features["features"]:
-        return section("features", title, paragraph("Nothing is open for want of a feature."))
+        return ""
     rows = [
         [
             Cell(data(row["feature"], 40), row["feature"]),
@@ -80,7 +78,7 @@ def fragment_attack(document: Document) -> str:
     """What an attack looks like."""
     attack, title = document["attack"], "What an attack looks like"
     if attack is None:
-        return section("attack", title, paragraph("No certain point can be attacked."))
+        return ""
     rows = [
         [
             Cell(data(row["feature"], 40), row["feature"]),
@@ -169,7 +167,7 @@ def _weakest(fragility: Document) -> str:
         ]
         for row in fragility["weakest"]
     ]
-    columns = [Column("point", True), Column("label"), Column("rival"), Column("cells", True)]
+    columns = [Column("point"), Column("label"), Column("rival"), Column("cells", True)]
     return table("The weakest certain points", columns, rows, sortable=True)
 
 

@@ -14,7 +14,6 @@ from nullproof.reporting.html.elements import (
     section,
     table,
 )
-from nullproof.reporting.tolerance import share_at_goal
 from nullproof.show import intervals
 from nullproof.words import cut, many, odds, per_cent
 
@@ -23,32 +22,6 @@ _MOST_ODDS = 3
 _HEAT_STEPS = 9
 _MOST_LABELS = 100
 _FEW_ROWS = 15
-
-
-def fragment_headline(document: Document) -> str:
-    """The answer: one big number, one bar."""
-    certain, held = document["certain"], document["table"]
-    n_points = certain["n_points"]
-    label = data(held["label_name"])
-    verdicts = document["verdicts"]
-    says = f"of {n_points:,} predictions of <b>{label}</b> " + (
-        "are certain: every way to fill in the missing cells gives the same label."
-        if verdicts["goal"] == "certain"
-        else f"hold up to {verdicts['up_to']}: missing cells that are so much like the known ones do "
-        "not change the label."
-    )
-    number = f'<strong class="big">{per_cent(share_at_goal(verdicts))}</strong>'
-    facts = (
-        f"{_groups(verdicts)} The training table has {many(held['n_rows'], 'row')}, "
-        f"{many(held['n_features'], 'feature')} and "
-        f"{many(held['n_missing'], 'missing cell')} ({per_cent(held['share_missing'])})."
-    )
-    if not n_points:
-        number, says = '<strong class="big">–</strong>', "There are no points to predict."
-    return (
-        f'<div id="certain" class="hero"><p class="answer">{number} <span>{says}</span></p>'
-        f"{_stack(verdicts)}<p>{facts}</p>{_assumptions(document)}{_notes(document)}</div>"
-    )
 
 
 def fragment_certain(document: Document) -> str:
@@ -85,7 +58,7 @@ def fragment_holes(document: Document) -> str:
     """Features × labels: the share of missing cells."""
     holes = document["holes"]
     if not holes["features"]:
-        return section("holes", "Where the holes are", paragraph("No cell is missing."))
+        return ""
     columns = [Column("feature"), Column("all", True)]
     columns += [Column(cut(label, 24), True) for label in holes["labels"]]
     top = max(cell["share"] or 0 for row in holes["features"] for cell in row["per_label"])
@@ -123,7 +96,7 @@ def fragment_open(document: Document) -> str:
     """Which points are open, between which labels, and how likely each is."""
     open_ones = document["open"]
     if not open_ones["n_points"]:
-        return section("open", "Which points are open", paragraph("None: all hold or are certain."))
+        return ""
     most = max(row["n_points"] for row in open_ones["between"])
     between = [
         [
@@ -134,7 +107,7 @@ def fragment_open(document: Document) -> str:
         for row in open_ones["between"]
     ]
     shown = [point for point in document["points"] if point["verdict"] == "open"]
-    columns = [Column("point", True), Column("odds of each label")]
+    columns = [Column("point"), Column("odds of each label")]
     return section(
         "open",
         "Which points are open",
@@ -165,58 +138,6 @@ def link(point: Document) -> str:
 def name(point: Document) -> str:
     """A point by its name, or by its position if it has none."""
     return data(point["key"]) if point.get("key") else f"{point['point']:,}"
-
-
-def _stack(verdicts: Document) -> str:
-    """One bar: the certain points, then those that hold, then the open ones."""
-    shares = {one["verdict"]: one["share"] for one in verdicts["groups"]}
-    if shares["open"] is None:
-        return ""
-    certain, holds = shares["certain"], shares["holds"]
-    said = f"{per_cent(certain)} certain, {per_cent(holds)} hold, {per_cent(shares['open'])} open"
-    return (
-        f'<svg class="stack" role="img" aria-label="{said}"><title>{said}</title>'
-        f'<rect class="open" width="100%" height="100%"/>'
-        f'<rect class="holds" width="{100 * (certain + holds):.3f}%" height="100%"/>'
-        f'<rect class="certain" width="{100 * certain:.3f}%" height="100%"/></svg>'
-    )
-
-
-def _groups(verdicts: Document) -> str:
-    """How many predictions are certain, hold and are open, and how many of each are right."""
-    words = {"holds": f"hold up to {verdicts['up_to']}"}
-    told = []
-    for one in verdicts["groups"]:
-        right = "" if one["n_right"] is None else f" ({one['n_right']:,} {_among(one)} right)"
-        word = words.get(one["verdict"], one["verdict"])
-        told.append(f"<b>{one['n_points']:,}</b> {word}{right}")
-    return ", ".join(told) + "."
-
-
-def _among(group: Document) -> str:
-    """Of which points of a group the right ones are counted."""
-    all_known = group["n_known"] == group["n_points"]
-    return "of them" if all_known else f"of {group['n_known']:,} whose label is known"
-
-
-def _assumptions(document: Document) -> str:
-    said = "".join(f"<li>{data(one, 10_000)}</li>" for one in document["assumptions"])
-    return f'<ul class="notes">{said}</ul>'
-
-
-def _notes(document: Document) -> str:
-    notes = [*document["notes"]]
-    if not document["sample"]["all"]:
-        sample = document["sample"]
-        notes.append(
-            f"Verdict and radius are worked out for all {sample['n_points']:,} points; odds, supports "
-            f"and worlds for {sample['n_shown']:,} of them: {sample['how']}."
-        )
-    if not notes:
-        return ""
-    return (
-        '<ul class="notes">' + "".join(f"<li>{data(note, 10_000)}</li>" for note in notes) + "</ul>"
-    )
 
 
 def _heat(cell: Document, top: float) -> Cell:

@@ -1,0 +1,115 @@
+"""What a report tells first: findings, the next step, accuracy, what was asked, and no empty section."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+from support.command_line import Runner, write_customers
+
+from nullproof import CountIndex, report
+from nullproof.cli.demo import load
+from nullproof.radii import certified_accuracy_curve
+from nullproof.reporting.order import TITLES, sections
+from nullproof.reporting.reports import Report
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+ROWS, LABELS = [("a", "x"), ("a", "x"), ("b", "y"), ("b", "y")], ["yes", "yes", "no", "no"]
+ASK = ("--label", "churn", "--key", "customer")
+
+
+def told(rows: list[Any], labels: list[str], points: Any, **options: Any) -> Report:
+    return report(CountIndex.from_rows(rows, labels), points, **options)
+
+
+def test_what_matters_most_leads() -> None:
+    """The radius leads where nothing is missing, tolerance and odds where nothing is certain."""
+    whole = told(ROWS, LABELS, [("a", "x"), ("b", "y")], truth=["yes", "no"])
+    assert sections(whole.document)[:3] == ["fragility", "accuracy", "attack"]
+    assert "one world" in whole.html()
+    holed = told([(None,), (None,), ("a",), ("b",)], LABELS, [("a",)])
+    assert holed.document["certain"]["n_certain"] == 0
+    assert [name for name in sections(holed.document) if name != "data"][:2] == [
+        "tolerance",
+        "open",
+    ]
+    assert not {"fragility", "attack", "accuracy"} & {*sections(holed.document)}
+
+
+def test_nothing_empty_is_told() -> None:
+    """A section without content is neither on the page nor in its contents, nor in Markdown."""
+    train, new = load()
+    demo = report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
+    whole = told(ROWS, LABELS, [("a", "x")])
+    for made in (demo, whole, told(ROWS, LABELS, [])):
+        page, names = made.html(), sections(made.document)
+        assert re.findall(r'<section id="(\w+)"', page) == names
+        assert re.findall(r'<li><a href="#(\w+)"', page) == names
+        assert made.markdown().count("\n## ") == len({*names} - {"points"})
+        assert "0 of 0" not in page
+        assert "None" not in page
+    assert {*sections(demo.document)} < {*TITLES}
+    assert sections(told(ROWS, LABELS, []).document) == ["asked"]
+
+
+def test_findings_and_what_was_asked(run: Runner, folder: Path) -> None:
+    """Three findings, a next command that runs, and a command that makes the same report again."""
+    write_customers(folder)
+    assert run("report", "customers.csv", "new.csv", *ASK, "-o", "r.json").code == 0
+    first = json.loads((folder / "r.json").read_text("utf-8"))
+    assert len(first["findings"]) == 3
+    assert (first["asked"]["train"], first["asked"]["test"]) == ("customers.csv", "new.csv")
+    assert run(*shlex.split(first["asked"]["command"])[1:]).code == 0
+    again = json.loads((folder / "r.json").read_text("utf-8"))
+    for document in (first, again):
+        assert document["asked"].pop("date").endswith("UTC")
+    assert again == first
+    assert run(*shlex.split(first["next"]["command"])[1:]).code == 0
+
+
+def test_right_predictions_are_told_without_points(run: Runner, folder: Path) -> None:
+    """The training rows have labels, so what certify says of them a report says too."""
+    write_customers(folder)
+    certified = json.loads(run("certify", "customers.csv", *ASK, "--json").out)
+    found = json.loads(run("report", "customers.csv", *ASK, "--json").out)
+    for group in found["verdicts"]["groups"]:
+        own = certified["truth"][group["verdict"]]
+        assert (group["n_known"], group["n_right"]) == (own["n"], own["n_right"])
+    assert found["asked"]["training_rows"]
+    assert "training rows themselves" in found["notes"][0]
+
+
+def test_notices_of_reading_are_told_once(run: Runner, folder: Path) -> None:
+    """What was left out or taken as missing while the file was read is in the report, and on stderr."""
+    lines = [
+        "id,plan,constant,churn",
+        *(f"c{n},{'ab?'[n % 3]},one,{'yn'[n % 2]}" for n in range(40)),
+    ]
+    (folder / "t.csv").write_text("\n".join(lines), "utf-8")
+    done = run("report", "t.csv", "--label", "churn", "--json")
+    notes = json.loads(done.out)["notes"]
+    assert len([note for note in notes if "'id'" in note]) == 1
+    assert any("constant" in note for note in notes)
+    assert any("'?'" in note for note in notes)
+    assert "'id'" in done.err
+
+
+def test_accuracy_under_attack_is_the_curve() -> None:
+    """The report's curve is that of certified_accuracy_curve, at every size that it lists."""
+    train, new = load()
+    index = CountIndex.from_table(train, "churn", ignore=["customer"])
+    truth = ["yes", None, "no", "no", "yes", "no", None, "yes"]
+    made = report(index, new, truth=truth)
+    found, curve = made.document["accuracy"], certified_accuracy_curve(index, new, truth)
+    assert found["accuracy"] == curve.accuracy
+    assert [(row["k"], row["n"]) for row in found["curve"]] == [
+        (k, curve.n_at(k)) for k in curve.some_sizes()
+    ]
+    assert found["drawn"] == {name: curve.columns()[name] for name in ("k", "share")}
+    assert "How many stay right under attack" in made.html()
+    assert "How many stay right under attack" in made.markdown()
+    assert report(index, new).document["accuracy"] is None
