@@ -42,3 +42,31 @@ def test_only_a_proven_lower_bound_is_enough(
     found = verdicts(model, points)
     assert not found.certain[0]
     assert Sureness(model).labels(points, found).tolist() == [told]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "told"),
+    [
+        ({"x": (0.0, 0.99), "y": (0.0, 1.0)}, 1),
+        ({"x": (0.0, 0.99), "y": (0.0, 0.98)}, UNDECIDED),
+        ({"x": (0.0, 0.99), "y": (0.99, 0.0)}, NONE),
+        ({"x": (0.0, 0.99), "y": (0.4, 0.4)}, NONE),
+    ],
+)
+def test_all_completions_must_agree(
+    monkeypatch: pytest.MonkeyPatch, bounds: dict[str, tuple[float, float]], told: int
+) -> None:
+    """A point with a hole of its own has a label if every way to fill it surely has that one."""
+    rows = [("a", "x"), ("a", None), ("a", "y"), ("a", None)]
+    model = Model(CountIndex.from_rows(rows, ["yes", "yes", "no", "no"]), 1)
+
+    def deciding(_: Any, codes: list[int], *__: Any) -> tuple[Any, Any]:
+        lower = bounds["xy"[codes[1]]]
+        return np.array(lower), np.minimum(np.array(lower) + 0.015, 1)
+
+    monkeypatch.setattr(OddsBounds, "deciding", deciding)
+    for point in (("a", None), ("a", {"x", "y"})):
+        points = model.points([point], "any")
+        found = verdicts(model, points)
+        assert not found.certain[0]
+        assert Sureness(model).labels(points, found).tolist() == [told]
