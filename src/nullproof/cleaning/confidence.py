@@ -37,6 +37,7 @@ class Confidence:
             raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
         self.confidence: float = float(confidence)
         self.cells: Cells = cells or "uniform"
+        self._rule: Sureness | None = None
 
     def done(
         self,
@@ -57,8 +58,13 @@ class Confidence:
         asked, own = points.take(some), found.take(some)
         if model.unbiased is not model:
             own = verdicts(model.unbiased, asked)
-        rule = Sureness(model, self.cells, self.confidence)
-        labels = rule.labels(asked, own, on_progress)
+        # A cleaner asks again and again about one table, of which each answer changes one feature.
+        last = self._rule
+        if last is None or last.model.index.schema is not model.index.schema:
+            self._rule = Sureness(model, self.cells, self.confidence)
+        else:
+            self._rule = last.after(model)
+        labels = self._rule.labels(asked, own, on_progress)
         done[some], undecided[some] = labels >= 0, labels == UNDECIDED
         return done, undecided
 

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofWarning
 from nullproof.model import Floats, Model
-from nullproof.odds.filling import Filling, Terms
+from nullproof.odds.filling import Filling, Terms, distance
 from nullproof.odds.grid import Grid, Spread
+from nullproof.odds.leaders import leaders
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
 from nullproof.reasons import too_many_completions
 from nullproof.tables.points import Points
@@ -29,6 +30,8 @@ _MAX_KNOWN = 100_000
 _QUICK, _LIMIT = 11.0, 400_000
 # Bounds as close as this that still do not tell will not.
 _CLOSEST = 1e-5
+# Nor will bounds that became hardly closer by twice the work.
+_HARDLY = 0.75
 # Most odds are far from any share that is asked for, which bounds as wide as this tell.
 _COARSE = 0.1
 _EPS = float(np.finfo(np.float64).eps)
@@ -45,6 +48,19 @@ class OddsBounds:
         self._known: dict[bytes, tuple[Floats, Floats]] = {}
         self._widest, self._n_wide = 0.0, 0
         self.too_many: dict[int, str] = {}
+
+    def after(self, model: Model, filling: Filling, changed: set[int]) -> OddsBounds:
+        """The same question of a table in which only some features changed."""
+        other = OddsBounds(model, filling, self.gap)
+        other._terms = self._terms.after(model, filling, changed)
+        other._grid = self._grid.after(model, other._terms, changed)
+        return other
+
+    def leaders(
+        self, codes: NDArray[np.int32], possible: NDArray[np.bool_], share: float
+    ) -> NDArray[np.intp]:
+        """The labels whose odds surely reach a share, told of many complete points at once."""
+        return leaders(self.model, self._terms, self._grid, codes, possible, share)
 
     def bounds(
         self, codes: NDArray[np.int32], possible: NDArray[np.bool_]
@@ -104,10 +120,23 @@ class OddsBounds:
     ) -> tuple[Floats, Floats]:
         """Bounds that tell whether the odds of a label reach a share, or else as close as can be."""
         lower, upper = np.zeros(self.model.m), is_possible.astype(np.float64)
+        before = 1.0
         for lower, upper in self._closer(codes, is_possible, coarse=True):
-            if lower.max() >= share or upper.max() < share or (upper - lower).max() <= _CLOSEST:
+            width = float((upper - lower).max())
+            if lower.max() >= share or upper.max() < share or width <= _CLOSEST:
                 break
+            if width <= self.gap and width > _HARDLY * before:
+                break
+            before = width
         return lower, upper
+
+    def moved(self, earlier: OddsBounds, j: int, code: int) -> float:
+        """By how much odds can differ from those before one feature changed, for points with this value.
+
+        The total variation distance of what the counts of its labels are by chance.
+        """
+        pairs = zip(self._terms.of(j, code), earlier._terms.of(j, code), strict=True)
+        return float(sum(distance(now.count, then.count) for now, then in pairs))
 
     def _of_point(
         self,

@@ -138,6 +138,19 @@ def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
     return found
 
 
+def distance(one: Count, other: Count) -> float:
+    """A bound of the total variation distance between two counts."""
+    if one is other:
+        return 0.0
+    first = min(one.first, other.first)
+    last = max(count.first + len(count.probs) for count in (one, other))
+    both = np.zeros((2, last - first))
+    for row, count in zip(both, (one, other), strict=True):
+        row[count.first - first : count.first - first + len(count.probs)] = count.probs
+    apart = float(np.abs(both[0] - both[1]).sum()) / 2
+    return apart * (1 + 1e-9) + one.error + other.error
+
+
 @dataclass(frozen=True)
 class Term:
     """One term: its values where it is finite, and the probability that it is not (count and α 0).
@@ -178,6 +191,12 @@ class Terms:
     def __init__(self, model: Model, filling: Filling, cut: float) -> None:
         self._model, self._filling, self._cut = model, filling, cut
         self._found: dict[tuple[int, int], list[Term]] = {}
+
+    def after(self, model: Model, filling: Filling, changed: set[int]) -> Terms:
+        """The terms of a table in which only some features changed; those of the others stay."""
+        other = Terms(model, filling, self._cut)
+        other._found = {key: own for key, own in self._found.items() if key[0] not in changed}
+        return other
 
     def of(self, j: int, code: int) -> list[Term]:
         """The terms of feature ``j`` for points with this code, one per label.

@@ -108,9 +108,20 @@ class Grid:
         self._spectra: dict[tuple[tuple[int, int, int], int, int], NDArray[np.complex128]] = {}
         self._n_cached = 0
 
+    def after(self, model: Model, terms: Terms, changed: set[int]) -> Grid:
+        """The grid of a table in which only some features changed; what is known of others stays."""
+        other = Grid(model, terms, self._chance)
+        other._sums = {key: own for key, own in self._sums.items() if key[0] not in changed}
+        other._rounded = {key: own for key, own in self._rounded.items() if key[0] not in changed}
+        other._spectra = {
+            key: own for key, own in self._spectra.items() if key[0][0] not in changed
+        }
+        other._n_cached = sum(own.nbytes for own in other._spectra.values())
+        return other
+
     def spread(self, codes: list[int], possible: NDArray[np.intp]) -> Spread:
         """Sum up the terms of a point."""
-        total = np.sum([self._of_value(j, code) for j, code in enumerate(codes)], axis=0)
+        total = np.sum([self.of_value(j, code) for j, code in enumerate(codes)], axis=0)
         constants, magnitudes = self._terms.constants
         finite = (total[3, possible] > -np.inf) & (constants[possible] > -np.inf)
         alive, hidden = possible[finite], possible[~finite]
@@ -207,7 +218,8 @@ class Grid:
                 row[:] = np.maximum(np.fft.irfft(product, size), 0.0)
         return found
 
-    def _of_value(self, j: int, code: int) -> Floats:
+    def of_value(self, j: int, code: int) -> Floats:
+        """What a value adds to the sums of each label: eight numbers, then Chernoff exponents."""
         key = (j, code)
         if key not in self._sums:
             columns = []

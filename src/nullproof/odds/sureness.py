@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.index import CountIndex
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS, OddsBounds
 from nullproof.odds.filling import Cells, Filling
@@ -26,10 +27,33 @@ class Sureness:
     """The rule for one model, one share and one way to fill cells, and what it remembers."""
 
     def __init__(self, model: Model, cells: Cells = "uniform", share: float = SURE) -> None:
-        self.model, self.share = model.unbiased, share
+        self.model, self.cells, self.share = model.unbiased, cells, share
         filling = Filling(model.index, cells)
         self._asker = OddsBounds(self.model, filling, max((1 - share) / 4, _LEAST_GAP))
         self._known: dict[bytes, int] = {}
+        self._below: dict[bytes, float] = {}
+
+    def after(self, model: Model) -> Sureness:
+        """The same rule for the same table with other counts; what did not change is not asked anew.
+
+        Odds move by no more than the distributions of the counts that changed, so points far below the
+        share stay below it for a while.
+        """
+        before, now = self.model.index, model.index
+        changed = {j for j in range(model.d) if not _same_counts(before, now, j)}
+        other = Sureness(model, self.cells, self.share)
+        other._asker = self._asker.after(other.model, Filling(now, self.cells), changed)
+        moved: dict[tuple[int, int], float] = {}
+        for key, upper in self._below.items():
+            codes = np.frombuffer(key, dtype=np.int32)
+            for j in changed:
+                where = j, int(codes[j])
+                if where not in moved:
+                    moved[where] = other._asker.moved(self._asker, *where)
+                upper += moved[where]
+            if upper < self.share:
+                other._below[key], other._known[key] = upper, NONE
+        return other
 
     def labels(
         self, points: Points, found: Verdicts, on_progress: Progress | None = None
@@ -39,7 +63,9 @@ class Sureness:
         ``found`` are verdicts over all worlds; the odds of a certain label are 1.
         """
         told = np.where(found.certain, found.possible.argmax(axis=1), NONE)
-        places = np.flatnonzero(~found.certain).tolist()
+        whole = np.flatnonzero(~found.certain & points.complete)
+        told[whole] = self._asker.leaders(points.codes[:, whole], found.possible[whole], self.share)
+        places = np.flatnonzero(told == NONE).tolist()
         for place in over(places, "weighing the worlds", on_progress):
             told[place] = self.label(points, place, found.possible[place])
         return told
@@ -67,7 +93,18 @@ class Sureness:
             lower, upper = self._asker.deciding(codes.tolist(), possible, self.share)
             reached = int(lower.argmax()) if lower.max() >= self.share else UNDECIDED
             self._known[key] = NONE if upper.max() < self.share else reached
+            if self._known[key] == NONE:
+                self._below[key] = float(upper.max())
         return self._known[key]
+
+
+def _same_counts(before: CountIndex, now: CountIndex, j: int) -> bool:
+    """Whether two indexes of one table have the same counts of a feature."""
+    return (
+        before.known[j] is now.known[j]
+        and before.sets[j] is now.sets[j]
+        and np.array_equal(before.n_null[j], now.n_null[j])
+    )
 
 
 def _differ(labels: set[int]) -> bool:
