@@ -93,3 +93,54 @@ def overflow(page: Page) -> int:
     return int(
         page.evaluate("document.documentElement.scrollWidth - document.documentElement.clientWidth")
     )
+
+
+# Boxes of the texts that can be seen: without those scrolled out of a box, hidden, or one on purpose
+# above another (what sticks to the screen is put back into its place first).
+_TEXTS = """() => {
+  for (const node of document.querySelectorAll("*")) {
+    if (getComputedStyle(node).position === "sticky") node.style.position = "static";
+  }
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const [text, parent] = [walker.currentNode, walker.currentNode.parentElement];
+    if (!text.data.trim() || !parent.checkVisibility({ checkVisibilityCSS: true })) continue;
+    if (parent.closest(".hidden-text, .skip, script, style, noscript, option, svg")) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    for (const box of range.getClientRects()) {
+      let [left, right, top, bottom] = [box.left, box.right, box.top, box.bottom];
+      let cut = false;
+      for (let around = parent; around; around = around.parentElement) {
+        const [style, edge] = [getComputedStyle(around), around.getBoundingClientRect()];
+        if (style.overflowX === "visible" || around === document.documentElement) continue;
+        const scrolls = style.overflowX === "auto" || style.overflowX === "scroll";
+        if (!scrolls && (right > edge.right + 1 || left < edge.left - 1)) cut = true;
+        [left, right] = [Math.max(left, edge.left), Math.min(right, edge.right)];
+        [top, bottom] = [Math.max(top, edge.top), Math.min(bottom, edge.bottom)];
+      }
+      if (right - left < 1 || bottom - top < 1) continue;
+      found.push({ text: text.data.trim().slice(0, 60), left, right, top, bottom, cut });
+    }
+  }
+  return found;
+}"""
+
+
+def clashes(page: Page) -> list[str]:
+    """Texts that lie over one another or are cut off by the box that they are in."""
+    boxes = sorted(page.evaluate(_TEXTS), key=lambda box: box["top"])
+    found = [f"cut: {box['text']}" for box in boxes if box["cut"]]
+    for place, one in enumerate(boxes):
+        for other in boxes[place + 1 :]:
+            if other["top"] >= one["bottom"] - 3:
+                break
+            wide = min(one["right"], other["right"]) - max(one["left"], other["left"])
+            # Lines of text may touch; letters do not reach the edges of their boxes.
+            high = min(one["bottom"], other["bottom"]) - max(one["top"], other["top"])
+            if wide > 1.5 and high > 0.3 * min(
+                one["bottom"] - one["top"], other["bottom"] - other["top"]
+            ):
+                found.append(f"{one['text']!r} over {other['text']!r}")
+    return found

@@ -47,8 +47,9 @@ def test_upload_and_options(page: Page, server: Served) -> None:
     assert page.get_by_label("ignore customer").is_checked()
     page.set_input_files("#drop-points input", DEMO / "new_customers.csv")
     page.wait_for_selector("#drop-points.full")
-    page.click("text=Find out what is certain")
     label = page.get_by_label("Column to predict")
+    label.select_option("")
+    page.click("text=Find out what is certain")
     assert label.evaluate("node => !node.validity.valid")
     label.select_option("churn")
     page.click("text=Find out what is certain")
@@ -87,7 +88,7 @@ def test_a_point_and_its_values(page: Page) -> None:
         "(bar) => bar.style.left + ' ' + bar.style.width)) === old",
         arg=json.dumps(start, separators=(",", ":")),
     )
-    page.get_by_label("Which points").select_option("certain")
+    page.get_by_label("Which points", exact=True).select_option("certain")
     page.wait_for_selector("tr[data-point='5']")
     page.click("tr[data-point='5'] button")
     page.wait_for_selector(".panel h3 >> text=Point 5")
@@ -114,7 +115,7 @@ def test_what_if(page: Page) -> None:
     part.get_by_label("Value").select_option("low")
     part.get_by_label("In rows labelled").select_option("yes")
     part.get_by_label("How many").fill("4")
-    page.click("#fragility >> text=point 5")
+    page.click("#fragility a[href='#point-5']")
     page.wait_for_selector(".panel .verdict.is-certain")
     page.click("text=Change them")
     page.wait_for_selector("#what-if .moved")
@@ -144,7 +145,7 @@ def test_downloads(page: Page) -> None:
     show_example(page)
     for title, name, start in (
         ("Report", "nullproof-report.html", "<!doctype html>"),
-        ("Certificates, CSV", "nullproof-certificates.csv", "point,predicted"),
+        ("Certificates, CSV", "nullproof-certificates.csv", "point,key,predicted"),
         ("Certificates, JSON", "nullproof-certificates.json", '{"n_points": 8'),
     ):
         with page.expect_download() as saved:
@@ -252,7 +253,7 @@ def test_hostile_text_is_text(browser: Browser, server: Served, tmp_path: Path) 
             box.uncheck()
         page.click("text=Find out what is certain")
         wait_for_result(page)
-        page.get_by_label("Which points").select_option("all")
+        page.get_by_label("Which points", exact=True).select_option("all")
         page.wait_for_selector("tr[data-point='3']")
         page.click("tr[data-point='3'] button")
         page.wait_for_selector(".panel h3 >> text=Point 3")

@@ -117,7 +117,7 @@ def test_the_slider_says_what_the_library_says(page: Page, tmp_path: Path) -> No
 def test_the_list_follows_the_slider(page: Page, tmp_path: Path) -> None:
     """A list of open points has other points at another bias."""
     analyse(page, tmp_path)
-    page.get_by_label("Which points").select_option("open")
+    page.get_by_label("Which points", exact=True).select_option("open")
     for step in (16, 0, 8):
         move(page, step)
         n_open = counts(page)[2]

@@ -11,6 +11,7 @@ from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
+from nullproof.reporting.asked import Asked
 from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
@@ -18,6 +19,7 @@ from nullproof.tables.points import OwnHoles, Points, encode_points, encode_quie
 from nullproof.tables.readers import no_such_column
 from nullproof.web.changes import Change, changed
 from nullproof.web.jobs import Job, Say
+from nullproof.web.origins import asked_of, listening
 from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
 
@@ -96,6 +98,7 @@ class Analysis:
         self._on_end = on_end
         self.patience: float | None = None
         self.order: dict[str, Any] = {}
+        self.usual: dict[str, Any] = {}
         self.asked = time.monotonic()
         self._result: Result | None = None
         self.job = Job(self._work)
@@ -128,7 +131,7 @@ class Analysis:
 
     def _work(self, say: Say) -> None:
         try:
-            with self._train:
+            with listening(), self._train:
                 if self._points is None:
                     self._result = self._judged(None, say)
                 else:
@@ -154,12 +157,17 @@ class Analysis:
             document = document_of(
                 certificates,
                 truth=truth,
+                asked=self._asked(),
                 say=lambda doing, share: say(_TOLERANCES + (0.95 - _TOLERANCES) * share, doing),
             )
         document["notes"] += [
             f"The table was changed: {change}." for change in self.options.changes
         ]
         return Result(model, points, certificates, document, self.options.own_holes, truth)
+
+    def _asked(self) -> Asked:
+        points = None if self._points is None else self._points.name
+        return asked_of(self.order, self.usual, self._train.name, points)
 
     def _counted(self, say: Say) -> tuple[CountIndex, Any]:
         options = self.options

@@ -185,6 +185,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
     analysis.patience, analysis.order = wanted.patience, wanted.model_dump()
+    analysis.usual = AnalysisOrder.model_validate({"table": "", "label": ""}).model_dump()
     name = desk.analyses.put(analysis)
     desk.workers.submit(analysis.job)
     return _analysis_form(name, analysis)

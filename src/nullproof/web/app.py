@@ -22,7 +22,7 @@ from nullproof.files import to_csv, to_json
 from nullproof.reporting import html
 from nullproof.web import api
 from nullproof.web.desk import Desk, desk_of
-from nullproof.web.forms import ErrorForm
+from nullproof.web.forms import ErrorForm, SectionForm
 from nullproof.web.guard import Guard
 from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
@@ -46,14 +46,6 @@ _TYPES = {
     "certificates.csv": "text/csv",
     "certificates.json": "application/json",
     "document.json": "application/json",
-}
-_SECTIONS = {
-    "headline": html.fragment_headline,
-    "holes": html.fragment_holes,
-    "fragility": html.fragment_fragility,
-    "features": html.fragment_features,
-    "attack": html.fragment_attack,
-    "cleaning": html.fragment_cleaning,
 }
 Name = Literal["report.html", "certificates.csv", "certificates.json", "document.json"]
 
@@ -116,10 +108,13 @@ def download(request: Request, analysis: str, name: Name) -> Response:
 
 
 @router.get("/api/analyses/{analysis}/sections", tags=["downloads"], responses=_ERRORS)
-def sections(request: Request, analysis: str) -> dict[str, str]:
-    """Give sections of the report as HTML, for a page that has the report's style."""
+def sections(request: Request, analysis: str) -> list[SectionForm]:
+    """Give the sections of the report, in its order, for a page that has the report's style."""
     document = desk_of(request).analyses.get(analysis).result.document
-    return {name: drawn(document) for name, drawn in _SECTIONS.items()}
+    return [
+        SectionForm(name=name, title=title, html=drawn)
+        for name, title, drawn in html.parts(document)
+    ]
 
 
 @router.get("/", include_in_schema=False)

@@ -276,3 +276,11 @@ class FeatureCounts(FeatureForm):
     """One feature with its known cells."""
 
     known: list[list[int]] = Field(description="Known cells per value and label.")
+
+
+class SectionForm(BaseModel):
+    """A section of the report."""
+
+    name: str = Field(description="Its id, e.g. `holes`; the first is the `headline`.")
+    title: str = Field(description="Its name in a list of contents.")
+    html: str = Field(description="HTML of our own, with all data in it escaped.")

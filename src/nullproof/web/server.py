@@ -8,14 +8,14 @@ import signal
 import socket
 import sys
 import threading
-import warnings
 from collections.abc import Callable
 from dataclasses import replace
 from types import FrameType
 from typing import Any
 
-from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.errors import NullproofError, missing_extra
 from nullproof.web.folders import own_folder
+from nullproof.web.origins import keep_notices
 from nullproof.web.settings import LOOPBACK, Settings
 
 _GRACE = 1
@@ -43,8 +43,8 @@ def serve(
     settings = _with_names(settings, host)
     listener = _listener(host, port)
     address = _address(host, listener.getsockname()[1])
-    # Threads share one list of filters, so notices are part of the documents instead.
-    warnings.filterwarnings("ignore", category=NullproofWarning)
+    # Notices are part of the documents.
+    keep_notices()
     # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
     before = signal.signal(signal.SIGTERM, _leave)
     try:

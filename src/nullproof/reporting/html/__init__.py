@@ -39,6 +39,7 @@ __all__ = [
     "fragment_point",
     "fragment_points",
     "fragment_tolerance",
+    "parts",
     "policy",
     "render",
     "script",
@@ -79,8 +80,14 @@ def render(document: dict[str, Any]) -> str:
 
 def story(document: dict[str, Any]) -> str:
     """All sections in their order, to be put into a page that has `style` and `script`."""
-    parts = (_FRAGMENTS[name](document) for name in sections(document))
-    return fragment_headline(document) + "".join(parts)
+    return "".join(drawn for _, _, drawn in parts(document))
+
+
+def parts(document: dict[str, Any]) -> list[tuple[str, str, str]]:
+    """The sections one by one: name, short title and HTML; first the ``headline``."""
+    headline = ("headline", "Answer", fragment_headline(document))
+    names = sections(document)
+    return [headline, *((name, TITLES[name], _FRAGMENTS[name](document)) for name in names)]
 
 
 def style() -> str:

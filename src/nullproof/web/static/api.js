@@ -51,6 +51,7 @@ export function send(file, onShare, signal) {
 
 export async function follow(id, onState, signal) {
   for (let pause = 60;; pause = Math.min(pause * 1.5, 500)) {
+    signal.throwIfAborted();
     const state = await ask(`analyses/${id}`, { signal });
     onState(state);
     if (["done", "failed", "cancelled"].includes(state.state)) return state;

@@ -115,13 +115,13 @@ async function start(order) {
 
 // Waits for an analysis and shows it, unless something else was asked for meanwhile.
 async function attend({ id, order }, turn, point = null) {
-  let cancelled = false;
+  const stop = new AbortController();
   const job = jobView(() => {
-    cancelled = true;
+    stop.abort();
     forget(id);
   });
-  const ended = await follow(id, job.show).catch((problem) => {
-    if (!cancelled) throw problem;
+  const ended = await follow(id, job.show, stop.signal).catch((problem) => {
+    if (!stop.signal.aborted) throw problem;
     return { state: "cancelled" };
   });
   if (turn !== state.turn) return;
@@ -133,7 +133,7 @@ async function attend({ id, order }, turn, point = null) {
   const told = await ask(`analyses/${id}/document`);
   if (turn !== state.turn) return;
   Object.assign(state, { analysis: id, order });
-  await show(id, told, point);
+  await show(id, told.title, point);
   job.done();
 }
 
@@ -163,14 +163,14 @@ function jobView(onCancel) {
   };
 }
 
-async function show(id, told, point) {
+async function show(id, title, point) {
   const { order } = state;
   const [known, parts, held] = await Promise.all([
     ask(`analyses/${id}/features`),
     ask(`analyses/${id}/sections`),
     ask(`analyses/${id}/curve?${BiasSlider.asked(order.bias)}`),
   ]);
-  const drawn = Object.fromEntries(Object.entries(parts).map(([key, html]) => [key, story.drawn(html)]));
+  const [headline, ...drawn] = parts.map((part) => ({ ...part, node: story.drawn(part.html) }));
   const panel = el("div", { className: "panel", hidden: true, role: "region", "aria-label": "one point" });
   const open = (place, focus = true) => {
     list.mark(place);
@@ -203,21 +203,24 @@ async function show(id, told, point) {
     named: order.key,
     onPoint: open,
   });
-  drawn.headline.append(...changedBefore(order), settingsForm());
+  headline.node.append(...changedBefore(order), settingsForm());
+  const own = (id, title, ...children) => ({ name: id, title, node: story.section(id, ...children) });
+  // The slider and the list of this page take the place of two sections of the report.
+  const told = drawn.filter(({ name }) => !["tolerance", "points", "asked"].includes(name));
+  const asked = drawn.filter(({ name }) => name === "asked");
   const sections = [
-    story.section(
+    own(
       "explore",
+      "Points",
       "Point by point",
       intro(held),
       bias,
       el("div", { className: "two" }, list.node, panel),
     ),
-    drawn.holes,
-    drawn.features,
-    drawn.fragility,
-    drawn.attack,
-    story.section(
+    ...told,
+    own(
       "what-if",
+      "What if",
       "What if …",
       el(
         "p",
@@ -226,10 +229,10 @@ async function show(id, told, point) {
       ),
       what.node,
     ),
-    drawn.cleaning,
-    story.downloads(id),
-  ].filter(Boolean);
-  fill($("result"), drawn.headline, contents(sections), changed, sections);
+    ...asked,
+    { name: "downloads", title: "Downloads", node: story.downloads(id) },
+  ];
+  fill($("result"), headline.node, contents(sections), changed, sections.map(({ node }) => node));
   $("result").onclick = (event) => {
     const link = event.target.closest('a[href^="#point-"]');
     if (!link) return;
@@ -237,14 +240,14 @@ async function show(id, told, point) {
     open(Number(link.hash.slice("#point-".length)));
   };
   $("result").hidden = false;
-  document.title = `${told.title} – nullproof`;
+  document.title = `${title} – nullproof`;
   const lines = (await list.load())?.points ?? [];
   const first = lines.find((line) => line.tolerance !== 1) ?? lines[0];
   if (point !== null || first) await open(point === null ? first.point : Number(point), false);
-  drawn.headline.tabIndex = -1;
-  drawn.headline.focus({ preventScroll: true });
+  headline.node.tabIndex = -1;
+  headline.node.focus({ preventScroll: true });
   $("result").scrollIntoView({ block: "start" });
-  say(told.title);
+  say(title);
 }
 
 // What follows the changes of “What if”, what does not, and how it all would.
@@ -338,21 +341,10 @@ function intro(held) {
   );
 }
 
-const SHORT = {
-  explore: "Points",
-  holes: "Holes",
-  features: "Features",
-  fragility: "Fragility",
-  attack: "Attack",
-  "what-if": "What if",
-  cleaning: "Cleaning",
-  downloads: "Downloads",
-};
-
 function contents(parts) {
   return el(
     "nav",
     { className: "contents", "aria-label": "Sections" },
-    parts.filter((part) => SHORT[part.id]).map((part) => el("a", { href: `#${part.id}` }, SHORT[part.id])),
+    parts.map(({ name, title }) => el("a", { href: `#${name}` }, title)),
   );
 }

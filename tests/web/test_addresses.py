@@ -1,0 +1,229 @@
+"""The page as a place to come back to, and its forms before anything runs, in real Chromium."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from support.browser import NARROW, clashes, overflow, violations, watched_page
+from support.page import show_example, wait_for_result
+from support.web_server import Served, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+    pytest.mark.xdist_group("browser"),
+]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(tmp_path_factory.mktemp("addresses")) as started:
+        yield started
+
+
+@pytest.fixture
+def page(browser: Browser, server: Served) -> Iterator[Page]:
+    with watched_page(browser, server.url) as opened:
+        opened.goto(server.url)
+        yield opened
+
+
+def table(n_rows: int, n_columns: int, labels: int = 2, holes: float = 0.1) -> str:
+    """Categories with holes; the last rows have no label."""
+    pick = random.Random(n_rows)
+    lines = [",".join(["who", *(f"f{j}" for j in range(n_columns)), "price", "class"])]
+    for row in range(n_rows):
+        y = pick.randrange(labels)
+        cells = [
+            "" if pick.random() < holes else pick.choice(["unknown", f"v{y % 5}", "v7"])
+            for _ in range(n_columns)
+        ]
+        label = "" if row >= n_rows - 3 else f"label {y}"
+        lines.append(",".join([f"n{row}", *cells, f"{row + 0.5}", label]))
+    return "\n".join(lines) + "\n"
+
+
+def upload(page: Page, folder: Path, content: str) -> None:
+    (folder / "t.csv").write_text(content)
+    page.set_input_files("#drop-train input", folder / "t.csv")
+    page.wait_for_selector("#options:not([hidden])")
+
+
+def test_an_analysis_has_an_address(browser: Browser, page: Page, server: Served) -> None:
+    """Reload, Back, Forward and a bookmark lead to the same analysis, point and settings."""
+    show_example(page)
+    first = page.url
+    assert "analysis=" in first
+    page.click("tr[data-point='5'] button")
+    page.wait_for_selector(".panel h3 >> text=Point 5")
+    page.reload()
+    wait_for_result(page)
+    page.wait_for_selector(".panel h3 >> text=Point 5")
+    assert "customers.csv" in page.inner_text("#drop-train")
+    assert page.get_by_label("Column to predict").input_value() == "churn"
+    bookmark = page.url
+    page.locator("#certain").get_by_label("Smoothing α").fill("30")
+    page.click("text=Judge again")
+    page.wait_for_function("old => !location.href.includes(old)", arg=first.split("=")[1][:16])
+    page.wait_for_selector("#job", state="hidden")
+    assert page.locator("#certain").get_by_label("Smoothing α").input_value() == "30"
+    page.click("nav >> text=Holes")
+    page.go_back()
+    page.go_back()
+    page.wait_for_function(
+        "() => document.querySelector('#certain .again input')?.value.startsWith('1')"
+    )
+    assert page.url.startswith(bookmark[:40])
+    with watched_page(browser, server.url) as other:
+        other.goto(bookmark)
+        wait_for_result(other)
+        other.wait_for_selector(".panel h3 >> text=Point 5")
+        assert other.title().endswith("nullproof")
+
+
+def test_an_analysis_that_is_gone_is_told(browser: Browser, server: Served) -> None:
+    """A bookmark of another day says what happened, and the page can be used."""
+    context = browser.new_context()
+    page = context.new_page()
+    page.goto(f"{server.url}?analysis=nothing-here")
+    page.wait_for_selector("#job [role=alert] >> text=as long as their server runs")
+    page.set_default_timeout(30_000)
+    show_example(page)
+    context.close()
+
+
+def test_the_label_is_proposed_and_judged_before_the_run(page: Page, tmp_path: Path) -> None:
+    """Few values are proposed, a column of prices is told, and rows without a label go by a button."""
+    upload(page, tmp_path, table(60, 3))
+    label = page.get_by_label("Column to predict")
+    assert label.input_value() == "class"
+    label.select_option("price")
+    assert "60 different values in 60 rows" in page.inner_text(".label-told .problem")
+    label.select_option("class")
+    assert page.locator(".label-told .problem").count() == 0
+    page.click("text=Leave out the 3 rows without a label")
+    assert "3 rows without a label are left out" in page.inner_text(".label-told")
+    assert page.get_by_label("What names the rows").input_value() == "who"
+    page.wait_for_selector(".preview .hole")
+    before = page.locator(".preview .hole").count()
+    page.get_by_label("Spellings of missing").fill("")
+    page.wait_for_function(
+        "old => document.querySelectorAll('.preview .hole').length < old", arg=before
+    )
+    page.click("text=Find out what is certain")
+    wait_for_result(page)
+    assert "57 rows" in page.inner_text("#certain")
+    page.get_by_label("Find").fill("n41")
+    page.wait_for_function("() => document.querySelectorAll('tr[data-point]').length === 1")
+    assert "41" in page.inner_text("tr[data-point]")
+
+
+def test_a_changed_table_is_analysed_as_a_whole(page: Page) -> None:
+    """The page says what shows the changes and what does not; one click makes all of it do so."""
+    show_example(page)
+    before = page.inner_text("#certain .big")
+    part = page.locator("#what-if")
+    part.get_by_label("Feature").select_option(label="income")
+    part.get_by_label("Value").select_option("low")
+    part.get_by_label("In rows labelled").select_option("yes")
+    part.get_by_label("How many").fill("4")
+    page.click("text=Change them")
+    page.wait_for_selector(".changed-table:visible")
+    assert "downloads show the original" in page.inner_text(".changed-table")
+    page.click("text=Work all of it out on the changed table")
+    page.wait_for_function(
+        "old => document.querySelector('#certain .big')?.innerText !== old", arg=before
+    )
+    assert "37.5" in page.inner_text("#certain .big")
+    assert "blanked 4 cells of income" in page.inner_text("#certain")
+    page.reload()
+    wait_for_result(page)
+    assert "37.5" in page.inner_text("#certain .big")
+    page.click("#certain >> text=Back to the original table")
+    page.wait_for_function(
+        "old => document.querySelector('#certain .big')?.innerText === old", arg=before
+    )
+
+
+def test_the_bars_stay_in_view(browser: Browser, server: Served, tmp_path: Path) -> None:
+    """With 60 features the verdict and its bars are on the screen while the last value is edited."""
+    for size in ({"width": 1280, "height": 800}, {"width": NARROW, "height": 800}):
+        viewport: Any = size
+        with watched_page(browser, server.url, viewport=viewport) as page:
+            page.goto(server.url)
+            upload(page, tmp_path, table(60, 60))
+            page.click("text=Leave out the 3 rows")
+            page.click("text=Find out what is certain")
+            wait_for_result(page)
+            last = page.locator(".editor select").last
+            last.scroll_into_view_if_needed()
+            last.select_option("not known, left out")
+            last.select_option(index=0)
+            page.wait_for_selector(".panel .note:not([hidden])", state="attached")
+            box, field = page.locator(".panel .iv-rows").bounding_box(), last.bounding_box()
+            assert box is not None
+            assert field is not None
+            assert box["y"] >= 0
+            assert box["y"] + box["height"] <= field["y"] <= 800
+            assert overflow(page) == 0
+
+
+def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
+    """The button is on the screen wherever the page is scrolled to, and the old answer stays."""
+    show_example(page)
+    shown = page.url
+    page.route(
+        "**/api/analyses/*",
+        lambda route: (
+            route.fulfill(
+                json={"id": "x", "state": "working", "share": 0.5, "doing": "on", "order": {}}
+            )
+            if route.request.method == "GET"
+            else route.continue_()
+        ),
+    )
+    page.click("text=Judge again")
+    page.wait_for_selector("#job.at-work")
+    for height in (0, 100_000):
+        page.evaluate("height => scrollTo(0, height)", height)
+        box = page.locator("#job button").bounding_box()
+        assert box is not None
+        assert 0 <= box["y"] < 900
+    page.unroute("**/api/analyses/*")
+    page.click("#job >> text=Cancel")
+    page.wait_for_selector("#job >> text=was cancelled")
+    assert page.url.split("&")[0] == shown.split("&")[0]
+
+
+LONG = "a label with so many letters that it cannot stand beside another one anywhere"
+RIGHT_TO_LEFT = "עמודה עם שם ארוך"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_text_hides_another(
+    browser: Browser, server: Served, tmp_path: Path, scheme: str
+) -> None:
+    """On wide and narrow screens no text lies over another or is cut off: many labels, long names."""
+    content = table(90, 4, labels=30, holes=0.02) if scheme == "light" else table(60, 6)
+    if scheme == "dark":
+        content = content.replace("label 1", LONG).replace("f3", RIGHT_TO_LEFT, 1)
+    options: Any = {"color_scheme": scheme}
+    with watched_page(browser, server.url, **options) as page:
+        page.goto(server.url)
+        upload(page, tmp_path, content)
+        page.get_by_label("Column to predict").select_option("class")
+        page.click("text=Leave out the 3 rows")
+        page.click("text=Find out what is certain")
+        wait_for_result(page)
+        for width in (1280, NARROW):
+            page.set_viewport_size({"width": width, "height": 844})
+            page.wait_for_timeout(400)
+            assert clashes(page) == [], width
+            assert overflow(page) == 0
+        assert violations(page) == []
