@@ -22,7 +22,7 @@ from nullproof.bias import Groups
 from nullproof.bias import held as held_of
 from nullproof.boxes import Integers, Ranges, open_counts
 from nullproof.cleaning.best_case import Winning, best_other, log_terms
-from nullproof.cleaning.holed import Holed
+from nullproof.cleaning.holed import Holed, beyond
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
@@ -70,6 +70,7 @@ def forecast(
     parts: Sequence[Part | OwnPart],
     *,
     confidence: float,
+    done: NDArray[np.bool_] | None = None,
     n_draws: int = 32,
     seed: int = 0,
     on_progress: Progress | None = None,
@@ -78,14 +79,14 @@ def forecast(
 
     Expected is an estimate, of many points with holes by an even sample; best is exact for complete
     points if all groups are filled wholly. Below a confidence of 1, best also counts the points that at
-    least one random filling settles.
+    least one random filling settles. ``done`` tells which of all points are done now, if some are.
     """
+    is_done = np.zeros(len(points), dtype=bool) if done is None else done
     complete = points.complete[places]
     rng = np.random.default_rng(seed)
     crowds: list[_Whole | _Lacking] = []
     if complete.any():
-        whole = points.take(places[complete])
-        crowds.append(_Whole(model, whole, confidence, n_draws))
+        crowds.append(_Whole(model, points, places[complete], is_done, confidence, n_draws))
     if not complete.all():
         chance = n_draws, np.random.default_rng(seed + 1)
         crowds.append(_Lacking(model, points, places[~complete], filling, confidence, chance))
@@ -109,12 +110,24 @@ Tables = tuple[Integers, Integers]
 class _Whole:
     """Points without holes of their own."""
 
-    def __init__(self, model: Model, points: Points, confidence: float, n_draws: int) -> None:
-        ranges = Ranges.of(model, points)
-        self.points, self.confidence = points, confidence
+    def __init__(
+        self,
+        model: Model,
+        points: Points,
+        places: NDArray[np.intp],
+        done: NDArray[np.bool_],
+        confidence: float,
+        n_draws: int,
+    ) -> None:
+        self.points, self.confidence = points.take(places), confidence
+        ranges = Ranges.of(model, self.points)
         self.drawn = _Drawn(model, ranges, n_draws)
-        self.winning = Winning(model, points, ranges)
-        self._ever = np.zeros(len(points), dtype=bool)
+        self.winning = Winning(model, self.points, ranges)
+        self._ever = np.zeros(len(places), dtype=bool)
+        self._enough: Floats = np.zeros(len(places))
+        if confidence < 1:
+            enough = NormalDist().inv_cdf(confidence)
+            self._enough = np.where(done[places], enough, beyond(self.drawn.ratios()[0], enough))
 
     def fill(self, part: Part | OwnPart, counts: Tables | None) -> None:
         if isinstance(part, Part) and counts is not None:
@@ -125,7 +138,7 @@ class _Whole:
         """How many points are done on average, and at best."""
         done = self.drawn.certain & self.winning.judge()
         if self.confidence < 1:
-            done |= self.drawn.by_odds(self.confidence)
+            done |= self.drawn.ratios() > self._enough
         self._ever |= self.winning.certain | done.any(axis=0)
         return float(done.sum(axis=1).mean()), int(self._ever.sum())
 
@@ -210,16 +223,16 @@ class _Drawn:
         low, high = (np.where(sums < _ZERO / 2, -np.inf, sums) for sums in (self.low, self.high))
         return np.asarray((low > best_other(high) + _MARGIN).any(axis=2))
 
-    def by_odds(self, confidence: float) -> NDArray[np.bool_]:
-        """Which points one label probably wins, by normal distributions of log supports."""
+    def ratios(self) -> Floats:
+        """How far the probable winner leads its closest rival compared with the spread of the lead."""
         winner = self.mean.argmax(axis=2)[..., None]
         spread = np.broadcast_to(np.maximum(self.variance, 0.0), self.mean.shape)
         lead = np.take_along_axis(self.mean, winner, 2) - self.mean
         both = np.sqrt(spread + np.take_along_axis(spread, winner, 2))
-        needed = NormalDist().inv_cdf(confidence) * both + _MARGIN
         np.put_along_axis(lead, winner, np.inf, 2)
         has_support = np.take_along_axis(self.mean, winner, 2)[..., 0] > _ZERO / 2
-        return np.asarray((lead > needed).all(axis=2) & has_support)
+        found: Floats = ((lead - _MARGIN) / np.maximum(both, _MARGIN)).min(axis=2)
+        return np.where(has_support, found, -np.inf)
 
 
 def _draw(

@@ -23,6 +23,7 @@ Bools = NDArray[np.bool_]
 _FAR, _NEVER = -(2.0**12), -(2.0**20)
 _MARGIN = 1e-8
 _MOST = 2**21
+_HIGHEST, _MORE = 1e6, 1.1
 
 
 class Holed:
@@ -54,6 +55,9 @@ class Holed:
         every = np.arange(len(points))
         for column in self.columns:
             self._add(column, every, column.where(every), 1.0)
+        self._enough: Floats | float = 0.0
+        if confidence < 1:
+            self._enough = beyond(self._ratios()[0], NormalDist().inv_cdf(confidence))
 
     @staticmethod
     def most(m: int, n_draws: int) -> int:
@@ -91,9 +95,15 @@ class Holed:
         itself = np.eye(self.model.m, dtype=bool)
         found = _beats_all((self._sums[0] > _MARGIN) | itself)
         if self.confidence < 1:
-            lead, spread = self._sums[1:]
-            needed = NormalDist().inv_cdf(self.confidence) * np.sqrt(np.maximum(spread, 0.0))
-            found |= _beats_all((lead > needed + _MARGIN) | itself)
+            found |= self._ratios() > self._enough
+        return found
+
+    def _ratios(self) -> Floats:
+        """How far the label ahead leads its closest rival compared with the spread; draws × points."""
+        lead, spread = self._sums[1:]
+        ratio = (lead - _MARGIN) / np.maximum(np.sqrt(np.maximum(spread, 0.0)), _MARGIN)
+        ratio[:, :, np.eye(self.model.m, dtype=bool)] = np.inf
+        found: Floats = ratio.min(axis=3).max(axis=2)
         return found
 
     def _add(
@@ -189,6 +199,12 @@ def chances(model: Model, filling: Filling, j: int, candidates: tuple[int, ...])
     weights = filling.weights(j, candidates).astype(float)
     weights = weights / weights.sum(axis=0) @ model.index.label_counts
     found: Floats = weights / weights.sum()
+    return found
+
+
+def beyond(now: Floats, enough: float) -> Floats:
+    """What points must reach that are not done: more than they have now, where normal curves err."""
+    found: Floats = np.maximum(enough, np.minimum(now, _HIGHEST) * _MORE)
     return found
 
 

@@ -18,6 +18,7 @@ from nullproof.cleaning.confidence import Confidence, is_number
 from nullproof.cleaning.course import Stage, Step, Stop, curve, stages, stop
 from nullproof.cleaning.forecast import Forecast, OwnPart, Part, forecast
 from nullproof.cleaning.holes import Cell, OpenCells
+from nullproof.cleaning.left_out import LeftOut, left_out
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
 from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
@@ -27,11 +28,12 @@ from nullproof.odds.filling import Cells, Filling
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.names import Key
+from nullproof.tables.names import Key, key_at
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 
+_MOST_LEFT_OUT = 1000
 _TABLES = {"training": "the training table", "points": "the points", "both": "both tables"}
 
 
@@ -89,6 +91,14 @@ class CleaningPlan:
     def stop(self) -> Stop | None:
         """Where to stop at first: after it each cell brings far less. None if nowhere."""
         return stop(self.steps, self.n_done)
+
+    @cached_property
+    def left_out(self) -> tuple[LeftOut, ...]:
+        """Cells that points leave out and that would secure or change a prediction.
+
+        Worked out when first asked for.
+        """
+        return left_out(self.model, self.points, self.done)
 
     @cached_property
     def cases(self) -> Cases:
@@ -149,6 +159,10 @@ class CleaningPlan:
             "stuck": list(self.stuck),
             "undecided": list(self.undecided),
             **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
+            "left_out": [
+                {**one.document(), **key_at(names, one.cell.row)}
+                for one in self.left_out[:_MOST_LEFT_OUT]
+            ],
             "steps": [
                 {
                     "table": step.table,
@@ -302,6 +316,7 @@ def plan_of(
         looked_at,
         filling,
         parts,
+        done=done,
         confidence=reached.confidence,
         on_progress=within(on_progress, (start + 1) / 2, 1.0),
     )

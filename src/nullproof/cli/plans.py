@@ -9,9 +9,16 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.shown import SHOWN, Shown
-from nullproof.cli.terminal import empty_grid, say_more, say_next, say_whose
+from nullproof.cli.terminal import (
+    empty_grid,
+    point_heading,
+    point_name,
+    say_more,
+    say_next,
+    say_whose,
+)
 from nullproof.tables.names import shown_name
-from nullproof.words import PLAIN, cut, many, some
+from nullproof.words import PLAIN, cut, many, per_cent, some
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,9 +28,10 @@ if TYPE_CHECKING:
     from nullproof.cleaning.plan import CleaningPlan
 
 _STAGES = 10
+_LEFT_OUT = 5
 _BAR = 12
-# What the other columns of the table take, and the least that is left for the names.
-_OTHERS, _COLUMNS = 48, 24
+_COLUMN = 24
+_HEAD = "columns (and labels)"
 
 
 def show_plan(
@@ -54,6 +62,8 @@ def show_plan(
     if plan.stuck:
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
         console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
+    if plan.left_out:
+        _show_left_out(console, plan)
     if plan.n_done + len(plan.stuck) < plan.n_points:
         plain = plan.confidence == 1 and plan.model.unbiased is plan.model
         _show_goals(console, goals, plan.n_points, plain)
@@ -64,7 +74,7 @@ def _show_stages(console: Console, plan: CleaningPlan, shown: Shown) -> None:
     stages = plan.stages
     limit = None if shown.everything else _STAGES
     console.print("Look up these missing cells first:\n")
-    console.print(_stages(plan, limit, max(console.width - _OTHERS, _COLUMNS)))
+    console.print(_stages(plan, limit, console.width))
     say_more(console, len(stages), "lines: --all shows them, --json lists every step", limit)
     rest = plan.n_cells - (stages[-1].so_far if stages else 0)
     if rest:
@@ -82,19 +92,17 @@ def _show_stages(console: Console, plan: CleaningPlan, shown: Shown) -> None:
 
 
 def _stages(plan: CleaningPlan, limit: int | None, width: int) -> Table:
-    grid = empty_grid(">cells", ">so far", "table", "columns (and labels)", ">done", "")
+    grid = empty_grid(">cells", ">so far", "table", _HEAD, ">done", "")
+    found = plan.stages[:limit]
+    numbers = [(f"{own.n_cells:,}", f"{own.so_far:,}", f"{own.expected:,.1f}") for own in found]
+    # What the other columns leave for the names; columns are two spaces apart.
+    taken = [max(map(len, own)) for own in zip(("cells", "so far", "done"), *numbers, strict=True)]
+    left = max(width - sum(taken) - len("training") - _BAR - 10, len(_HEAD))
     whole = max(plan.n_points - plan.n_done, 1)
-    for stage in plan.stages[:limit]:
+    for stage, (n_cells, so_far, done) in zip(found, numbers, strict=True):
         full = round((stage.expected - plan.n_done) / whole * _BAR)
         bar = Text("█" * full, style="green").append("·" * (_BAR - full), style="dim")
-        grid.add_row(
-            f"{stage.n_cells:,}",
-            f"{stage.so_far:,}",
-            stage.table,
-            Text(cut(stage.columns(), width)),
-            f"{stage.expected:,.1f}",
-            bar,
-        )
+        grid.add_row(n_cells, so_far, stage.table, Text(cut(stage.columns(), left)), done, bar)
     return grid
 
 
@@ -105,6 +113,29 @@ def where_to_stop(stop: Stop) -> str:
         f"{stop.gain / stop.n_cells:.2g} each; the {stop.n_after:,} after them bring "
         f"{stop.gain_after:,.1f} more, {stop.gain_after / stop.n_after:.1g} each."
     )
+
+
+def _show_left_out(console: Console, plan: CleaningPlan) -> None:
+    """The cells that points lack and that would secure or change their predictions."""
+    found = plan.left_out
+    securing = {one.cell.row for one in found if one.secures}
+    changing = {one.cell.row for one in found if one.changes}
+    console.print(
+        f"\nThe points lack cells too, which their predictions leave out. Looked up, they may secure "
+        f"{many(len(securing), 'open point')} and change {many(len(changing), 'prediction')}:\n"
+    )
+    names = plan.points.names
+    grid = empty_grid(point_heading(names), "column", "predicted", ">then certain", ">then another")
+    for one in found[:_LEFT_OUT]:
+        grid.add_row(
+            point_name(names, one.cell.row),
+            Text(cut(one.cell.column, _COLUMN)),
+            Text("a tie" if one.label is None else str(one.label)),
+            "is done" if one.done else per_cent(one.secures, PLAIN),
+            per_cent(one.changes, PLAIN),
+        )
+    console.print(grid)
+    say_more(console, len(found), "cells: --json lists them", _LEFT_OUT)
 
 
 def _show_goals(console: Console, goals: Sequence[Goal], n_points: int, plain: bool) -> None:
