@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,7 +17,7 @@ from nullproof.tables.cells import native_frame
 from nullproof.tables.names import key_at
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.wordings import CellWords, cell_words
-from nullproof.terms import Lead, PointTerms
+from nullproof.terms import Known, Lead, PointTerms
 from nullproof.words import some
 
 
@@ -221,8 +221,8 @@ def explanation_of(
             f"the only label is {model.index.labels[0]!r}, so nothing speaks against it; explain "
             "needs a table with two labels"
         )
-    one = points.take(np.array([position]))
-    box = PointTerms(model, one)
+    known: Known = {}
+    box = PointTerms(model, points.take(np.array([position])), known)
     i = box.predicted if label is None else _named(model, label, "label")
     others = [k for k in range(model.m) if k != i]
     found = {k: box.total(i, k) for k in others}
@@ -233,9 +233,20 @@ def explanation_of(
     )
     if k == i:
         raise NullproofError(f"label and rival are both {rival!r}; give two labels")
-    labels = model.index.labels
+    explained = terms_against(model, points, position, (i, k), known)
+    every = {model.index.labels[other]: lead for other, lead in found.items()}
+    return replace(explained, leads=every)
+
+
+def terms_against(
+    model: Model, points: Points, position: int, pair: tuple[int, int], known: Known
+) -> Explanation:
+    """Explain one label of a point against one rival, both by position; ``known`` serves many points."""
+    (i, k), labels = pair, model.index.labels
+    box = PointTerms(model, points.take(np.array([position])), known)
     cells = (cell_words(model.index.schema, points, position, j) for j in range(model.d))
     terms = tuple(Term(cell, lead) for cell, lead in zip(cells, box.terms(i, k), strict=True))
+    total = box.total(i, k)
     return Explanation(
         model,
         points,
@@ -244,8 +255,8 @@ def explanation_of(
         labels[k],
         box.prior(i, k),
         terms,
-        found[k],
-        {labels[other]: lead for other, lead in found.items()},
+        total,
+        {labels[k]: total},
     )
 
 

@@ -33,11 +33,13 @@ class Interval(NamedTuple):
     low: float
     high: float
     kind: Literal["certain", "open", "out"]
+    relative: bool = False
 
     @property
     def text(self) -> str:
         """The two supports in words."""
-        return span(support(self.low), support(self.high))
+        said = multiple if self.relative else support
+        return span(said(self.low), said(self.high))
 
 
 def interval_rows(
@@ -46,13 +48,17 @@ def interval_rows(
     high: Sequence[float | None],
     *,
     possible: Sequence[bool] | None = None,
+    relative: bool = False,
 ) -> list[Interval]:
     """The bars of a picture; the parameters are those of `intervals`."""
     lows, highs = ([_log(x) for x in side] for side in (low, high))
+    if relative:
+        unit = _unit(lows, highs)
+        lows, highs = ([log - unit for log in side] for side in (lows, highs))
     wins = _possible(lows, highs) if possible is None else list(possible)
     winner: Literal["certain", "open"] = "certain" if sum(wins) == 1 else "open"
     return [
-        Interval(str(label), least, most, winner if able else "out")
+        Interval(str(label), least, most, winner if able else "out", relative)
         for label, least, most, able in zip(labels, lows, highs, wins, strict=True)
     ]
 
@@ -63,6 +69,7 @@ def intervals(
     high: Sequence[float | None],
     *,
     possible: Sequence[bool] | None = None,
+    relative: bool = False,
 ) -> str:
     """Draw the support of each label over all worlds, on one logarithmic scale.
 
@@ -74,6 +81,8 @@ def intervals(
         Natural logarithms of the least and the greatest support; None or -inf is a support of 0.
     possible
         Which labels win or tie in some world; by default as the bars show it.
+    relative
+        Whether numbers are multiples of the best support that some label has in every world.
 
     Examples
     --------
@@ -81,8 +90,8 @@ def intervals(
     >>> picture[:37], "yes lies clear" in picture
     ('<svg class="np-intervals" role="img" ', True)
     """
-    bars = interval_rows(labels, low, high, possible=possible)
-    scale = _Scale([end for bar in bars for end in (bar.low, bar.high)])
+    bars = interval_rows(labels, low, high, possible=possible, relative=relative)
+    scale = _Scale([end for bar in bars for end in (bar.low, bar.high)], relative)
     height = _TOP + _ROW * len(bars) + 24
     parts = [
         f'<svg class="np-intervals" role="img" aria-label="{escape(describe(bars))}" viewBox="0 0 {WIDTH} '
@@ -120,6 +129,30 @@ def support(log: float) -> str:
     if -3 <= exponent <= 0:
         return f"{math.exp(log):.{2 - exponent}f}"
     return f"{digits}·{_power(exponent)}"
+
+
+def multiple(log: float) -> str:
+    """A multiple, given by its natural logarithm: ``1.32``, and a power of ten where it is far from 1.
+
+    >>> [multiple(math.log(times)) for times in (1.317, 0.000996, 12_345, 9.96e-5)]
+    ['1.32', '0.000996', '1.2·10⁴', '1.0·10⁻⁴']
+    """
+    if log == -math.inf:
+        return "0"
+    if math.log(0.000995) <= log < math.log(9995):
+        return f"{float(f'{math.exp(log):.3g}'):g}"
+    exponent = math.floor(log / math.log(10))
+    digits = f"{math.exp(log - exponent * math.log(10)):.1f}"
+    if digits == "10.0":
+        digits, exponent = "1.0", exponent + 1
+    return f"{digits}·{_power(exponent)}"
+
+
+def _unit(low: Sequence[float], high: Sequence[float]) -> float:
+    """The best support that some label has in every world; the greatest where none has any."""
+    best = max(low, default=-math.inf)
+    best = best if math.isfinite(best) else max(high, default=0.0)
+    return best if math.isfinite(best) else 0.0
 
 
 def factor(log: float) -> str:
@@ -224,7 +257,8 @@ def shown_figure(caption: str, picture: str) -> str:
 class _Scale:
     """Where a log support lies; a support of 0 has a place of its own, left of the rest."""
 
-    def __init__(self, logs: Sequence[float]) -> None:
+    def __init__(self, logs: Sequence[float], relative: bool) -> None:
+        self._relative = relative
         finite = [log for log in logs if math.isfinite(log)]
         self.has_zero = len(finite) < len(logs)
         self.left = float(_ZERO if self.has_zero else 1)
@@ -246,10 +280,16 @@ class _Scale:
             return found
         first, last = math.ceil(self.low / math.log(10)), math.floor(self.high / math.log(10))
         step = max(1, math.ceil((last - first + 1) / _TICKS))
-        tens = [(self.place(e * math.log(10)), _power(e)) for e in range(first, last + 1, step)]
+        powers = range(first, last + 1, step)
+        tens = [(self.place(e * math.log(10)), self._power(e)) for e in powers]
         if len(tens) < 2:
-            tens = [(self.place(log), support(log)) for log in sorted({self.low, self.high})]
+            said = multiple if self._relative else support
+            tens = [(self.place(log), said(log)) for log in sorted({self.low, self.high})]
         return found + [(x, name) for x, name in tens if not self.has_zero or x > 2 * _ZERO]
+
+    def _power(self, exponent: int) -> str:
+        """A power of ten; small multiples as people write them."""
+        return f"{10.0**exponent:g}" if self._relative and abs(exponent) <= 3 else _power(exponent)
 
 
 def _row(bar: Interval, scale: _Scale, top: float) -> list[str]:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from fractions import Fraction
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -48,21 +47,41 @@ class Lead(NamedTuple):
     greatest: float
 
 
+class CellTerms(NamedTuple):
+    """What one code of a feature says: per label the counts at both ends, and the share of each label."""
+
+    low: list[list[int]]
+    high: list[list[int]]
+    shares: list[Fraction]
+
+
+# What is known of codes already, by feature and code; for points of the same candidates.
+Known = dict[tuple[int, int], CellTerms]
+
+
 class PointTerms:
-    """The counts of one point between their two ends, and its shares by the known cells."""
+    """The counts of one point between their two ends, and its shares by the known cells.
 
-    def __init__(self, model: Model, one: Points) -> None:
+    ``known`` remembers the cells of other points of the same table.
+    """
+
+    def __init__(self, model: Model, one: Points, known: Known | None = None) -> None:
         self.model, self.one = model, one
-        codes = one.codes[:, 0].tolist()
-        candidates = [np.array(one.candidates(j, code)) for j, code in enumerate(codes)]
-        self.low = [model.low(j, own).T.tolist() for j, own in enumerate(candidates)]
-        self.high = [model.high(j, own).T.tolist() for j, own in enumerate(candidates)]
+        self._known = {} if known is None else known
+        cells = [self._cell(j, code) for j, code in enumerate(one.codes[:, 0].tolist())]
+        self.low = [cell.low for cell in cells]
+        self.high = [cell.high for cell in cells]
+        self.shares = [cell.shares for cell in cells]
 
-    @cached_property
-    def shares(self) -> list[list[Fraction]]:
-        """Per feature and label the factor by the known cells."""
-        codes = self.one.codes[:, 0].tolist()
-        return [exact_shares(self.model, self.one, j, code) for j, code in enumerate(codes)]
+    def _cell(self, j: int, code: int) -> CellTerms:
+        if (j, code) not in self._known:
+            own = np.array(self.one.candidates(j, code))
+            self._known[j, code] = CellTerms(
+                self.model.low(j, own).T.tolist(),
+                self.model.high(j, own).T.tolist(),
+                exact_shares(self.model, self.one, j, code),
+            )
+        return self._known[j, code]
 
     @property
     def predicted(self) -> int:

@@ -160,13 +160,40 @@ def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str
         assert shown.count() == 1
         page.get_by_label("Find").fill("")
         page.get_by_label("Verdict").select_option("")
-        page.get_by_label("Order").select_option("weakest")
-        radii = shown.evaluate_all("points => points.map(p => Number(p.dataset.radius))")
-        assert radii == sorted(radii)
+        for order in ("radius", "tolerance", "best"):
+            page.get_by_label("Order").select_option(order.replace("best", "odds"))
+            found = shown.evaluate_all(f"points => points.map(p => Number(p.dataset.{order}))")
+            assert found == sorted(found)
         # A link to a point that the filter hides shows it all the same.
         page.get_by_label("Verdict").select_option("certain")
         page.locator("#open a[href='#point-2']").click()
         assert page.locator("#point-2").is_visible()
+
+
+def test_any_listed_point_is_found_as_it_is_typed(browser: Browser, tmp_path: Path) -> None:
+    """By its number with or without a comma, by its key, by a value, and by whether it is right."""
+    index, points = many()
+    codes = np.repeat(points, 20, axis=0)[:1200]
+    names = [f"row {place}" for place in range(1200)]
+    truth = [0, 1] * 600
+    told = report(index, codes, limit=60, key=names, truth=truth)
+    told.save(tmp_path / "many.html")
+    far = max(point["point"] for point in told.document["points"])
+    assert far >= 1000
+    with watched_page(browser) as page:
+        page.goto((tmp_path / "many.html").as_uri())
+        shown = page.locator(".point:visible")
+        for typed in (f"{far}", f"{far:,}", f"row {far}"):
+            page.get_by_label("Find").fill(typed)
+            assert shown.first.get_attribute("data-point") == f"{far}"
+            page.get_by_label("Find").press("Enter")
+            assert page.locator(f"#point-{far}").is_visible()
+            shown.first.locator("summary").click()
+        page.get_by_label("Find").fill("")
+        n_wrong = sum(point["right"] is False for point in told.document["points"])
+        page.get_by_label("Prediction", exact=True).select_option("wrong")
+        assert shown.count() == n_wrong
+        assert page.get_by_label("Prediction", exact=True).is_visible()
 
 
 def test_keyboard_only(browser: Browser, pages: dict[str, str]) -> None:

@@ -215,7 +215,7 @@ def test_few_points_are_told_of_many_features() -> None:
     holes = np.where(rng.random(codes.shape) < 0.002, -1, codes)
     document = tell(CountIndex.from_codes(holes, rng.integers(0, 2, 60)), codes, alpha=0)
     assert document["sample"]["n_shown"] == 40_000 // 1500
-    assert document["points"][0]["n_values_left_off"] == 1460
+    assert document["points"][0]["n_values_left_off"] == 1440
     judged = document["features"]
     assert len(judged["features"]) + judged["n_left_off"] == (holes < 0).any(axis=0).sum()
 

@@ -86,6 +86,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 ``points``
     By position: ``point``, ``key`` (its name, if the points have names; in ``weakest`` and ``attack``,
     too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
+    ``truth`` and ``right`` (the true label and whether the prediction is right, null if not known),
     ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
     ``tolerance_rival`` (the label that catches up then, or null), ``n_own_holes``, ``possible``, ``radius``
     (0 if not certain, null if no attack exists) and its ``rival``, ``not_worked_out`` (the reason why the
@@ -98,7 +99,11 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
       ``possible``, the strongest labels first; ``n_labels_left_off``;
     - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or
-      the odds would take too long: holes of its own, many features and labels;
+      the odds would take too long: ``odds_reason`` says why, and is null otherwise;
+    - ``explanation``: what speaks for the strongest label and what for its strongest ``rival``, or null
+      if there is one label: ``label``, ``rival``, ``prior`` (in words), ``total`` and ``terms``, the
+      weightiest first, each with ``log`` (of the lead by the known cells, null if it is infinite) and
+      in words ``said``, ``least`` and ``greatest`` (over all worlds); ``n_terms_left_off``;
     - ``worlds``: null if certain, else two of ``winners`` and ``support`` (``label``, ``log``);
     - ``differences`` between the two: ``label``, ``feature``, ``n_cells``, and ``first`` and
       ``second``, each ``value`` and ``takes`` (whether those cells take that value in that world,
@@ -205,7 +210,7 @@ def document_of(
     limit = min(limit, max(overview.WEAKEST, _BUDGET // strict.d))
     chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
     say("weighing the worlds", 0.5)
-    told = details.points(judged, fragile, chosen.shown, within(say, 0.5, 0.7))
+    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7))
     say("completing each feature, planning what to clean", 0.7)
     document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     asked = asked or Asked()

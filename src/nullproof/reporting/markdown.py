@@ -11,7 +11,7 @@ from nullproof.reporting.accuracy import in_words as in_attack
 from nullproof.reporting.cleaning import heads, in_words
 from nullproof.reporting.order import sections
 from nullproof.reporting.tolerance import curve_text, holds_text, share_at_goal
-from nullproof.show import support
+from nullproof.show import interval_rows
 from nullproof.words import amount, cut, many, odds, per_cent, span
 
 _SPECIAL = re.compile(r"([\\`*_{}\[\]()#+!|~$-])")
@@ -200,7 +200,7 @@ def _open(document: Document) -> list[str]:
         table(["between", "points"], between),
         f"The first {len(rows):,} of {many(open_ones['n_points'], 'open point')} that were looked "
         "at; odds are shares of worlds.",
-        table(["point", "tolerance", "odds", "support over all worlds"], rows),
+        table(["point", "tolerance", "odds", "support, in multiples of the best least one"], rows),
     ]
 
 
@@ -232,14 +232,14 @@ def _chances(point: Document) -> str:
 
 
 def _supports(point: Document) -> str:
-    return ", ".join(
-        f"{data(row['label'])} {_support(row['low'])} to {_support(row['high'])}"
-        for row in point["support"][:4]
+    shown = point["support"][:4]
+    bars = interval_rows(
+        [row["label"] for row in shown],
+        [row["low"] for row in shown],
+        [row["high"] for row in shown],
+        relative=True,
     )
-
-
-def _support(log: float | None) -> str:
-    return support(float("-inf") if log is None else log)
+    return ", ".join(f"{data(bar.label)} {bar.text}" for bar in bars)
 
 
 def _fragility(document: Document) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,38 +11,49 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
 from nullproof.certificates import Certificates
+from nullproof.explanation import Explanation, terms_against
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
 from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
+from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import cell_words, value_words
+from nullproof.terms import Known, Lead
 from nullproof.verdicts import Box, Verdicts, point_counts, verdicts
-from nullproof.words import text
+from nullproof.words import cut, text
 from nullproof.worlds import World, disagreeing
 
-MOST_VALUES = 40
+MOST_VALUES = 60
 MOST_LABELS = 12
 _MOST_DIFFERENCES = 12
 _MOST_SORTS = 12
 # Odds cost time for every completion of a point, every feature and every label.
 _ODDS_BUDGET = 60_000
+_MOST_COMPLETIONS = 1024
+_MOST_TERMS = 8
+_QUICK = 10
 
 
 def points(
     everything: Certificates,
     fragile: Radii,
     shown: NDArray[np.intp],
+    actual: NDArray[np.int32] | None = None,
     on_progress: Progress | None = None,
 ) -> list[dict[str, Any]]:
-    """All that is known of each of some points; radii do not depend on the bias."""
+    """All that is known of each of some points; radii do not depend on the bias.
+
+    ``actual`` are the positions of the true labels of all points, -1 for unknown.
+    """
     judged, model, encoded = everything.take(shown), everything.model, everything.points
     strict, own = model.unbiased, judged.points
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
     is_open = np.flatnonzero(~anywhere.certain)
     odds = _odds(strict, own, anywhere, is_open, within(on_progress, 0.0, 0.7))
     cells, boxes = encoded.take_whole(shown), _Boxes(strict, own)
+    known: Known = {}
     told = []
     places = over(shown.tolist(), "describing the points", within(on_progress, 0.7, 1.0))
     for at, place in enumerate(places):
@@ -50,6 +62,7 @@ def points(
                 "point": place,
                 **named(encoded.names, place),
                 **_verdict(judged, at),
+                **_truth(judged, at, -1 if actual is None else int(actual[place])),
                 "possible": _label_texts(model, anywhere.possible[at]),
                 **_radius(fragile, place),
                 "values": [
@@ -60,6 +73,8 @@ def points(
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
+                "odds_reason": None if anywhere.certain[at] or at in odds else _reason(own, at),
+                "explanation": _explanation(model, cells, at, anywhere, known),
                 **_witness(boxes, anywhere, at),
             }
         )
@@ -78,6 +93,56 @@ def _verdict(judged: Certificates, at: int) -> dict[str, Any]:
         "tolerance": None if math.isnan(tolerance) else tolerance,
         "tolerance_rival": _text_or_none(judged.rival[at]),
         "n_own_holes": int(judged.n_own_holes[at]),
+    }
+
+
+def _truth(judged: Certificates, at: int, actual: int) -> dict[str, Any]:
+    """The true label, and whether the prediction is right; None where that is not known."""
+    if actual < 0:
+        return {"truth": None, "right": None}
+    label = judged.labels[actual]
+    return {"truth": text(label), "right": bool(judged.predicted[at] == label)}
+
+
+def _explanation(
+    model: Model, cells: Points, at: int, found: Verdicts, known: Known
+) -> dict[str, Any] | None:
+    """What speaks for the strongest label of a point and what for its strongest rival; None without one."""
+    if model.m == 1:
+        return None
+    low, high = found.min_log[at], found.max_log[at].copy()
+    label = int(np.lexsort((high, low, found.possible[at]))[-1])
+    high[label] = -np.inf
+    said = terms_against(model, cells, at, (label, int(high.argmax())), known)
+    # In every line of a table, long labels are shorter than elsewhere.
+    brief = replace(said, label=cut(text(said.label), 24), rival=cut(text(said.rival), 24))
+    terms = [term for term in said.strongest_first if term.lead != (0.0, 0.0, 0.0)]
+    return {
+        "label": text(said.label),
+        "rival": text(said.rival),
+        "prior": brief.said(said.prior),
+        "total": _lead(brief, said.total),
+        "terms": [
+            {
+                "feature": term.cell.feature,
+                "value": text(term.cell.shown),
+                **_lead(brief, term.lead),
+            }
+            for term in terms[:_MOST_TERMS]
+        ],
+        "n_terms_left_off": max(0, len(terms) - _MOST_TERMS),
+    }
+
+
+def _lead(said: Explanation, lead: Lead) -> dict[str, Any]:
+    """A lead by the known cells, and between which two it lies over all worlds, in words."""
+    least, reference, greatest = (said.said(log) for log in lead)
+    log = lead.reference
+    return {
+        "log": float(log) if math.isfinite(log) else None,
+        "said": reference,
+        "least": least,
+        "greatest": greatest,
     }
 
 
@@ -172,14 +237,25 @@ def _odds(
     return told
 
 
+def _reason(encoded: Points, at: int) -> str:
+    """Why the odds of a point are not worked out."""
+    n_completions = encoded.n_completions(at)
+    if n_completions > _MOST_COMPLETIONS:
+        return too_many_completions(n_completions, _MOST_COMPLETIONS)
+    return "would take too long for a report; ask label_odds or nullproof odds"
+
+
 def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
     """The points with the fewest completions, as many as there is time for."""
     # Points with many holes have more completions than a double can hold.
-    most = _ODDS_BUDGET + 1
-    sizes = np.array([min(encoded.n_completions(place), most) for place in places.tolist()])
+    most = _MOST_COMPLETIONS + 1
+    sizes = np.array([min(encoded.n_completions(place), most) for place in places.tolist()], int)
     order = np.argsort(sizes, kind="stable")
-    n_terms = np.cumsum(sizes[order]) * (model.d * model.m)
-    some: NDArray[np.intp] = np.sort(places[order[n_terms <= _ODDS_BUDGET]])
+    sizes = sizes[order]
+    # Completions of a point are mostly decided by its first bounds.
+    n_terms = np.cumsum(np.where(sizes == 1, _QUICK, 1) * sizes) * (model.d * model.m)
+    affordable = (n_terms <= _QUICK * _ODDS_BUDGET) & (sizes < most)
+    some: NDArray[np.intp] = np.sort(places[order[affordable]])
     return some
 
 

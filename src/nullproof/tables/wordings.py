@@ -33,7 +33,11 @@ class CellWords(NamedTuple):
             return "not known: any value"
         if self.kind == "unseen":
             return f"{self.value or 'a value'} (never seen)"
-        return str(self.value) if self.own is None else f"{self.own} ({self.value})"
+        if self.own is None:
+            return str(self.value)
+        # An interval has brackets of its own.
+        bin_ = self.value if str(self.value).startswith("[") else f"({self.value})"
+        return f"{self.own} {bin_}"
 
 
 def cell_words(schema: Schema, points: Points, place: int, j: int) -> CellWords:

@@ -146,7 +146,7 @@ def _fragility_text(fragility: Document) -> str:
     )
     if fragility["least"] is not None:
         said += (
-            f"It is {fragility['least']:,} to {fragility['greatest']:,} cells, "
+            f"It is {_cells(fragility['least'], fragility['greatest'])}, "
             f"{fragility['median']:,g} in the middle. "
         )
     if fragility["n_not_worked_out"]:
@@ -155,6 +155,10 @@ def _fragility_text(fragility: Document) -> str:
     if beyond:
         return said + f"{many(beyond, 'point')} cannot be broken by any number of blanked cells."
     return said + ("" if fragility["n_not_worked_out"] else "Every certain point could be broken.")
+
+
+def _cells(least: int, greatest: int) -> str:
+    return many(least, "cell") if least == greatest else f"{span(least, greatest)} cells"
 
 
 def _weakest(fragility: Document) -> str:

@@ -82,7 +82,11 @@ def _groups(verdicts: Document) -> str:
         ]
         rows.append([*row, Cell(_right(one))] if known else row)
     columns = [Column("verdict"), Column("predictions", True), Column("share", True)]
-    return table("Verdicts", [*columns, Column("right", True)] if known else columns, rows)
+    return table(
+        "How many are certain, hold and are open",
+        [*columns, Column("right", True)] if known else columns,
+        rows,
+    )
 
 
 def _right(group: Document) -> str:

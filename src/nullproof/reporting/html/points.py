@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nullproof.reporting.html.elements import Cell, Column, data, listed, paragraph, section, table
-from nullproof.reporting.html.verdicts import name, odds_list, picture
+from nullproof.reporting.html.verdicts import odds_list, picture
 from nullproof.reporting.tolerance import holds_text
-from nullproof.words import many
+from nullproof.words import many, odds
 
 _MOST_ODDS = 12
 
@@ -29,37 +29,94 @@ def fragment_points(document: dict[str, Any]) -> str:
 
 def fragment_point(point: dict[str, Any]) -> str:
     """One point, folded; its content has the id ``point-N``, so that links open it."""
-    certain, place, verdict = point["certain"], point["point"], point["verdict"]
-    best = point["odds"][0]["lower"] if point["odds"] else float(certain)
-    radius = -1 if point["radius"] is None else point["radius"]
+    place, verdict = point["point"], point["verdict"]
+    sorted_by = " ".join(f'data-{name}="{value}"' for name, value in _sorted_by(point).items())
     return (
-        f'<details class="point" data-verdict="{verdict}" data-point="{place}" data-best="{best:.6f}" '
-        f'data-radius="{radius}"><summary><span class="name">Point {name(point)}</span> '
-        f'<span class="tag {verdict}">{verdict}</span> <span>{listed(point["possible"][:6])}</span>'
-        f'<span class="small">{_short(point)}</span></summary>'
+        f'<details class="point" data-verdict="{verdict}" data-point="{place}" {sorted_by}>'
+        f'<summary><span class="name">Point {place:,}{_key(point)}</span> '
+        f'<span class="tag {verdict}">{verdict}</span> {_line(point)}</summary>'
         f'<div class="inside" id="point-{place}" tabindex="-1">'
         f"<p>{_holds(point)}</p>"
         f'<div class="pair"><figure>{picture(point["support"])}'
         f"<figcaption>{_caption(point)}</figcaption>{_odds(point)}</figure>"
-        f"<div>{_values(point)}</div></div>{_worlds(point)}</div></details>"
+        f"<div>{_values(point)}</div></div>{_explanation(point)}{_worlds(point)}</div></details>"
     )
+
+
+def _sorted_by(point: dict[str, Any]) -> dict[str, str]:
+    """What points are sorted and filtered by; greater where there is more to rely on."""
+    radius = "Infinity" if point["certain"] and point["radius"] is None else point["radius"] or 0
+    tolerance = -1 if point["tolerance"] is None else point["tolerance"]
+    right = {True: "right", False: "wrong", None: "unknown"}[point["right"]]
+    best = point["odds"][0]["lower"] if point["odds"] else float(point["certain"])
+    return {
+        "best": f"{best:.6f}",
+        "radius": f"{radius}",
+        "tolerance": f"{tolerance:.6f}",
+        "right": right,
+    }
+
+
+def _key(point: dict[str, Any]) -> str:
+    return f": {data(point['key'], 40)}" if point.get("key") else ""
+
+
+def _line(point: dict[str, Any]) -> str:
+    """What is predicted, whether that is right, how far it holds, its odds, and what would break it."""
+    predicted = point["label"] or point["predicted"]
+    parts = ["a tie" if predicted is None else f"<b>{data(predicted, 24)}</b>"]
+    if point["right"] is not None:
+        parts.append("right" if point["right"] else f"wrong: {data(point['truth'], 24)}")
+    if point["certain"]:
+        parts.append(_radius(point))
+    else:
+        parts.append(holds_text(point))
+        if point["odds"]:
+            best = point["odds"][0]
+            parts.append(f"odds of {data(best['label'], 24)} {odds(best['lower'], best['upper'])}")
+    return " ".join(f'<span class="part">{part}</span>' for part in parts)
+
+
+def _explanation(point: dict[str, Any]) -> str:
+    told = point["explanation"]
+    if told is None or not told["terms"]:
+        return ""
+    rows = [
+        [
+            Cell(f"{data(row['feature'], 40)}: {data(row['value'], 40)}"),
+            Cell(data(row["said"])),
+            Cell(_between(row)),
+        ]
+        for row in told["terms"]
+    ]
+    columns = [Column("cell"), Column("by the known cells"), Column("over all worlds")]
+    listing = table(f"What speaks for the label of point {point['point']:,}", columns, rows)
+    left = told["n_terms_left_off"]
+    more = paragraph(f"and {many(left, 'cell')} that weigh less", "small") if left else ""
+    return (
+        f"<h3>What speaks for {data(told['label'], 24)} and what for {data(told['rival'], 24)}</h3>"
+        f"<p>All cells together: {data(told['total']['said'])} by the known cells, "
+        f"{_between(told['total'])} over all worlds. The prior: {data(told['prior'])}.</p>"
+        f"{listing}{more}"
+    )
+
+
+def _between(row: dict[str, Any]) -> str:
+    same = row["least"] == row["greatest"]
+    return data(row["least"]) if same else f"{data(row['least'])} to {data(row['greatest'])}"
 
 
 def _caption(point: dict[str, Any]) -> str:
     left = point["n_labels_left_off"]
     more = f" {many(left, 'weaker label')} not drawn." if left else ""
-    return f"Support over all worlds, on a logarithmic scale.{more}"
+    return (
+        "Support over all worlds on a logarithmic scale, in multiples of the best support that a "
+        f"label has whatever the missing cells hold (the dashed line, if one bar alone reaches it).{more}"
+    )
 
 
 def _odds(point: dict[str, Any]) -> str:
     return "" if point["worlds"] is None else f"<h3>Odds</h3>{odds_list(point, _MOST_ODDS)}"
-
-
-def _short(point: dict[str, Any]) -> str:
-    """How far the prediction holds, and for a certain one how few cells would break it."""
-    if not point["certain"]:
-        return holds_text(point)
-    return _radius(point)
 
 
 def _holds(point: dict[str, Any]) -> str:

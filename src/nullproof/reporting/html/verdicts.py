@@ -19,7 +19,8 @@ from nullproof.words import cut, many, odds, per_cent
 
 Document = dict[str, Any]
 _MOST_ODDS = 3
-_HEAT_STEPS = 9
+# A cell is shaded by the first of these shares that it does not exceed: the same in every report.
+_SHADES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 _MOST_LABELS = 100
 _FEW_ROWS = 15
 
@@ -61,12 +62,11 @@ def fragment_holes(document: Document) -> str:
         return ""
     columns = [Column("feature"), Column("all", True)]
     columns += [Column(cut(label, 24), True) for label in holes["labels"]]
-    top = max(cell["share"] or 0 for row in holes["features"] for cell in row["per_label"])
     rows = [
         [
             Cell(data(row["feature"], 40), row["feature"]),
             Cell(per_cent(row["share"]), row["share"] or 0),
-            *(_heat(cell, top) for cell in row["per_label"]),
+            *map(_heat, row["per_label"]),
         ]
         for row in holes["features"]
     ]
@@ -88,6 +88,7 @@ def fragment_holes(document: Document) -> str:
             kind=f"heat {_tall(rows)}",
             sortable=True,
         ),
+        _legend(),
         paragraph(f"Not listed: {'; '.join(left)}.", "small") if left else "",
     )
 
@@ -127,6 +128,7 @@ def picture(support: list[dict[str, Any]]) -> str:
         [row["low"] for row in support],
         [row["high"] for row in support],
         possible=[row["possible"] for row in support],
+        relative=True,
     )
 
 
@@ -140,9 +142,18 @@ def name(point: Document) -> str:
     return data(point["key"]) if point.get("key") else f"{point['point']:,}"
 
 
-def _heat(cell: Document, top: float) -> Cell:
+def _legend() -> str:
+    """What each shade means."""
+    shown = "".join(
+        f'<span class="heat-{step}">{100 * share:g}\u00a0%</span>'
+        for step, share in enumerate(_SHADES, 1)
+    )
+    return f'<p class="legend small">Shaded up to {shown}</p>'
+
+
+def _heat(cell: Document) -> Cell:
     share = cell["share"] or 0.0
-    step = 0 if not share or not top else max(1, round(_HEAT_STEPS * share / top))
+    step = sum(share > bound for bound in _SHADES) + 1 if share else 0
     said = f"{cell['n_missing']:,} missing"
     if cell["n_candidates"]:
         said += f", {cell['n_candidates']:,} of them with candidates"
@@ -181,7 +192,8 @@ def odds_list(point: Document, most: int) -> str:
     found = point["odds"]
     if found is None:
         possible = listed(point["possible"][:6]) + _more(len(point["possible"]) - 6)
-        return f'{possible} <span class="small">(its odds would take too long for a report)</span>'
+        why = data(point["odds_reason"] or "", 200)
+        return f'{possible} <span class="small">(odds not worked out: {why})</span>'
     parts = [
         f"<li>{data(row['label'], 24)} {bar(row['lower'], 'open', behind=row['upper'])} "
         f"<span>{odds(row['lower'], row['upper'])}</span></li>"

@@ -34,10 +34,14 @@
     }
   };
 
+  // The options of a choice are no part of its name, so the label does not hold them.
   const labelled = (text, control) => {
-    const label = document.createElement("label");
-    label.append(text, control);
-    return label;
+    const [pair, label] = ["span", "label"].map((tag) => document.createElement(tag));
+    control.id = `tool-${text.toLowerCase()}-${document.querySelectorAll(".tools").length}`;
+    label.htmlFor = control.id;
+    label.textContent = text;
+    pair.append(label, control);
+    return pair;
   };
 
   const choice = (options) => {
@@ -46,57 +50,77 @@
     return select;
   };
 
+  const by = (name) => (point) => Number(point.dataset[name]);
   const orders = {
-    point: (point) => Number(point.dataset.point),
-    weakest: (point) => {
-      const radius = Number(point.dataset.radius);
-      return radius < 0 ? Infinity : radius;
-    },
-    open: (point) => Number(point.dataset.best),
+    point: by("point"),
+    tolerance: by("tolerance"),
+    odds: by("best"),
+    radius: by("radius"),
+    verdict: (point) => ["open", "holds", "certain"].indexOf(point.dataset.verdict),
   };
+
+  // 3,495 and 3495 are the same number, whichever way it is typed or shown.
+  const plain = (text) => text.toLowerCase().replace(/(\d),(?=\d{3}\b)/g, "$1").trim();
 
   const makeTools = (list) => {
     if (list.previousElementSibling?.classList.contains("tools")) return;
     const points = [...list.children];
     const texts = new Map();
     const textOf = (point) => {
-      if (!texts.has(point)) texts.set(point, point.textContent.toLowerCase());
+      if (!texts.has(point)) texts.set(point, plain(point.textContent));
       return texts.get(point);
     };
-    const search = Object.assign(document.createElement("input"), { type: "search" });
+    const search = Object.assign(document.createElement("input"), {
+      type: "search",
+      placeholder: "number, key or value",
+    });
     const verdict = choice([["", "all"], ["certain", "certain"], ["holds", "holds"], ["open", "open"]]);
+    const right = choice([["", "all"], ["right", "right"], ["wrong", "wrong"]]);
     const order = choice([
       ["point", "position"],
-      ["weakest", "radius, weakest first"],
-      ["open", "odds, most open first"],
+      ["verdict", "verdict, open first"],
+      ["tolerance", "tolerance, least first"],
+      ["odds", "odds, most open first"],
+      ["radius", "radius, weakest first"],
     ]);
     const count = document.createElement("output");
+    const numbered = () => points.find((point) => point.dataset.point === plain(search.value));
     const show = () => {
-      const wanted = search.value.trim().toLowerCase();
+      const wanted = plain(search.value);
       let shown = 0;
       for (const point of points) {
         const fits = (!verdict.value || point.dataset.verdict === verdict.value) &&
-          (!wanted || textOf(point).includes(wanted));
+          (!right.value || point.dataset.right === right.value) &&
+          (!wanted || point.dataset.point === wanted || textOf(point).includes(wanted));
         point.hidden = !fits;
         shown += fits;
       }
       count.textContent = `${shown} of ${points.length} shown`;
+      arrange();
     };
     const arrange = () => {
-      const by = orders[order.value];
-      list.append(...[...points].sort((a, b) => by(a) - by(b)));
+      const measure = orders[order.value];
+      const first = numbered();
+      list.append(...[...points].sort((a, b) => (b === first) - (a === first) || measure(a) - measure(b)));
+    };
+    const jump = (event) => {
+      const found = event.key === "Enter" &&
+        (numbered() ?? [...list.children].find((point) => !point.hidden));
+      if (!found) return;
+      // Else the same key would fold the point again, which has the focus by then.
+      event.preventDefault();
+      openPoint(`point-${found.dataset.point}`);
     };
     search.addEventListener("input", show);
-    verdict.addEventListener("change", show);
-    order.addEventListener("change", arrange);
+    search.addEventListener("keydown", jump);
+    for (const control of [verdict, right, order]) control.addEventListener("change", show);
     const tools = document.createElement("div");
     tools.className = "tools";
-    tools.append(
-      labelled("Find", search),
-      labelled("Verdict", verdict),
-      labelled("Order", order),
-      count,
-    );
+    tools.append(labelled("Find", search), labelled("Verdict", verdict));
+    if (points.some((point) => point.dataset.right !== "unknown")) {
+      tools.append(labelled("Prediction", right));
+    }
+    tools.append(labelled("Order", order), count);
     list.before(tools);
     show();
   };

@@ -1,0 +1,135 @@
+"""Every report can be read in a browser: no text covers another or is cut, and no section is empty."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.browser import NARROW, chromium, overflow, watched_page
+
+from nullproof import CountIndex, report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+pytestmark = [
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+]
+LONG = "a name that somebody wrote without thinking of those who read it"
+RIGHT_TO_LEFT = "عمود طويل من الكلمات العربية"
+
+# The boxes of all texts that can be seen, cut to what scrolls; pairs of them that cover each other, and
+# those that a box cuts off which does not scroll.
+CROWDED = """() => {
+  const seen = [], problems = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const range = document.createRange();
+  while (walker.nextNode()) {
+    const node = walker.currentNode, owner = node.parentElement;
+    if (!node.data.trim() || owner.closest("script, style, title, .skip, option")) continue;
+    if (!owner.checkVisibility({ contentVisibilityAuto: true, visibilityProperty: true })) continue;
+    range.selectNodeContents(node);
+    for (const box of range.getClientRects()) {
+      let [left, top, right, bottom] = [box.left, box.top, box.right, box.bottom];
+      for (let at = owner; at && at !== document.body; at = at.parentElement) {
+        const style = getComputedStyle(at), outer = at.getBoundingClientRect();
+        if (style.overflowX === "visible" || at instanceof SVGElement) continue;
+        if (style.overflowX === "hidden" && (right > outer.right + 1 || left < outer.left - 1)) {
+          problems.push(`cut: ${node.data.trim().slice(0, 60)}`);
+        }
+        [left, right] = [Math.max(left, outer.left), Math.min(right, outer.right)];
+        [top, bottom] = [Math.max(top, outer.top), Math.min(bottom, outer.bottom)];
+      }
+      if (right - left > 1 && bottom - top > 1) {
+        seen.push({ left, top, right, bottom, text: node.data.trim().slice(0, 60), node });
+      }
+    }
+  }
+  seen.sort((a, b) => a.top - b.top);
+  seen.forEach((one, place) => {
+    if (one.right > innerWidth + 1 || one.left < -1) problems.push(`outside: ${one.text}`);
+    for (const other of seen.slice(place + 1)) {
+      if (other.top >= one.bottom) break;
+      if (other.node === one.node) continue;
+      const wide = Math.min(one.right, other.right) - Math.max(one.left, other.left);
+      const high = Math.min(one.bottom, other.bottom) - Math.max(one.top, other.top);
+      // Lines of text stand closer than their boxes.
+      if (wide > 1 && high > 0.45 * Math.min(one.bottom - one.top, other.bottom - other.top)) {
+        problems.push(`${one.text} | ${other.text}`);
+      }
+    }
+  });
+  return [...new Set(problems)].slice(0, 8);
+}"""
+EMPTY = """() => [...document.querySelectorAll("section")].filter(
+  (one) => one.innerText.replace(one.querySelector("h2").innerText, "").trim().length < 20
+).map((one) => one.id)"""
+
+
+def made(
+    n_rows: int, n_features: int, n_labels: int, holes: float, noise: int = 3, **names: Any
+) -> dict[str, Any]:
+    """A table of texts with labels that show in the values, and its first rows as points."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, n_labels, n_rows)
+    codes = (labels[:, None] + rng.integers(0, noise, (n_rows, n_features))) % 9
+    values, label = names.get("value", "value "), names.get("label", "label ")
+    feature = names.get("feature", "feature ")
+    table: dict[str, Any] = {
+        f"{feature}{j}": [
+            None if rng.random() < holes else f"{values}{code}" for code in codes[:, j].tolist()
+        ]
+        for j in range(n_features)
+    }
+    return {**table, "label": [f"{label}{i}" for i in labels.tolist()]}
+
+
+TABLES = {
+    "complete": made(200, 6, 3, 0.0),
+    "a fifth missing": made(300, 6, 3, 0.2),
+    "30 labels": made(900, 5, 30, 0.02),
+    "60 columns": made(200, 60, 2, 0.05),
+    "long names": made(200, 4, 3, 0.1, value=LONG, label=LONG, feature=LONG),
+    "right to left": made(
+        200, 4, 3, 0.1, value=RIGHT_TO_LEFT, label="تسمية ", feature=RIGHT_TO_LEFT
+    ),
+    "one label": made(60, 4, 1, 0.1),
+    "none certain": made(40, 4, 3, 0.8, noise=9),
+    "all certain": made(300, 6, 2, 0.001, noise=1),
+}
+# A point that lacks most cells itself is decided by the prior.
+POINTS = {"none certain": made(40, 4, 3, 0.0, noise=9)}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as started:
+        yield started
+
+
+@pytest.mark.parametrize("name", [*TABLES])
+def test_nothing_covers_or_cuts_a_text(browser: Browser, tmp_path: Path, name: str) -> None:
+    """Wide and light, narrow and dark, with two points open: texts stand apart, sections say something."""
+    polars = pytest.importorskip("polars")
+    frame = polars.DataFrame(TABLES[name])
+    index = CountIndex.from_table(frame, "label")
+    points = polars.DataFrame(POINTS.get(name, TABLES[name])).head(40)
+    told = report(index, points, truth=points["label"].to_list(), limit=15)
+    certain = told.document["certain"]
+    if name in ("none certain", "all certain"):
+        assert certain["n_certain"] == (0 if name == "none certain" else certain["n_points"])
+    told.save(tmp_path / "report.html")
+    for width, theme in ((1280, "light"), (NARROW, "dark")):
+        size = {"width": width, "height": 900}
+        with watched_page(browser, viewport=size, color_scheme=theme) as page:
+            page.goto((tmp_path / "report.html").as_uri())
+            page.evaluate(
+                "[...document.querySelectorAll('.point')].slice(0, 2).forEach(p => p.open = true)"
+            )
+            assert page.evaluate(CROWDED) == []
+            assert page.evaluate(EMPTY) == []
+            assert overflow(page) == 0
