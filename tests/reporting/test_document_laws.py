@@ -239,14 +239,15 @@ def test_smoothing_is_written_as_it_was_given(alpha: Any, written: str) -> None:
 
 
 def test_what_to_clean_is_the_plan_of_the_open_points() -> None:
-    """The steps are those of cleaning_plan for the open points, or a sample of them."""
+    """The stages are those of cleaning_plan for the open points, or a sample of them."""
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     cleaning = tell(index, new, alpha=0)["cleaning"]
     open_ones = new.filter(~pl.Series(certify(index, new, alpha=0).certain))
     plan = cleaning_plan(index, open_ones, alpha=0)
-    assert [step["n_cells"] for step in cleaning["steps"]] == plan.columns()["n_cells"]
-    assert [step["best"] for step in cleaning["steps"]] == plan.columns()["best"]
+    told = [(stage["n_cells"], stage["columns"]) for stage in cleaning["stages"]]
+    assert told == [(stage.n_cells, stage.columns()) for stage in plan.stages]
+    assert cleaning["cases"] == plan.typical_cases
     assert cleaning["n_likely"] == cleaning_plan(index, open_ones, confidence=0.99, alpha=0).n_done
     assert cleaning["n_judged"] == cleaning["n_open"] == len(open_ones)
     assert (

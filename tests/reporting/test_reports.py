@@ -203,13 +203,19 @@ def test_without_the_extra_the_numbers_are_shown(
 
 
 def test_cleaning_is_rendered_when_it_is_there(made: Report) -> None:
-    """Steps of a plan appear in both forms; without a plan there is no such section."""
-    step = {"label": "<yes>", "feature": "age", "n_cells": 2, "expected": 1.5, "best": 3}
-    cleaning = {**made.document["cleaning"], "steps": [step], "n_left_off": 7}
+    """Stages of a plan appear in both forms; without a plan there is no such section."""
+    stage = {
+        "table": "training",
+        "columns": "age (<yes>)",
+        "n_cells": 2,
+        "so_far": 2,
+        "expected": 1.5,
+    }
+    cleaning = {**made.document["cleaning"], "stages": [stage], "n_left_off": 7}
     planned = {**made.document, "cleaning": cleaning}
     page = Page(html.render(planned))
     assert "cleaning" in page.ids()
-    for said in ("1.5", "and 7 steps more", "missing cells matter"):
+    for said in ("1.5", "and 7 stages more", "missing cells matter"):
         assert said in page.text
         assert said in markdown.render(planned)
     assert "<yes>" in page.text

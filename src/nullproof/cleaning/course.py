@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nullproof.cleaning.holes import Cell, Which
-from nullproof.words import some
+from nullproof.words import many, some
 
 _MOST_STAGES = 20
 _LEAST_RISE = 0.5
@@ -86,6 +86,15 @@ class Stop(NamedTuple):
     gain: float
     n_after: int
     gain_after: float
+
+    @property
+    def sentence(self) -> str:
+        """The same in words."""
+        return (
+            f"Where to stop: {many(self.n_cells, 'cell')} bring {self.gain:,.1f} points, "
+            f"{self.gain / self.n_cells:.2g} each; the {self.n_after:,} after them bring "
+            f"{self.gain_after:,.1f} more, {self.gain_after / self.n_after:.1g} each."
+        )
 
 
 def stages(steps: Sequence[Step], n_done: int) -> list[Stage]:

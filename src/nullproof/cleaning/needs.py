@@ -28,11 +28,13 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.reasons import reasons_of
 from nullproof.selection import chosen
-from nullproof.tables.points import OwnHoles, Points
+from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, point_counts, verdicts
+from nullproof.words import span
 
 Counts = list[list[int]]
 _SURE = 1e-9
+_TYPICAL = 50
 _HOLED = (
     "holes of its own, so the fewest cells depend on what they hold; fill them in, or leave them out "
     "with own_holes='skip'"
@@ -137,6 +139,21 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
         best[t], proven[t] = best_case(model, points, t, possible[t])
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
     return Cases(best, worst, proven, reasons)
+
+
+def typical(model: Model, points: Points, found: Verdicts) -> str:
+    """What open complete points need at best and at worst, in words, by an even sample of them."""
+    places = evenly(np.flatnonzero(~found.certain & points.complete), _TYPICAL)
+    told = cases_of(model, points.take(places), found.take(places))
+    best = np.sort(told.best[np.isfinite(told.best)])
+    if not len(best):
+        return ""
+    least, middle, most = (int(best[place]) for place in (0, len(best) // 2, -1))
+    worst = int(told.worst[np.isfinite(told.worst)].max())
+    return (
+        f"With the right values {span(least, most)} cells make an open point certain, {middle:,} in the "
+        f"middle; with the wrong ones it can take {worst:,}."
+    )
 
 
 def refuse_beyond_floats(model: Model) -> None:

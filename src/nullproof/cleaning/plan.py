@@ -19,7 +19,7 @@ from nullproof.cleaning.course import Stage, Step, Stop, curve, stages, stop
 from nullproof.cleaning.forecast import Forecast, OwnPart, Part, forecast
 from nullproof.cleaning.holes import Cell, OpenCells
 from nullproof.cleaning.left_out import LeftOut, left_out
-from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats
+from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats, typical
 from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
@@ -109,6 +109,13 @@ class CleaningPlan:
         strict = self.model.unbiased
         found = self.verdicts if strict is self.model else verdicts(strict, self.points)
         return cases_of(strict, self.points, found)
+
+    @cached_property
+    def typical_cases(self) -> str:
+        """What open points need at best and at worst until they are certain, in a sentence."""
+        strict = self.model.unbiased
+        found = self.verdicts if strict is self.model else verdicts(strict, self.points)
+        return typical(strict, self.points, found)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[Cell]:
         """The cells to fill, in this order: row position, column name and which table.

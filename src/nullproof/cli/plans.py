@@ -23,7 +23,6 @@ from nullproof.words import PLAIN, cut, many, per_cent, some
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nullproof.cleaning.course import Stop
     from nullproof.cleaning.goals import Goal
     from nullproof.cleaning.plan import CleaningPlan
 
@@ -62,6 +61,8 @@ def show_plan(
     if plan.stuck:
         names = (shown_name(plan.points.names, place) for place in plan.stuck)
         console.print(Text(f"\nLabels tie whatever these cells hold for point {some(names, 10)}."))
+    if plan.steps and plan.typical_cases:
+        console.print(Text(f"\n{plan.typical_cases}"))
     if plan.left_out:
         _show_left_out(console, plan)
     if plan.n_done + len(plan.stuck) < plan.n_points:
@@ -88,7 +89,7 @@ def _show_stages(console: Console, plan: CleaningPlan, shown: Shown) -> None:
         style="dim",
     )
     if plan.stop is not None:
-        console.print(Text(f"\n{where_to_stop(plan.stop)}"))
+        console.print(Text(f"\n{plan.stop.sentence}"))
 
 
 def _stages(plan: CleaningPlan, limit: int | None, width: int) -> Table:
@@ -104,15 +105,6 @@ def _stages(plan: CleaningPlan, limit: int | None, width: int) -> Table:
         bar = Text("█" * full, style="green").append("·" * (_BAR - full), style="dim")
         grid.add_row(n_cells, so_far, stage.table, Text(cut(stage.columns(), left)), done, bar)
     return grid
-
-
-def where_to_stop(stop: Stop) -> str:
-    """Where further cells bring far less, as a sentence."""
-    return (
-        f"Where to stop: {many(stop.n_cells, 'cell')} bring {stop.gain:,.1f} points, "
-        f"{stop.gain / stop.n_cells:.2g} each; the {stop.n_after:,} after them bring "
-        f"{stop.gain_after:,.1f} more, {stop.gain_after / stop.n_after:.1g} each."
-    )
 
 
 def _show_left_out(console: Console, plan: CleaningPlan) -> None:

@@ -46,17 +46,19 @@ def first_steps(
         "n_cells": plan.n_cells,
         "confidence": SURE,
         "n_likely": int(likely.sum()),
-        "steps": [
+        "stages": [
             {
-                "label": text(step.label),
-                "feature": text(step.feature),
-                "n_cells": step.n_cells,
-                "expected": round(step.expected, 1),
-                "best": step.best,
+                "table": stage.table,
+                "columns": text(stage.columns()),
+                "n_cells": stage.n_cells,
+                "so_far": stage.so_far,
+                "expected": round(stage.expected, 1),
             }
-            for step in plan.steps[:SHOWN]
+            for stage in plan.stages[:SHOWN]
         ],
-        "n_left_off": max(0, len(plan.steps) - SHOWN),
+        "n_left_off": max(0, len(plan.stages) - SHOWN),
+        "stop": None if plan.stop is None else plan.stop.sentence,
+        "cases": plan.typical_cases,
     }
 
 
@@ -72,13 +74,14 @@ def in_words(cleaning: dict[str, Any]) -> str:
     )
     if n_judged < cleaning["n_open"]:
         said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} such points. "
-    return said + (
+    said += (
         f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
-        f"{cleaning['confidence']:.0%} are enough.".replace("%", " %")
+        f"{cleaning['confidence']:.0%} are enough. ".replace("%", " %")
     )
+    return " ".join([said.strip(), *filter(None, (cleaning["stop"], cleaning["cases"]))])
 
 
 def heads(cleaning: dict[str, Any]) -> list[str]:
     """The columns of the table of steps."""
     then = "then certain" if cleaning["goal"] == "certain" else "then holding"
-    return ["look up", "where the label is", "cells", f"{then}, expected", "at best"]
+    return ["table", "look up (of these labels)", "cells", "so far", f"{then}, expected"]

@@ -77,9 +77,11 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     What to clean first, or null if nothing is open or missing: ``goal`` (``"certain"``, or ``"holds"``
     up to the bias that was given), ``n_open`` (points that are not there yet), ``n_judged`` (all, or an
     even sample of them), ``n_cells`` (all missing cells that matter to these), ``n_likely`` (points
-    among them where one label's odds reach ``confidence`` already), ``steps`` of ``label``,
-    ``feature``, ``n_cells``, ``expected`` and ``best`` (of the points judged, how many will be there
-    after this step and those before it: on average, and at best), ``n_left_off`` steps.
+    among them where one label's odds reach ``confidence`` already), ``stages`` of ``table``
+    (``"training"``, ``"points"`` or ``"both"``), ``columns``, ``n_cells``, ``so_far`` and ``expected``
+    (of the points judged, how many will be there after this stage and those before it, on average),
+    ``n_left_off`` stages; ``stop`` and ``cases``: where to stop, and what points need at best and at
+    worst, each as a sentence or empty.
 ``sample``
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
     out) and ``how`` (in words; it depends on nothing but the verdicts).

@@ -31,11 +31,12 @@ def findings(document: dict[str, Any]) -> list[str]:
 def next_step(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, Any] | None:
     """What to do next, and the command that does it; None where there is nothing to ask."""
     plan = document["cleaning"]
-    if plan:
-        step = plan["steps"][0]
+    if plan and plan["stages"]:
+        first = plan["stages"][0]
+        whose = {"training": "the training table", "points": "the points", "both": "both tables"}
         text = (
-            f"Look up missing cells, first {many(step['n_cells'], 'cell')} of {step['feature']} where "
-            f"the label is {step['label']}. The whole list:"
+            f"Look up missing cells, first {many(first['n_cells'], 'cell')} of {whose[first['table']]}: "
+            f"{first['columns']}. The whole list:"
         )
         return {"text": text, "command": commands.get("clean")}
     if document["fragility"]["n_certain"]:

@@ -317,13 +317,13 @@ def _attack(document: Document) -> list[str]:
 
 def _cleaning(document: Document) -> list[str]:
     cleaning = document["cleaning"]
-    names = ("n_cells", "expected", "best")
+    names = ("n_cells", "so_far", "expected")
     rows = [
-        [data(step["feature"]), data(step["label"]), *(amount(step[name]) for name in names)]
-        for step in cleaning["steps"]
+        [stage["table"], data(stage["columns"]), *(amount(stage[name]) for name in names)]
+        for stage in cleaning["stages"]
     ]
     more = cleaning["n_left_off"]
-    left_off = [f"and {many(more, 'step')} more"] if more else []
+    left_off = [f"and {many(more, 'stage')} more"] if more else []
     return ["## What to clean first", in_words(cleaning), table(heads(cleaning), rows), *left_off]
 
 

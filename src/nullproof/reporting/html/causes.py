@@ -118,23 +118,24 @@ def fragment_cleaning(document: Document) -> str:
     if not document.get("cleaning"):
         return ""
     cleaning = document["cleaning"]
-    names = ("n_cells", "expected", "best")
+    names = ("n_cells", "so_far", "expected")
     columns = [Column(head, place > 1) for place, head in enumerate(heads(cleaning))]
     rows = [
         [
-            Cell(data(step["feature"], 40), step["feature"]),
-            Cell(data(step["label"]), step["label"]),
-            *(Cell(amount(step[name]), step[name]) for name in names),
+            Cell(stage["table"]),
+            Cell(data(stage["columns"], 80), stage["columns"]),
+            *(Cell(amount(stage[name]), stage[name]) for name in names),
+            Cell(bar(stage["expected"] / cleaning["n_judged"], "certain")),
         ]
-        for step in cleaning["steps"]
+        for stage in cleaning["stages"]
     ]
     more = cleaning["n_left_off"]
     return section(
         "cleaning",
         "What to clean first",
         paragraph(in_words(cleaning)),
-        table("Cleaning plan, one step after the other", columns, rows),
-        paragraph(f"and {many(more, 'step')} more", "small") if more else "",
+        table("Cleaning plan, one stage after the other", [*columns, Column("")], rows),
+        paragraph(f"and {many(more, 'stage')} more", "small") if more else "",
     )
 
 
