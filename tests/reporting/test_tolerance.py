@@ -120,10 +120,15 @@ def test_what_is_right() -> None:
         assert {**one, "n_right": None, "n_known": None} == before
     columns = judged.curve(TRUTH).columns()
     assert made.document["curve"]["accuracy_hold"] == columns["accuracy_hold"]
-    assert made.document["points"] == plain["points"]
+    unknown = {"truth": None, "right": None}
+    assert [point | unknown for point in made.document["points"]] == plain["points"]
+    for point in made.document["points"]:
+        assert point["truth"] == TRUTH[point["point"]]
+        assert point["right"] == right[point["point"]]
     assert "right among the rest" in made.html()
     assert "right among the rest" in made.markdown()
-    assert "of them right" in made.html()
+    certain = made.document["verdicts"]["groups"][0]
+    assert f">{certain['n_right']} of {certain['n_known']}<" in made.html()
     with pytest.raises(NullproofError, match="truth has 1 labels but there are 90 points"):
         report(INDEX, POINTS, alpha=1, truth=["yes"])
 

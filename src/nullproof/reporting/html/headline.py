@@ -70,23 +70,18 @@ def _stack(verdicts: Document) -> str:
 
 def _groups(verdicts: Document) -> str:
     """How many predictions are certain, hold and are open, and how many of each are right."""
-    words = {"holds": f"hold up to {verdicts['up_to']}"}
     known = any(one["n_known"] for one in verdicts["groups"])
     rows = []
     for one in verdicts["groups"]:
-        word = words.get(one["verdict"], one["verdict"])
         row = [
-            Cell(f'<span class="tag {one["verdict"]}">{word}</span>'),
+            Cell(f'<span class="tag {one["verdict"]}">{one["verdict"]}</span>'),
             Cell(f"{one['n_points']:,}"),
             Cell(per_cent(one["share"])),
         ]
         rows.append([*row, Cell(_right(one))] if known else row)
     columns = [Column("verdict"), Column("predictions", True), Column("share", True)]
-    return table(
-        "How many are certain, hold and are open",
-        [*columns, Column("right", True)] if known else columns,
-        rows,
-    )
+    caption = f"How many are certain, hold up to {verdicts['up_to']}, and are open"
+    return table(caption, [*columns, Column("right", True)] if known else columns, rows)
 
 
 def _right(group: Document) -> str:
@@ -94,8 +89,7 @@ def _right(group: Document) -> str:
     if not group["n_known"]:
         return "–"
     share = per_cent(group["n_right"] / group["n_known"])
-    among = "" if group["n_known"] == group["n_points"] else f" of {group['n_known']:,} known"
-    return f"{group['n_right']:,}{among} ({share})"
+    return f'{share}<br><span class="small">{group["n_right"]:,} of {group["n_known"]:,}</span>'
 
 
 def _findings(document: Document) -> str:
