@@ -60,6 +60,7 @@ ROOMS = {
         "simulate_cleaning",
     ],
     "odds": [
+        "Learned",
         "Odds",
         "WorldCounts",
         "count_worlds",

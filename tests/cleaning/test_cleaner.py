@@ -210,7 +210,7 @@ def test_wrong_options() -> None:
     """A cleaner refuses what a plan refuses."""
     for options, message in (
         ({"confidence": 0.2}, "confidence is 0.2; give 1"),
-        ({"cells": "even"}, "cells is 'even'; give 'uniform' or 'observed'"),
+        ({"cells": "even"}, "cells is 'even'; give 'uniform', 'observed' or 'model'"),
         ({"costs": {"g": math.inf}}, "the cost of 'g' is inf"),
         ({"alpha": 10**400}, "alpha or the prior is too large or too small"),
     ):

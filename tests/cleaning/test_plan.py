@@ -360,7 +360,7 @@ def test_nothing_to_do() -> None:
         ({"confidence": 1.01}, "confidence is 1.01; give 1"),
         ({"confidence": math.nan}, "confidence is nan; give 1"),
         ({"confidence": "high"}, "confidence is 'high'; give 1"),
-        ({"cells": "even"}, "cells is 'even'; give 'uniform' or 'observed'"),
+        ({"cells": "even"}, "cells is 'even'; give 'uniform', 'observed' or 'model'"),
         ({"costs": {"x7": 1}}, "costs names 'x7', which is no feature; they are x0, x1"),
         ({"costs": {"x1": 0}}, "the cost of 'x1' is 0; give a number above 0"),
         ({"costs": {"x1": -2.5}}, "the cost of 'x1' is -2.5; give"),

@@ -443,7 +443,7 @@ def test_options(work: Runner) -> None:
         ("--cost", "age=0", "the cost of 'age' is 0"),
         ("--budget", "-1", "budget is -1"),
         ("--confidence", "0.4", "confidence is 0.4; give 1"),
-        ("--cells", "even", "cells is 'even'; give 'uniform' or 'observed'"),
+        ("--cells", "even", "cells is 'even'; give 'uniform', 'observed' or 'model'"),
         ("--repaired", "new.csv", "--repaired new.csv needs --answers"),
         ("-o", "plan.parquet", "plan.parquet names no format by its ending"),
     ):

@@ -86,7 +86,7 @@ CALLS: dict[str, str] = {
     f"report {BOTH} --prior yes=1": "--prior names yes but the labels are no, yes",
     f"odds {BOTH} --gap 7": "gap is 7.0; give a number from",
     f"clean {BOTH} --confidence 0.2": "confidence is 0.2; give 1 for certain, or odds above 0.5",
-    f"clean {BOTH} --cells any": "cells is 'any'; give 'uniform' or 'observed'",
+    f"clean {BOTH} --cells any": "cells is 'any'; give 'uniform', 'observed' or 'model'",
     f"certify {BOTH} --own-holes none": "--own-holes is 'none'; give 'skip'",
     f"poison {BOTH} --steps many": "Invalid value for '--steps'",
     # Where the answer goes

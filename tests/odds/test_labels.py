@@ -116,7 +116,9 @@ def test_wrong_questions_are_refused() -> None:
     index = CountIndex.from_rows(ROWS, LABELS)
     with pytest.raises(NullproofError, match="gap is 0; give a number"):
         label_odds(index, ("a", "y"), gap=0, alpha=0)
-    with pytest.raises(NullproofError, match="cells is 'even'; give 'uniform' or 'observed'"):
+    with pytest.raises(
+        NullproofError, match="cells is 'even'; give 'uniform', 'observed' or 'model'"
+    ):
         label_odds(index, ("a", "y"), cells="even", alpha=0)  # type: ignore[arg-type]
     with pytest.raises(NullproofError, match="one complete point but got 2 points"):
         count_worlds(index, [("a", "y"), ("a", "x")], alpha=0)

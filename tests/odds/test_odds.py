@@ -305,6 +305,7 @@ def test_wide_tables() -> None:
         (Open(2_000, 1, 5),),
         (Open(400, 1, 1_000), Open(300, 999, 1_000)),
         (Open(5, 0, 4), Open(6, 4, 4)),
+        tuple(Open(1 + (k % 9 == 0), 977 * k + 1, 65_536) for k in range(67)),
     ],
 )
 @pytest.mark.parametrize("cut", [1e-3, 1e-9])

@@ -14,7 +14,7 @@ _BETWEEN = " | "
 
 
 class Candidates:
-    """The values of cells, weighed by the known cells of their column, and of their label if any."""
+    """The values of training cells by what the rest of their row says, of others by frequency."""
 
     def __init__(self, cleaner: Cleaner) -> None:
         self._cleaner = cleaner
@@ -32,7 +32,7 @@ class Candidates:
         return first if len(codes) <= _MOST else f"{first}{_BETWEEN}… ({len(codes):,} in all)"
 
     def _weights(self, cell: Cell, j: int, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        known = self._cleaner.original.exact(j, codes)
         if cell.table == "points":
-            return np.asarray(known.sum(axis=1))
-        return known[:, int(self._cleaner.open_cells.training.row_labels[cell.row])]
+            return np.asarray(self._cleaner.original.exact(j, codes).sum(axis=1))
+        rows, weights = self._cleaner.learned.chances(j)
+        return np.asarray(weights[np.searchsorted(rows, cell.row), codes])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -21,12 +21,14 @@ from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.order import Orders
 from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
+from nullproof.cleaning.prospects import Prospects, Rows
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import Cells, Filling, Rule
+from nullproof.odds.learned import Learned
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.values import text
 from nullproof.verdicts import verdicts
@@ -50,7 +52,8 @@ class Cleaner:
     table
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
     confidence, cells, costs
-        As for `cleaning_plan`.
+        As for `cleaning_plan`. With ``cells="model"`` also the cells of one label and feature are told
+        apart: those whose rows promise most come first.
     own_holes, bias
         As for `certify`. Each answer changes the counts, and with them what the bias assumes of the
         cells that are left. Verdicts are exact for the table as it then is.
@@ -90,6 +93,8 @@ class Cleaner:
         self._own = OwnAnswers(index.schema, model.points(points, own_holes))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
+        if cells == "model":
+            self._confidence = Confidence(confidence, self.learned)
         self._ahead: tuple[list[Place], list[Place]] = [], []
         self._n_since = 0
         self._judge(model)
@@ -114,7 +119,7 @@ class Cleaner:
         """Whether every point is done, or no open cell matters to those that are not."""
         if self.done.all():
             return True
-        return not (self._outlook.matters.any() or self._wanted.any())
+        return not (self.outlook.matters.any() or self._wanted.any())
 
     @property
     def filled(self) -> dict[Cell, str]:
@@ -148,21 +153,43 @@ class Cleaner:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
         first, later = self._lacking()
         found = first[:n_cells]
-        if len(found) < n_cells:
-            for i, j in self.ranking():
-                rows = self._answers.open_rows(i, j)[: n_cells - len(found)]
-                found += [Cell(int(row), self.index.features[j]) for row in rows]
-                if len(found) == n_cells:
-                    break
+        for _, j, rows in self.proposed(n_cells - len(found)) if len(found) < n_cells else ():
+            found += [Cell(int(row), self.index.features[j]) for row in rows]
         return found + later[: n_cells - len(found)]
+
+    def proposed(
+        self, n_cells: int, rows_of: Callable[[int, int], Rows] | None = None
+    ) -> list[tuple[int, int, Rows]]:
+        """The best training cells, by label and feature; ``rows_of`` tells the open rows in some order."""
+        rows_of = rows_of or self._answers.open_rows
+        if isinstance(self.rule, Learned):
+            return self._prospects(rows_of).best(n_cells, self._costs)
+        found = []
+        for i, j in self.ranking():
+            rows = rows_of(i, j)[:n_cells]
+            found.append((i, j, rows))
+            n_cells -= len(rows)
+            if not n_cells:
+                break
+        return found
+
+    @cached_property
+    def learned(self) -> Learned:
+        """What the rows of the table say about its missing cells, before any answer."""
+        return Learned.of(self.original, self.open_cells.training)
+
+    @property
+    def rule(self) -> Rule:
+        """How chance fills the cells that are left: a name, or what the rows as they are now teach."""
+        return self._confidence.cells
+
+    def _prospects(self, rows_of: Callable[[int, int], Rows]) -> Prospects:
+        points = self.points.take(np.flatnonzero(~self.done))
+        return Prospects(self.outlook, points, self.learned, rows_of)
 
     def ranking(self) -> list[tuple[int, int]]:
         """Labels and features with open cells that matter, the best first."""
-        outlook = self._outlook
-        scores = outlook.scores(open_counts(self.index) * self._costs)
-        order = np.argsort(np.where(outlook.matters, -scores, np.inf), axis=None, kind="stable")
-        places = [divmod(int(place), scores.shape[1]) for place in order]
-        return [place for place in places if outlook.matters[place]]
+        return self.outlook.ranked(self.outlook.scores(open_counts(self.index) * self._costs))
 
     def fill(self, answers: Mapping[Any, Any]) -> None:
         """Take answers: a value for each of some open `Cell`. All are taken, or none.
@@ -183,13 +210,26 @@ class Cleaner:
 
     def cells(self, plan: CleaningPlan) -> list[Cell]:
         """The cells of a plan that was made for the table and points as they are now, in its order."""
-        return plan.cells_among(self._answers.open_rows)
+        if not isinstance(self.rule, Learned):
+            return plan.cells_among(self._answers.open_rows)
+        prospects = self._prospects(self._answers.open_rows)
+
+        def best_first(i: int, j: int) -> Rows:
+            rows = self._answers.open_rows(i, j)
+            return rows[np.argsort(-prospects.scores(i, j, rows), kind="stable")]
+
+        return plan.cells_among(best_first)
 
     def take(self, fills: list[Fill], own: Sequence[OwnFill] = ()) -> None:
         """Take answers that were checked, as codes."""
         self._own.take(own)
         self._n_since += len(own) + sum(len(one.rows) for one in fills)
-        self._judge(self.model.on(self._answers.taken(self.index, fills)))
+        index = self._answers.taken(self.index, fills)
+        if isinstance(self._confidence.cells, Learned):
+            codes = {one.feature: (one.rows, one.codes) for one in fills}
+            known = self._confidence.cells.after(index, codes)
+            self._confidence = Confidence(self._confidence.confidence, known)
+        self._judge(self.model.on(index))
 
     def complete(self) -> Any:
         """The table with all answers filled in, of the same type."""
@@ -277,7 +317,7 @@ class Cleaner:
         """Features × points: cells that open points lack and that may hold several values."""
         points, found = self.points, np.zeros_like(self.points.codes, dtype=bool)
         left = np.flatnonzero(~self.done)
-        left = left[self._outlook.possible.any(axis=1)]
+        left = left[self.outlook.possible.any(axis=1)]
         forced = points.missing[:, left] & (points.n_values == 1)[:, None]
         found[:, left] = points.holes[:, left] & ~forced
         return found
@@ -285,7 +325,7 @@ class Cleaner:
     def _foreseen(self) -> tuple[list[Place], list[Place]]:
         left, enough = np.flatnonzero(~self.done), self._confidence
         matter = np.zeros((len(self.points), self.model.m), dtype=bool)
-        matter[left] = self._outlook.possible
+        matter[left] = self.outlook.possible
         filling = Filling(self.index, enough.cells)
         orders = Orders(
             self.model, self.points, left, matter, enough.confidence, filling, self._costs
@@ -297,12 +337,13 @@ class Cleaner:
 
     def _judge(self, model: Model) -> None:
         self.model = model
-        self.__dict__.pop("_outlook", None)
+        self.__dict__.pop("outlook", None)
         self._verdicts = verdicts(model, self.points)
         self.done, _ = self._confidence.done(model, self.points, self._verdicts)
 
     @cached_property
-    def _outlook(self) -> Outlook:
+    def outlook(self) -> Outlook:
+        """The points that are not done, and what they need."""
         some = np.flatnonzero(~self.done)
         points = self.points.take(some)
         ranges = Ranges.of(self.model, points)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
 from nullproof.model import Model
-from nullproof.odds.filling import Cells
+from nullproof.odds.filling import Rule, refuse_cells
 from nullproof.odds.sureness import UNDECIDED, Sureness
 from nullproof.progress import Progress
 from nullproof.tables.points import Points
@@ -28,15 +28,15 @@ class Confidence:
         How chance fills the missing cells, as for `label_odds`; None for ``"uniform"``.
     """
 
-    def __init__(self, confidence: float = 1.0, cells: Cells | None = None) -> None:
+    def __init__(self, confidence: float = 1.0, cells: Rule | None = None) -> None:
         if not is_number(confidence) or not 0.5 < confidence <= 1:
             raise NullproofError(
                 f"confidence is {confidence!r}; give 1 for certain, or odds above 0.5 that are enough"
             )
-        if cells not in ("uniform", "observed", None):
-            raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
+        if cells is not None:
+            refuse_cells(cells)
         self.confidence: float = float(confidence)
-        self.cells: Cells = cells or "uniform"
+        self.cells: Rule = cells or "uniform"
         self._rule: Sureness | None = None
 
     def done(

@@ -15,7 +15,7 @@ import numpy as np
 
 from nullproof.cleaning.course import cells_until
 from nullproof.cleaning.plan import CleaningPlan, plan_of
-from nullproof.odds.filling import Cells
+from nullproof.odds.filling import Rule
 from nullproof.odds.sureness import SURE
 from nullproof.progress import Progress, over
 from nullproof.tables.points import evenly
@@ -61,7 +61,7 @@ class Goal:
 def goals(
     plan: CleaningPlan,
     *,
-    cells: Cells | None = None,
+    cells: Rule | None = None,
     costs: Mapping[str, float] | None = None,
     on_progress: Progress | None = None,
 ) -> tuple[Goal, ...]:

@@ -24,7 +24,7 @@ from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
@@ -229,7 +229,7 @@ def cleaning_plan(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Cells | None = None,
+    cells: Rule | None = None,
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
@@ -251,8 +251,9 @@ def cleaning_plan(
         reach it, which often needs far fewer cells: a point near a tie needs almost every cell to be
         certain.
     cells
-        How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``.
-        What the plan expects is by the first, or with a bias by the second, if it is not said.
+        How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``, or
+        each by its row, with ``Learned.of(index, table)`` of `odds`. What the plan expects is by the
+        first, or with a bias by the second, if it is not said.
     costs
         The cost of a cell by column name, 1 where it is not said.
     own_holes
@@ -295,7 +296,7 @@ def plan_of(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Cells | None = None,
+    cells: Rule | None = None,
     costs: Mapping[str, float] | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:

@@ -3,8 +3,8 @@
 A group is the open cells of one label and one feature: they are interchangeable until their values
 are known. A point is settled once its probable winner's least support passes every rival's greatest.
 Filling a group closes a part of that distance, by what its cells will probably hold. The score of a
-group is the part that it closes, summed over the points, per unit of cost. Only the order of work
-depends on this, never a verdict.
+group is the part that it closes, weighed and summed over the points, per unit of cost. Only the order
+of work depends on this, never a verdict.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from nullproof.model import Floats, Model
 
 _LEAST = -60.0
 _TINY = 1e-9
+# Points nearer than this to being done count alike.
+_NEAR = 0.01
 
 
 class Outlook:
@@ -65,19 +67,31 @@ class Outlook:
 
     def scores(self, costs: Floats) -> Floats:
         """Score every group, labels × features; ``costs`` is what all cells of a group cost."""
-        needs, gains, winners = self._certainty() if self.confidence == 1 else self._odds()
-        gains = np.where(self.is_open & self.possible[:, :, None], gains, 0.0)
-        whole = needs.sum(axis=1)
-        lines = np.flatnonzero(whole > 0)
-        needs, gains, winners = needs[lines], gains[lines], winners[lines]
-        rows = np.arange(len(lines))
-        shares = np.minimum(gains, needs[:, :, None])
-        # What the winner gains, it gains against every rival.
-        shares[rows, winners] = np.minimum(gains[rows, winners][:, None, :], needs[:, :, None]).sum(
-            axis=1
-        )
-        total: Floats = np.einsum("tij,t->ij", shares, 1 / whole[lines])
+        total: Floats = self.shares()[0].sum(axis=0)
         return total / np.maximum(costs, _TINY)
+
+    def ranked(self, scores: Floats) -> list[tuple[int, int]]:
+        """The groups that matter, those with the greatest score first."""
+        order = np.argsort(np.where(self.matters, -scores, np.inf), axis=None, kind="stable")
+        places = [divmod(int(place), scores.shape[1]) for place in order]
+        return [place for place in places if self.matters[place]]
+
+    def shares(self) -> tuple[Floats, NDArray[np.intp]]:
+        """What all cells of each group would do for each point, points × labels × features; its winner.
+
+        For certainty, gains count in full also where less is needed: a part of the group will do then.
+        Points with little left to close count for more, by the root of it.
+        """
+        certain = self.confidence == 1
+        needs, gains, winners = self._certainty() if certain else self._odds()
+        gains = np.where(self.is_open & self.possible[:, :, None], gains, 0.0)
+        whole, rows = needs.sum(axis=1), np.arange(len(needs))
+        most = np.where(needs > 0, np.inf if certain else needs, 0.0)[:, :, None]
+        shares = np.minimum(gains, most)
+        # What the winner gains, it gains against every rival.
+        shares[rows, winners] = np.minimum(gains[rows, winners][:, None, :], most).sum(axis=1)
+        weights = np.maximum(whole, _NEAR) ** -0.5 if certain else 1 / np.maximum(whole, _TINY)
+        return shares * np.where(whole > 0, weights, 0.0)[:, None, None], winners
 
     def _certainty(self) -> tuple[Floats, Floats, NDArray[np.intp]]:
         """Needs (points × labels), gains (points × labels × features) and the probable winners."""
@@ -95,6 +109,15 @@ class Outlook:
         whole = spread + spread[rows, winners][:, None]
         enough = (lead / max(NormalDist().inv_cdf(self.confidence), _TINY)) ** 2
         return self._of_rivals(whole - enough, winners), self.variance, winners
+
+    def closest(self) -> tuple[NDArray[np.intp], NDArray[np.intp], Floats]:
+        """Of each point the probable winner, the label closest behind it, and by how much it is ahead."""
+        winners, rows = self._winners(), np.arange(len(self.low))
+        sums = self._sums(self.likely)
+        others = np.where(self.possible, sums, -np.inf)
+        others[rows, winners] = -np.inf
+        rivals = others.argmax(axis=1)
+        return winners, rivals, sums[rows, winners] - sums[rows, rivals]
 
     def _winners(self) -> NDArray[np.intp]:
         sums = np.where(self.possible, self._sums(self.likely), -np.inf)

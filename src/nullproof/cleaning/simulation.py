@@ -9,13 +9,15 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.boxes import open_counts
 from nullproof.cleaning.cleaner import Cleaner
+from nullproof.cleaning.entropy import entropy_gains
 from nullproof.cleaning.holes import Fill
 from nullproof.errors import NullproofError
 from nullproof.show import shown_table
 from nullproof.tables.training import TrainingTable
 
-Strategy = Literal["ours", "random", "most missing"]
+Strategy = Literal["ours", "random", "most missing", "entropy"]
 Group = tuple[int, int]
 
 
@@ -86,7 +88,8 @@ def simulate_cleaning(
         The table without holes, row by row as the one that was counted; ``labels`` as there.
     strategy
         ``"ours"``: what `Cleaner.next` proposes. ``"random"``: any cell is as likely as any other.
-        ``"most missing"``: the feature with the most open cells first.
+        ``"most missing"``: the feature with the most open cells first. ``"entropy"``: what lowers the
+        expected entropy of the labels most, the idea of CPClean.
     step
         How many cells to fill before looking again; a hundredth of the open cells if it is not said.
     seed
@@ -98,7 +101,12 @@ def simulate_cleaning(
         )
     work = _Work(cleaner, _true_codes(cleaner, truth, labels), np.random.default_rng(seed))
     step = step or max(1, work.n_open // 100)
-    batches = _ours(work, step) if strategy == "ours" else _fixed(work, step, strategy)
+    if strategy == "ours":
+        batches = _ours(work, step)
+    elif strategy == "entropy":
+        batches = _by_entropy(work, step)
+    else:
+        batches = _fixed(work, step, strategy)
     n_cells, n_done = [0], [int(cleaner.done.sum())]
     for batch in batches:
         work.fill(batch)
@@ -127,15 +135,29 @@ class _Work:
 
 def _ours(work: _Work, step: int) -> Iterator[Batch]:
     while not work.cleaner.done.all():
+        found = work.cleaner.proposed(step, lambda i, j: work.rows[i, j])
+        if not found:
+            return
+        for i, j, rows in found:
+            left = work.rows[i, j]
+            work.rows[i, j] = left[~np.isin(left, rows)]
+        yield [(j, rows) for _, j, rows in found]
+
+
+def _by_entropy(work: _Work, step: int) -> Iterator[Batch]:
+    while not work.cleaner.done.all():
+        outlook, n_open = work.cleaner.outlook, np.maximum(open_counts(work.cleaner.index), 1)
+        n_cells = np.minimum(n_open, step)
+        gains = entropy_gains(outlook, n_cells / n_open) / n_cells
         batch: Batch = []
         left = step
-        for group in work.cleaner.ranking():
+        for group in outlook.ranked(gains):
             rows, work.rows[group] = work.rows[group][:left], work.rows[group][left:]
             batch.append((group[1], rows))
             left -= len(rows)
             if not left:
                 break
-        if left == step:
+        if not batch:
             return
         yield batch
 

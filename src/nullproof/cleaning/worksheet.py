@@ -21,6 +21,7 @@ from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.cleaning.sheets import Line, read_lines, write_lines
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
 from nullproof.tables.names import key_at
 from nullproof.tables.points import Points
@@ -101,9 +102,14 @@ class Work:
     def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
         """What is left to do."""
         index = self.index if self._cleaner is None else self._cleaner.index
-        return cleaning_plan(
-            index, self.points, budget=budget, on_progress=on_progress, **self._options
-        )
+        options = {**self._options, "cells": self.rule}
+        return cleaning_plan(index, self.points, budget=budget, on_progress=on_progress, **options)
+
+    @property
+    def rule(self) -> Rule | None:
+        """How chance fills the cells that are left, as was asked for; the model is learned when needed."""
+        asked: Cells | None = self._options["cells"]
+        return self.cleaner.rule if asked == "model" else asked
 
     def changes(self, table: Which) -> dict[str, dict[int, Any]]:
         """The answers for one of the two tables, by column and row."""

@@ -256,7 +256,12 @@ def poison(
 def odds(
     request: Request,
     cells: Annotated[
-        str, typer.Option("--cells", metavar="HOW", help="Holes are 'uniform' or as 'observed'.")
+        str,
+        typer.Option(
+            "--cells",
+            metavar="HOW",
+            help="Holes are 'uniform', as 'observed', or as their rows say ('model').",
+        ),
     ] = "uniform",
     gap: Annotated[
         float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
@@ -279,6 +284,7 @@ def odds(
             index,
             points,
             cells=cells,  # type: ignore[arg-type]
+            table=request.table if cells == "model" else None,
             gap=gap,
             on_progress=say,
             **request.model(index),

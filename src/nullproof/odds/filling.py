@@ -9,10 +9,10 @@ of each group of open cells a binomial number. So ``log S_i`` is a constant plus
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,12 +20,18 @@ from numpy.typing import NDArray
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Floats, Model
+from nullproof.odds.learned import WHOLE, Learned
+from nullproof.words import either
 
-Cells = Literal["uniform", "observed"]
+Cells = Literal["uniform", "observed", "model"]
+# How chance fills cells: by name, or by what was learned from their rows, which is "model".
+Rule = Cells | Learned
 Integers = NDArray[np.int64]
 _EPS = float(np.finfo(np.float64).eps)
 # Chernoff bounds are taken at these powers of two; half an octave off costs 6 %.
 SLOPES: Floats = 2.0 ** np.arange(-6.0, 24.0)
+# So many single cells are added up at once.
+_TOGETHER = 32
 ERROR_SLOPES: Floats = 2.0 ** np.arange(-2.0, 7.0)
 
 
@@ -58,11 +64,17 @@ class Filling:
         ``"uniform"``: every candidate of a cell is as likely as any other, which is counting worlds.
         ``"observed"``: candidates are as likely as they are frequent among the known cells of the
         same column and label; where none of them occurs there, they are all equally likely.
+        What was `Learned`: as the rest of its row says, cell by cell.
     """
 
-    def __init__(self, index: CountIndex, cells: Cells = "uniform") -> None:
-        if cells not in ("uniform", "observed"):
-            raise NullproofError(f"cells is {cells!r}; give 'uniform' or 'observed'")
+    def __init__(self, index: CountIndex, cells: Rule = "uniform") -> None:
+        self.learned = cells if isinstance(cells, Learned) else None
+        refuse_cells(cells)
+        if cells == "model":
+            raise NullproofError(
+                "cells is 'model', which learns from the rows of the table; give cells=Learned.of(index, "
+                "table), or 'uniform' or 'observed'"
+            )
         self.index, self.cells = index, cells
         self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
 
@@ -95,12 +107,25 @@ class Filling:
         if self.cells == "uniform":
             return np.ones((len(candidates), len(self.index.labels)), dtype=np.int64)
         known = self.index.exact(j, np.array(candidates))
+        if self.learned is not None:
+            # The cells of a label differ; all together hold each value as often as this says.
+            rows, weights = self.learned.chances(j)
+            labels = self.learned.row_labels[rows]
+            # Candidates of a point may lie outside the domain.
+            sums = np.zeros((weights.shape[1] + 1, len(self.index.labels)), dtype=np.int64)
+            for i in np.unique(labels).tolist():
+                sums[:-1, i] = weights[labels == i].sum(axis=0)
+            here = sums[list(candidates)]
+            known = np.where(here.sum(axis=0) > 0, here, known)
         return np.where(known.sum(axis=0) > 0, known, 1)
 
     def _sorts(self, j: int, code: int) -> Iterator[tuple[Integers, Integers, Integers]]:
         """Number of cells, share and whole per label, for each sort of open cells."""
         index, size = self.index, int(self.index.n_values[j])
         if code >= size or size == 1:
+            return
+        if self.learned is not None:
+            yield from self._learned_sorts(self.learned, j, code)
             return
         ones = np.ones(len(index.labels), dtype=np.int64)
         if self.cells == "uniform":
@@ -115,6 +140,33 @@ class Filling:
                 weights = self.weights(j, candidates)
                 yield n_cells, weights[candidates.index(code)], weights.sum(axis=0)
 
+    def _learned_sorts(
+        self, learned: Learned, j: int, code: int
+    ) -> Iterator[tuple[Integers, Integers, Integers]]:
+        """The same where every cell has a chance of its own: those with the same one together."""
+        rows, weights = learned.chances(j)
+        labels, m = learned.row_labels[rows], len(self.index.labels)
+        shares, place = np.unique(weights[:, code], return_inverse=True)
+        n_cells = np.zeros((len(shares), m), dtype=np.int64)
+        np.add.at(n_cells, (place, labels), 1)
+        for share, cells in zip(shares.tolist(), n_cells, strict=True):
+            yield cells, np.full(m, share), np.full(m, WHOLE)
+
+
+def rule_of(
+    index: CountIndex, cells: Rule, table: Any, labels: Sequence[Any] | None = None
+) -> Rule:
+    """The rule by its name; ``"model"`` is learned from the table that was counted."""
+    refuse_cells(cells)
+    return Learned.of(index, table, labels) if cells == "model" and table is not None else cells
+
+
+def refuse_cells(cells: Any) -> None:
+    """Refuse what is no way to fill cells."""
+    if not isinstance(cells, Learned) and cells not in get_args(Cells):
+        ways = either([repr(way) for way in get_args(Cells)])
+        raise NullproofError(f"cells is {cells!r}; give {ways}")
+
 
 def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
     """The distribution of ``low`` and a binomial number of each group.
@@ -124,17 +176,37 @@ def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
     cut
         The greatest probability that may be cut off at the tails.
     """
-    found = Count(low, np.ones(1), 0.0)
-    for group in groups:
-        one = _binomial(group, cut / (2 * len(groups)))
-        # All terms are positive, so a sum of k products is off by k + 1 roundings at most.
-        rounding = _EPS * (min(len(found.probs), len(one.probs)) + 1)
-        both = Count(
-            found.first + one.first,
-            np.convolve(found.probs, one.probs),
-            found.error + one.error + rounding,
-        )
-        found = both if len(groups) == 1 else _trimmed(both, cut / (2 * len(groups)))
+    each = cut / (2 * max(len(groups), 1))
+    single = [group for group in groups if group.n_cells == 1]
+    few = len(single) < _TOGETHER
+    several = [group for group in groups if few or group.n_cells > 1]
+    parts = [Count(0, np.ones(1), 0.0), *(_binomial(group, each) for group in several)]
+    parts += [] if few else _single_cells(single)
+    # Two by two, so that few of many convolutions are of long ones.
+    while len(parts) > 1:
+        pairs = zip(parts[::2], parts[1::2], strict=False)
+        joined = [_sum(one, other, each) for one, other in pairs]
+        parts = [*joined, *parts[2 * len(joined) :]]
+    return replace(parts[0], first=parts[0].first + low)
+
+
+def _single_cells(groups: list[Open]) -> list[Count]:
+    """The numbers of single cells with chances of their own, some cells at a time.
+
+    A cell multiplies and adds positive numbers, six roundings at most.
+    """
+    found, n = [], len(groups)
+    chances = np.zeros(-(-n // _TOGETHER) * _TOGETHER)
+    chances[:n] = [group.share / group.whole for group in groups]
+    probs = np.zeros((len(chances) // _TOGETHER, _TOGETHER + 1))
+    probs[:, 0] = 1.0
+    for chance in chances.reshape(len(probs), _TOGETHER).T[:, :, None]:
+        hits = probs[:, :-1] * chance
+        probs *= 1 - chance
+        probs[:, 1:] += hits
+    for block, own in enumerate(probs):
+        size = min(n - block * _TOGETHER, _TOGETHER)
+        found.append(Count(0, own[: size + 1].copy(), 6 * _TOGETHER * _EPS))
     return found
 
 
@@ -149,6 +221,15 @@ def distance(one: Count, other: Count) -> float:
         row[count.first - first : count.first - first + len(count.probs)] = count.probs
     apart = float(np.abs(both[0] - both[1]).sum()) / 2
     return apart * (1 + 1e-9) + one.error + other.error
+
+
+def _sum(one: Count, other: Count, cut: float) -> Count:
+    """The distribution of the sum of two independent numbers."""
+    # All terms are positive, so a sum of k products is off by k + 1 roundings at most.
+    rounding = _EPS * (min(len(one.probs), len(other.probs)) + 1)
+    probs = np.convolve(one.probs, other.probs)
+    both = Count(one.first + other.first, probs, one.error + other.error + rounding)
+    return both if min(len(one.probs), len(other.probs)) == 1 else _trimmed(both, cut)
 
 
 @dataclass(frozen=True)

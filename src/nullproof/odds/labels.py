@@ -8,7 +8,7 @@ exactly, large ones are bounded on a grid (theory 6).
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, overload
@@ -21,7 +21,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import Cells, Filling, Rule, rule_of
 from nullproof.odds.sureness import SURE, Sureness
 from nullproof.progress import Progress, over
 from nullproof.reasons import reasons_of, tell_of
@@ -184,6 +184,8 @@ def label_odds(
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
     cells: Cells = "uniform",
+    table: Any = None,
+    labels: Sequence[Any] | None = None,
     gap: float = 0.01,
     key: Key | None = None,
     on_progress: Progress | None = None,
@@ -206,7 +208,11 @@ def label_odds(
     cells
         ``"uniform"``: every candidate of a cell is equally likely, so odds are shares of worlds.
         ``"observed"``: a cell follows the known cells of its column and label, as far as its
-        candidates occur there, else it is uniform.
+        candidates occur there, else it is uniform. ``"model"``: each cell has chances of its own, by
+        what the rest of its row and its label say (`odds.learned`); the bounds are as true for these.
+    table, labels
+        For ``"model"``: the table that was counted; ``labels`` beside it where it was counted from
+        plain rows.
     gap
         How far apart the two bounds may be, for a point that is complete or whose holes are skipped;
         at least 0.000001.
@@ -228,7 +234,8 @@ def label_odds(
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_holes, key)
     found = verdicts(model, encoded)
-    return odds_of(model, encoded, found, cells=cells, gap=gap, on_progress=on_progress)
+    rule = rule_of(index, cells, table, labels)
+    return odds_of(model, encoded, found, cells=rule, gap=gap, on_progress=on_progress)
 
 
 def odds_of(
@@ -236,7 +243,7 @@ def odds_of(
     points: Points,
     found: Verdicts,
     *,
-    cells: Cells = "uniform",
+    cells: Rule = "uniform",
     gap: float = 0.01,
     on_progress: Progress | None = None,
     keep: bool = True,

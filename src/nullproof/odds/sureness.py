@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS, OddsBounds
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, over
 from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
@@ -26,7 +26,7 @@ _LEAST_GAP = 1e-6
 class Sureness:
     """The rule for one model, one share and one way to fill cells, and what it remembers."""
 
-    def __init__(self, model: Model, cells: Cells = "uniform", share: float = SURE) -> None:
+    def __init__(self, model: Model, cells: Rule = "uniform", share: float = SURE) -> None:
         self.model, self.cells, self.share = model.unbiased, cells, share
         filling = Filling(model.index, cells)
         self._asker = OddsBounds(self.model, filling, max((1 - share) / 4, _LEAST_GAP))
