@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.command_line import Runner, write_customers
+from support.command_line import Runner, one_line, write_customers
 
 from nullproof import CountIndex, report
 from nullproof.cli.demo import load
@@ -113,3 +113,43 @@ def test_accuracy_under_attack_is_the_curve() -> None:
     assert "How many stay right under attack" in made.html()
     assert "How many stay right under attack" in made.markdown()
     assert report(index, new).document["accuracy"] is None
+
+
+def test_two_reports_side_by_side(run: Runner, folder: Path) -> None:
+    """What another report says stands beside this one, with the points that changed, in every form."""
+    write_customers(folder)
+    asked = ("report", "customers.csv", "new.csv", *ASK)
+    assert run(*asked, "--alpha", "0", "-o", "before.json").code == 0
+    assert run(*asked, "--alpha", "50", "--compare", "before.json", "-o", "after.json").code == 0
+    before, after = (
+        json.loads((folder / f"{name}.json").read_text()) for name in ("before", "after")
+    )
+    told = after["compared"]
+    sides = {row["name"]: (row["there"], row["here"]) for row in told["measures"]}
+    assert sides["smoothing"] == ("0", "50")
+    for group, other in zip(before["verdicts"]["groups"], after["verdicts"]["groups"], strict=True):
+        there, here = sides[group["verdict"]]
+        assert there.startswith(f"{group['n_points']} (")
+        assert here.startswith(f"{other['n_points']} (")
+    changed = [
+        mine["point"]
+        for mine, theirs in zip(after["points"], before["points"], strict=True)
+        if (mine["predicted"], mine["verdict"]) != (theirs["predicted"], theirs["verdict"])
+    ]
+    assert changed
+    assert [row["point"] for row in told["points"]] == changed
+    for form in ("html", "md"):
+        shown = run(*asked, "--compare", "before.json", "--format", form).out
+        assert "Beside another report" in shown
+    assert "--compare before.json" in after["asked"]["command"]
+
+
+@pytest.mark.parametrize("text", ["{}", "[1]", "no JSON", None])
+def test_what_is_no_report_is_refused(run: Runner, folder: Path, text: str | None) -> None:
+    """A file that is no report as JSON is told in one sentence, before any work."""
+    if text is not None:
+        (folder / "other.json").write_text(text, "utf-8")
+    done = run("report", "missing.csv", "--label", "churn", "--compare", "other.json")
+    one_line(
+        done, "other.json cannot be read" if text is None else "other.json is no report as JSON"
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -306,6 +307,10 @@ def report(
         str | None,
         typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
     ] = None,
+    compare: Annotated[
+        Path | None,
+        typer.Option("--compare", metavar="JSON", help="A report as JSON to put beside this one."),
+    ] = None,
     bias: BiasOption = None,
 ) -> None:
     """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
@@ -313,6 +318,7 @@ def report(
     [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
     """
     from nullproof.cli.provenance import asked_of
+    from nullproof.reporting.comparison import read
     from nullproof.reporting.reports import FORMATS, format_of
     from nullproof.reporting.reports import report as tell_of
 
@@ -328,6 +334,9 @@ def report(
     if form not in FORMATS:
         raise NullproofError(f"--format is {form!r}; give html, md or json")
     asked_bias = written_bias(bias)
+    if compare is not None:
+        # A mistake there is told before the work, not after it.
+        read(compare)
     with noting() as notices, working("reading and counting"):
         index, points = request.load()
         labels = request.truth(index, points)
@@ -338,10 +347,12 @@ def report(
             on_progress=say,
             bias=asked_bias,
             truth=labels,
-            asked=asked_of(request, bias, written, notices),
+            asked=asked_of(request, bias, written, compare, notices),
             **request.model(index),
             **request.naming(points),
         )
+        if compare is not None:
+            told = told.compared(compare)
         if request.output is not None:
             told.save(request.output, form)
             tell(f"wrote {request.output}: {_REPORTS[form]}")

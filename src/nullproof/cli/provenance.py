@@ -21,11 +21,15 @@ _ELSEWHERE = ("train", "test", "as_json", "output")
 
 
 def asked_of(
-    request: Request, bias: list[str] | None, form: str | None, notices: Sequence[str]
+    request: Request,
+    bias: list[str] | None,
+    form: str | None,
+    compare: Path | None,
+    notices: Sequence[str],
 ) -> Asked:
     """What a report tells of its origin; no command where a table came on standard input."""
     gone = "-" in (request.train, request.test)
-    again = {"--bias": bias, "--format": form, "-o": request.output}
+    again = {"--bias": bias, "--format": form, "--compare": compare, "-o": request.output}
     commands = {
         "clean": typed("clean", request, {"--bias": bias, "-o": "worksheet.csv"}),
         "radius": typed("radius", request),

@@ -14,6 +14,11 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     Where the report comes from: ``version``, ``train`` and ``test`` (names of files), ``training_rows``
     (the points are the training rows), ``date``, ``options`` (each ``name`` and ``value``) and
     ``command`` (what makes the report again); null where it is not known.
+``compared``
+    Only if another report was given (``--compare``): its ``name`` and ``title``; ``measures``, each
+    ``name``, ``here`` and ``there`` in words (or null); ``n_matched`` points that both list;
+    ``n_changed`` of them with another prediction or verdict, and of the first of those ``point``,
+    ``here`` and ``there``, each ``predicted`` and ``verdict``.
 ``assumptions``
     Sentences: what certain, holds and open mean here, and what is assumed of the missing cells.
 ``notes``

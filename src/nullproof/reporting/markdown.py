@@ -9,6 +9,8 @@ from typing import Any
 
 from nullproof.reporting.accuracy import in_words as in_attack
 from nullproof.reporting.cleaning import heads, in_words
+from nullproof.reporting.comparison import in_words as beside
+from nullproof.reporting.comparison import shown
 from nullproof.reporting.order import sections
 from nullproof.reporting.tolerance import curve_text, holds_text, share_at_goal
 from nullproof.show import interval_rows
@@ -108,6 +110,23 @@ def _next(step: Document | None) -> list[str]:
 def _typed(command: str | None) -> list[str]:
     """A command by itself; an indented block ends at the first line that is not."""
     return [f"    {' '.join(command.split())}"] if command else []
+
+
+def _compared(document: Document) -> list[str]:
+    told = document["compared"]
+    rows = [
+        [data(row["name"]), data(row["there"] or "–"), data(row["here"] or "–")]
+        for row in told["measures"]
+    ]
+    changed = [
+        [_name(row), data(shown(row["there"])), data(shown(row["here"]))] for row in told["points"]
+    ]
+    parts = [
+        "## Beside another report",
+        data(beside(told), 1000),
+        table(["", "there", "here"], rows),
+    ]
+    return [*parts, table(["point", "there", "here"], changed)] if changed else parts
 
 
 def _tolerance(document: Document) -> list[str]:
@@ -333,6 +352,7 @@ def _points(_document: Document) -> list[str]:
 
 
 _SECTIONS = {
+    "compared": _compared,
     "tolerance": _tolerance,
     "labels": _labels,
     "open": _open,

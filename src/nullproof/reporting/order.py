@@ -6,6 +6,7 @@ from typing import Any
 
 # Short names, as a list of contents has them.
 TITLES = {
+    "compared": "Compared",
     "tolerance": "Tolerance",
     "labels": "Labels",
     "open": "Open points",
@@ -35,7 +36,7 @@ def sections(document: dict[str, Any]) -> list[str]:
         first = (*_ATTACKS, "data")
     elif not n_certain:
         first = _CHANCES
-    order = dict.fromkeys((*first, *TITLES))
+    order = dict.fromkeys(("compared", *first, *TITLES))
     return [name for name in order if _has_content(document, name)]
 
 
@@ -49,6 +50,7 @@ def _has_content(document: dict[str, Any], name: str) -> bool:
     features = document["features"]
     return bool(
         {
+            "compared": document.get("compared"),
             # Where all are certain, a curve along the bias has nothing to tell.
             "tolerance": n_points > document["certain"]["n_certain"]
             and not nothing_missing(document),

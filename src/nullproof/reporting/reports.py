@@ -15,6 +15,7 @@ from nullproof.model import Alpha, Prior
 from nullproof.progress import Progress
 from nullproof.reporting import html, markdown
 from nullproof.reporting.asked import Asked
+from nullproof.reporting.comparison import compared, read
 from nullproof.reporting.document import LIMIT, tell
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles
@@ -35,6 +36,17 @@ class Report:
     """
 
     document: dict[str, Any]
+
+    def compared(self, other: Report | str | Path, name: str = "the other report") -> Report:
+        """The same report beside another one: before and after cleaning, or two models.
+
+        ``other`` is a report, or the path of one that was saved as JSON.
+        """
+        if isinstance(other, Report):
+            beside = other.document
+        else:
+            beside, name = read(Path(other)), Path(other).name
+        return Report({**self.document, "compared": compared(self.document, beside, name)})
 
     def html(self) -> str:
         """One page that needs nothing else: no network, no other file."""

@@ -17,6 +17,7 @@ from nullproof.reporting.html.causes import (
     fragment_features,
     fragment_fragility,
 )
+from nullproof.reporting.html.comparison import fragment_compared
 from nullproof.reporting.html.curve import fragment_accuracy, fragment_tolerance
 from nullproof.reporting.html.headline import fragment_headline
 from nullproof.reporting.html.origin import byline, fragment_asked, fragment_data
@@ -30,6 +31,7 @@ __all__ = [
     "fragment_attack",
     "fragment_certain",
     "fragment_cleaning",
+    "fragment_compared",
     "fragment_data",
     "fragment_features",
     "fragment_fragility",
@@ -47,6 +49,7 @@ __all__ = [
     "style",
 ]
 _FRAGMENTS = {
+    "compared": fragment_compared,
     "tolerance": fragment_tolerance,
     "labels": fragment_certain,
     "open": fragment_open,
