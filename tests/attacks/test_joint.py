@@ -24,10 +24,11 @@ from support.joint_tables import index_of, larger_table, random_table
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.modes import ANYONE, Pair, lower_hull, single_optima, union_attack
 from nullproof.attacks.joint.problem import Problem
-from nullproof.attacks.joint.proof import Tree, solve
+from nullproof.attacks.joint.proof import solve
 from nullproof.attacks.joint.relaxation import certified_value
 from nullproof.attacks.joint.search import Polish
 from nullproof.attacks.joint.state import State
+from nullproof.attacks.joint.tree import Tree
 from nullproof.attacks.poisoning import different
 from nullproof.counts.index import CountIndex
 from nullproof.radii.cells import radii
@@ -227,7 +228,7 @@ def test_interrupt_keeps_the_best() -> None:
 
 @pytest.mark.parametrize("seed", range(40))
 def test_certified_value(seed: int) -> None:
-    """Law: any multipliers give a value below the program's optimum."""
+    """Law: any multipliers give a value below the program's optimum, and prices that all solutions pay."""
     rng = np.random.default_rng(seed)
     matrix = csr_array(rng.integers(-3, 4, (4, 6)).astype(float))
     inside = rng.uniform(0, 5, 6)
@@ -236,4 +237,8 @@ def test_certified_value(seed: int) -> None:
     bounds = (np.zeros(6), np.full(6, 5.0))
     best = linprog(cost, A_ub=-matrix, b_ub=-right, bounds=(0, 5)).fun
     duals = rng.uniform(0, 1, 4)
-    assert certified_value(cost, matrix, right, bounds, duals) <= best + 1e-7
+    value, price = certified_value(cost, matrix, right, bounds, duals)
+    assert value <= best + 1e-7
+    # Every point of the program pays the price of each column on top.
+    away = np.where(price > 0, inside, inside - 5.0)
+    assert (value + price * away <= cost @ inside + 1e-7).all()

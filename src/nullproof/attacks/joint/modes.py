@@ -48,6 +48,11 @@ class Box:
     upper: Ints
     allowed: Bools
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether no attack lies in it."""
+        return bool((self.lower > self.upper).any())
+
 
 @dataclass(frozen=True)
 class Chords:

@@ -35,7 +35,7 @@ from nullproof.attacks.joint.problem import Ints
 from nullproof.model import Floats
 
 # A cut is dropped when so many solutions in a row did not need it.
-MAX_AGE = 8
+MAX_AGE = 30
 # The status of linprog when its time is up.
 OUT_OF_TIME = 1
 # Relative and absolute widening, both far above the rounding of logs of counts.
@@ -45,12 +45,16 @@ MARGIN = 1e-9
 
 @dataclass(frozen=True)
 class Relaxed:
-    """A solution of the relaxation: the certified bound and the columns."""
+    """A solution of the relaxation: the certified bound and the columns.
+
+    ``price`` belongs to the cells, then the shares (``certified_value``).
+    """
 
     bound: float
     cells: Floats
     share: Floats
     taken: Floats
+    price: Floats
 
 
 class Relaxation:
@@ -131,26 +135,27 @@ class Relaxation:
             A_ub=-matrix,
             b_ub=-right,
             bounds=np.column_stack([low, high]),
-            method="highs",
+            method="highs-ds",
             # Half of the time is kept for the search, in case the program does not end.
-            options={"time_limit": self.watch.left() / 2},
+            options={"time_limit": self.watch.left() / 2, "presolve": False},
         )
         self.too_slow = found.status == OUT_OF_TIME
         # Out of time or of precision: the box keeps the bound it came with.
         if found.status != 0:
             return self._trivial(box)
         duals = np.maximum(-found.ineqlin.marginals, 0.0)
-        bound = certified_value(cost, matrix, right, (low, high), duals)
+        bound, price = certified_value(cost, matrix, right, (low, high), duals)
         self._age_cuts(duals[first_cut : first_cut + len(self.cut_pair)])
         at = self.layout
         taken = found.x[at.take :]
-        return Relaxed(bound, found.x[: at.pair], found.x[at.pair : at.slack], taken)
+        cells, share = found.x[: at.pair], found.x[at.pair : at.slack]
+        return Relaxed(bound, cells, share, taken, price[: at.slack])
 
     def _trivial(self, box: Box) -> Relaxed:
         """Fall back on the box's own least sum when the solver gives up."""
         cells = box.lower.astype(np.float64)
         share, taken = np.zeros(self.modes.n_modes), np.zeros(len(self.modes.take_pair))
-        return Relaxed(float(cells.sum()), cells, share, taken)
+        return Relaxed(float(cells.sum()), cells, share, taken, np.zeros(self.layout.slack))
 
     def _columns(self, box: Box) -> tuple[Floats, Floats, Floats]:
         """Return the cost, lower and upper bound of each column."""
@@ -180,8 +185,11 @@ class Relaxation:
 
 def certified_value(
     cost: Floats, matrix: Any, right: Floats, bounds: tuple[Floats, Floats], duals: Floats
-) -> float:
+) -> tuple[float, Floats]:
     """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are.
+
+    With it comes the price of each column: the number rises by at least that much per unit by which
+    the column is kept above its lower bound or, if the price is negative, below its upper bound.
 
     Weak duality: ``cost x >= duals right + (cost - matrix' duals) x`` for every feasible ``x``, and
     the last term is least at an end of each interval. The rounding of a float sum of ``n`` terms
@@ -197,7 +205,8 @@ def certified_value(
     ends = np.minimum(reduced * low, reduced * high)
     value = float(duals @ right + ends.sum() - (unsure * far).sum())
     size = float(np.abs(duals * right).sum() + np.abs(ends).sum())
-    return value - eps * (len(cost) + len(right) + 8) * (size + 1.0)
+    price = np.sign(reduced) * np.maximum(np.abs(reduced) - unsure, 0.0)
+    return value - eps * (len(cost) + len(right) + 8) * (size + 1.0), price
 
 
 @dataclass(frozen=True)
@@ -261,10 +270,20 @@ def log_rows(modes: Modes, layout: Layout, lines: Lines, chords: Chords) -> Bloc
     free = np.zeros(modes.n_pairs)
     np.add.at(free, modes.take_pair, chords.loss - slope * chords.start)
     need = np.maximum((modes.gap - free)[lines.pair] - lines.constant - MARGIN, 0.0)
-    take_row, take = np.nonzero(lines.pair[:, None] == modes.take_pair[None, :])
+    take_row, take = takings_of(modes, lines.pair)
     row = np.concatenate([line, take_row, np.arange(len(need))])
     column = np.concatenate([group, layout.take + take, layout.pair + lines.pair])
     return Block(row, column, np.concatenate([gain, slope[take], -need]), np.zeros(len(need)))
+
+
+def takings_of(modes: Modes, pairs: Ints) -> tuple[Ints, Ints]:
+    """Return all takings of some pairs, each with the place of its pair among them."""
+    # Takings are sorted by pair.
+    first = np.searchsorted(modes.take_pair, pairs)
+    length = np.searchsorted(modes.take_pair, pairs, side="right") - first
+    place = np.repeat(np.arange(len(pairs)), length)
+    start = np.cumsum(length) - length
+    return place, np.arange(len(place)) - start[place] + first[place]
 
 
 def zero_rows(modes: Modes, layout: Layout) -> Block:
@@ -293,9 +312,10 @@ def frontier_rows(modes: Modes, layout: Layout) -> Block:
     slope = np.concatenate([np.ones(2 * len(index)), modes.facet_slope * (1 + WIDEN)])
     facet_need = modes.facet_need * (1 - WIDEN)
     need = np.concatenate([modes.alone, modes.least_raised, facet_need])
-    lowers = np.concatenate([np.ones(len(index)), np.zeros(len(index)), np.ones(n_facets)])
+    lowers = np.repeat([True, False, True], [len(index), len(index), n_facets])
     rows = np.arange(len(pair))
-    take_row, take = np.nonzero((pair[:, None] == modes.take_pair) & (lowers[:, None] > 0))
+    take_row, take = takings_of(modes, pair)
+    take_row, take = take_row[lowers[take_row]], take[lowers[take_row]]
     row = np.concatenate([rows, rows, take_row])
     column = np.concatenate([layout.up + pair, layout.pair + pair, layout.take + take])
     value = np.concatenate([slope, -need, np.ones(len(take))])
