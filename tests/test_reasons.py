@@ -18,13 +18,20 @@ from nullproof.errors import NullproofWarning
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS as ODDS_LIMIT
 from nullproof.plots import plot_radius
+from nullproof.radii import spending
 from nullproof.radii.cells import radii
-from nullproof.radii.completions import MAX_COMPLETIONS as RADIUS_LIMIT
+from nullproof.radii.weakest import MAX_COMPLETIONS as RADIUS_LIMIT
 from nullproof.reporting.points import _affordable
 
 ANY = {"0", "1", "2"}
 # Certain whatever its candidates are, but with 3^12 of them that an attacker may choose from.
 HOPELESS = [("0",) * 12, (ANY,) * 12, ("1",) * 12]
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time to search for the weakest of very many completions."""
+    monkeypatch.setattr(spending, "MOST_WORK", 0)
 
 
 def certain_index() -> CountIndex:
@@ -37,6 +44,7 @@ def open_index() -> CountIndex:
     return CountIndex.from_rows(rows, ["yes", "no", "yes", "no", "no"])
 
 
+@pytest.mark.usefixtures("impatient")
 def test_radius() -> None:
     """NaN and a reason for the one point, the same radii as alone for the others."""
     index = certain_index()
@@ -57,6 +65,7 @@ def test_radius() -> None:
     assert "1 not worked out" in json.dumps(plot_radius(found).to_dict())
 
 
+@pytest.mark.usefixtures("impatient")
 def test_attack() -> None:
     """An attack leaves the one point out, says so, and breaks the others."""
     with pytest.warns(NullproofWarning, match="not worked out"):
@@ -94,6 +103,7 @@ def test_cases() -> None:
     assert [one.not_worked_out is None for one in found] == [True, False, True]
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.filterwarnings("ignore:the radius of:nullproof.NullproofWarning")
 def test_report() -> None:
     """A report has a number of such points and each one's reason, in every format."""
@@ -115,6 +125,7 @@ def test_more_completions_than_a_double_holds() -> None:
     assert _affordable(model, points, np.arange(2)).tolist() == [0]
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("command", ["radius", "odds", "poison"])
 def test_commands(run: Runner, folder: Path, command: str) -> None:
     """The command goes on, the table and the JSON say which point is not worked out, and why."""

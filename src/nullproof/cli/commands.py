@@ -132,7 +132,7 @@ def radius(
 
     It is one number for both; --threat rows tells how many rows must be added instead.
 
-    With --own-holes any, a point with more than 65,536 completions to look at is not worked out.
+    With --own-holes any, a point with over 65,536 completions may take too long and is not worked out.
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
@@ -193,7 +193,7 @@ def poison(
 
     --threat rows chooses rows to add instead, and -o writes the longer table.
 
-    With --own-holes any, a point with more than 65,536 completions to look at is left out.
+    With --own-holes any, a point with over 65,536 completions may take too long and is left out.
 
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """

@@ -17,12 +17,11 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.progress import Progress, over, within
-from nullproof.radii.bounds import Bounds
-from nullproof.radii.completions import Completions
+from nullproof.progress import Progress, within
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import solve
+from nullproof.radii.weakest import record, record_weakest
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles, Points
@@ -70,7 +69,7 @@ def radius(
     -------
     array
         One number per point: 0 where it is open now, infinite where no attack exists. NaN, with a
-        warning, for a certain point with more than 65,536 completions that might be its weakest.
+        warning, for the rare point with more than 65,536 completions whose weakest would take too long.
 
     Examples
     --------
@@ -156,14 +155,11 @@ def radii_of(
     share = len(places) / max(len(places) + len(holed), 1)
     codes, own = points.codes[:, places], found.take(places)
     say = within(on_progress, 0.0, share)
-    _record(result, places, solve(result, codes, found.winner[places], own, say))
-    completions = Completions(model, points, reach)
-    waiting = over(holed.tolist(), result.doing, within(on_progress, share, 1.0))
-    for codes, owners in completions.batches(waiting, found.winner):
-        _record_weakest(result, codes, owners)
-    result.radius[[*completions.too_many]] = math.nan
-    tell_of("the radius", completions.too_many)
-    return replace(result, not_worked_out=reasons_of(len(points), completions.too_many))
+    record(result, places, solve(result, codes, found.winner[places], own, say))
+    left = record_weakest(result, points, holed, within(on_progress, share, 1.0))
+    result.radius[[*left]] = math.nan
+    tell_of("the radius", left)
+    return replace(result, not_worked_out=reasons_of(len(points), left))
 
 
 def _nothing_attacked(
@@ -187,22 +183,3 @@ def _nothing_attacked(
         points.frame,
         points.names,
     )
-
-
-def _record(result: Radii, places: NDArray[np.intp], solved: Bounds) -> None:
-    result.radius[places] = solved.at_most
-    result.overtaker[places] = solved.rival
-    result.n_raise[places] = solved.n_raise
-    result.n_lower[places] = solved.n_lower
-
-
-def _record_weakest(result: Radii, codes: NDArray[np.int32], owners: NDArray[np.intp]) -> None:
-    """Solve the completions of some points and keep the weakest of each."""
-    model = result.model
-    found = verdicts(model, Points.without_holes(codes, model.index.n_values))
-    solved = solve(result, codes, result.winner[owners], found)
-    order = np.lexsort((solved.at_most, owners))
-    places, first = np.unique(owners[order], return_index=True)
-    weakest = order[first]
-    _record(result, places, solved.at(weakest))
-    result.codes[:, places] = codes[:, weakest]
