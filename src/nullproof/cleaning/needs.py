@@ -30,7 +30,7 @@ from nullproof.reasons import reasons_of
 from nullproof.selection import chosen
 from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, point_counts, verdicts
-from nullproof.words import span
+from nullproof.words import many, span
 
 Counts = list[list[int]]
 _SURE = 1e-9
@@ -150,9 +150,10 @@ def typical(model: Model, points: Points, found: Verdicts) -> str:
         return ""
     least, middle, most = (int(best[place]) for place in (0, len(best) // 2, -1))
     worst = int(told.worst[np.isfinite(told.worst)].max())
+    fewest = many(least, "cell") if least == most else f"{span(least, most)} cells"
     return (
-        f"With the right values {span(least, most)} cells make an open point certain, {middle:,} in the "
-        f"middle; with the wrong ones it can take {worst:,}."
+        f"Until it is certain, an open point needs {fewest} at best ({middle:,} in the middle) and up to "
+        f"{worst:,} at worst."
     )
 
 

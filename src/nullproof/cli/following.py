@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
 
+_USUAL_BIAS = "0.05"
+
 
 def shown_of(request: Request, everything: bool, following: Following) -> Shown:
     """How an answer is shown; nothing follows where a table came on standard input and is gone."""
@@ -30,7 +32,7 @@ def after_certify(request: Request, result: Certificates, bias: list[str] | None
     """What to clean, or how few cells would break the predictions where all are certain."""
     if result.certain.all() or not result.model.index.n_missing:
         return _radius(request)
-    return _clean(request, {"--bias": bias})
+    return _clean(request, {"--bias": bias or [_USUAL_BIAS]})
 
 
 def after_radius(request: Request, result: Radii) -> Following:

@@ -70,7 +70,7 @@ def clean(
 ) -> None:
     """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
 
-    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn --bias 0.05 -o worksheet.csv
     """
     from nullproof.cleaning.goals import goals
     from nullproof.cleaning.sheets import ENDINGS
