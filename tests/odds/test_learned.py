@@ -18,6 +18,7 @@ from support.odds_tables import assert_bounds
 from support.strategies import Case, holes, random_case
 
 from nullproof import CountIndex, NullproofError, certify, label_odds
+from nullproof.odds import draw, sampled_odds
 from nullproof.odds.learned import WHOLE, Learned, in_parts
 
 # Random points hold unseen values on purpose.
@@ -142,6 +143,29 @@ def test_a_copied_column_is_seen_through() -> None:
     certain = certify(index, points).certain
     assert (odds.lower.max(axis=1)[certain] == 1).all()
     assert (odds.upper - odds.lower).max() <= 0.01
+
+
+def test_drawn_worlds_follow_the_chances() -> None:
+    """Drawn tables hold each value as often as its chance; odds of drawn worlds are in the bounds."""
+    table, _ = correlated(60)
+    index = CountIndex.from_table(table, "y", binning="none")
+    learned, j = Learned.of(index, table), index.features.index("b")
+    rows, weights = learned.chances(j)
+    n = 300
+    ones = np.zeros(len(rows))
+    for seed in range(n):
+        filled = draw(index, table, cells="model", seed=seed)
+        assert filled.filter(table["b"].is_not_null()).equals(
+            table.filter(table["b"].is_not_null())
+        )
+        ones += filled["b"].to_numpy()[rows]
+    chance = weights[:, index.schema.features[j].codes["1"]] / WHOLE
+    assert np.abs(ones / n - chance).max() < 5 * 0.5 / math.sqrt(n)
+    points = pl.DataFrame({"a": [0, 1], "b": [1, 0], "c": [1, 2]})
+    odds = label_odds(index, points, cells=learned)
+    share = sampled_odds(index, points, 2000, cells=learned)
+    assert (share > odds.lower - 0.06).all()
+    assert (share < odds.upper + 0.06).all()
 
 
 def test_answers_are_known_cells() -> None:

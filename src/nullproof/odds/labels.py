@@ -21,7 +21,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.bounds import OddsBounds
-from nullproof.odds.filling import Cells, Filling, Rule, rule_of
+from nullproof.odds.filling import Filling, Rule, rule_of
 from nullproof.odds.sureness import SURE, Sureness
 from nullproof.progress import Progress, over
 from nullproof.reasons import reasons_of, tell_of
@@ -183,7 +183,7 @@ def label_odds(
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
-    cells: Cells = "uniform",
+    cells: Rule = "uniform",
     table: Any = None,
     labels: Sequence[Any] | None = None,
     gap: float = 0.01,
@@ -212,7 +212,7 @@ def label_odds(
         what the rest of its row and its label say (`odds.learned`); the bounds are as true for these.
     table, labels
         For ``"model"``: the table that was counted; ``labels`` beside it where it was counted from
-        plain rows.
+        plain rows. What was learned before may be given itself: ``cells=Learned.of(index, table)``.
     gap
         How far apart the two bounds may be, for a point that is complete or whose holes are skipped;
         at least 0.000001.

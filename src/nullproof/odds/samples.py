@@ -17,7 +17,8 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import Cells, Filling, Rule, rule_of
+from nullproof.odds.learned import WHOLE
 from nullproof.tables.columns import Encoded, encode_set
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.training import ColumnWriter, TrainingTable, scalar
@@ -31,7 +32,7 @@ def sample_worlds(
     n: int,
     seed: int = 0,
     *,
-    cells: Cells = "uniform",
+    cells: Rule = "uniform",
     own_holes: OwnHoles = "skip",
 ) -> NDArray[np.int64]:
     """Draw worlds, each told by how many cells of every label and feature hold a point's value.
@@ -45,7 +46,7 @@ def sample_worlds(
     n
         How many worlds to draw for each point.
     cells
-        How missing cells are filled, as in `label_odds`.
+        How missing cells are filled, as in `label_odds`; each by its row with ``Learned.of(index, table)``.
     own_holes
         ``"skip"``: a feature that a point does not know is left out. ``"any"``: a point with a
         missing cell is refused.
@@ -107,7 +108,7 @@ def sampled_odds(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    cells: Cells = "uniform",
+    cells: Rule = "uniform",
     own_holes: OwnHoles = "skip",
 ) -> Floats:
     """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out.
@@ -146,7 +147,8 @@ def draw(
         The labels of plain rows.
     cells
         ``"uniform"``: every candidate is equally likely. ``"observed"``: as likely as it is among
-        the known cells of its column and label. A bin is filled with one of its known numbers.
+        the known cells of its column and label. ``"model"``: as the rest of its row says. A bin is
+        filled with one of its known numbers.
     seed
         Seed of the random numbers; another seed gives another world.
 
@@ -159,7 +161,8 @@ def draw(
     (True, ('a', 'x'))
     """
     training = TrainingTable.open(index.schema, table, labels)
-    filling, rng = Filling(index, cells), np.random.default_rng(seed)
+    filling = Filling(index, rule_of(index, cells, training))
+    rng = np.random.default_rng(seed)
     return training.filled(
         {name: _fillings(filling, j, training, rng) for j, name in enumerate(index.features)}
     )
@@ -222,6 +225,11 @@ def _drawn_codes(
     row_labels: NDArray[np.int32],
     rng: np.random.Generator,
 ) -> dict[int, int]:
+    if filling.learned is not None:
+        open_rows, chances = filling.learned.chances(j)
+        ticks = rng.integers(WHOLE, size=(len(open_rows), 1))
+        values = (ticks >= np.cumsum(chances, axis=1)).sum(axis=1)
+        return dict(zip(open_rows.tolist(), values.tolist(), strict=True))
     everything = tuple(range(filling.index.schema.features[j].n_values))
     sorts: dict[tuple[int, ...], list[int]] = {}
     for row in np.flatnonzero(encoded.codes < 0).tolist():
