@@ -90,7 +90,7 @@ def _measure(
     index = CountIndex.from_table(
         table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore, binning="uniform"
     )
-    found = radii(index, table[cut : cut + 2_000])
+    found = radii(index, table[cut : cut + 2_000], alpha=0)
     certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
     places = [*different(found, certain).values()][:n_points]
     if len(places) < 2:

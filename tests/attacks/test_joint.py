@@ -214,6 +214,31 @@ def test_out_of_time_the_bound_stays_true() -> None:
     assert bound == tree.bound
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_boxes_cover_every_better_attack(block: int) -> None:
+    """Law: whatever attack is known, the tree's bound never passes the optimum and ends there."""
+    total = 0
+    for seed in range(20 * block, 20 * block + 20):
+        rng = np.random.default_rng(60_000 + seed)
+        table = larger_table(rng, dirty=seed % 2 == 1)
+        problem = table_problem(table)
+        try:
+            want = fewest_by_counts(table, 20_000)
+        except ValueError:
+            continue
+        if problem is None or not want:
+            continue
+        singles = single_optima(problem)
+        union = int(union_attack(problem, [found[0] for found in singles]).sum())
+        tree = Tree(problem, singles, int(rng.integers(want, union + 1)), Effort(rounds=1).begin())
+        while not tree.done and tree.n_boxes < 200:
+            tree.step()
+            assert tree.bound <= want, seed
+        assert tree.bound == want, seed
+        total += 1
+    assert total >= 3
+
+
 def test_interrupt_keeps_the_best() -> None:
     """Law: Ctrl-C at any time returns a verified attack and a true bound."""
     problem = cover_problem(PETERSEN, 20)

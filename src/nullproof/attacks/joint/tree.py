@@ -3,14 +3,15 @@
 A box whose relaxation is too cheap is made smaller in three ways, each of which keeps every better
 attack. *Prices*: the duals say what a cell of a group costs at least, so what costs more than is left
 below the best known attack is out. *Probes*, for the whole tree: a relaxation with at least so many
-cells of a group may show that no better attack has them. *Splits*: a few are tried, and the one whose
-parts have the best bounds is made.
+cells of a group may show that no better attack has them. *Splits*, of a group's cells or of a point's
+modes: a few are tried, and the one whose parts have the best bounds is made.
 """
 
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from math import ceil, inf
 
@@ -33,6 +34,8 @@ TRIED = 3
 LITTLE = 1e-6
 # A bound of a box, and the box.
 Part = tuple[float, Box]
+# Gives the parts of a box.
+Split = Callable[[Box], list[Box]]
 
 
 class Tree:
@@ -52,7 +55,8 @@ class Tree:
         self.open: list[tuple[float, int, Box]] = []
         # The fewest cells of an attack met as a box with one member.
         self.leaf = float(limit)
-        self.floor = float(max((found[0].n_cells for found in singles), default=0))
+        self.alone = np.array([found[0].n_cells for found in singles], dtype=np.float64)
+        self.floor = float(self.alone.max(initial=0.0))
         box = Box(
             lower=np.zeros(problem.n_groups, dtype=np.int64),
             upper=np.minimum(problem.capacity, max(0, limit - 1)),
@@ -106,13 +110,20 @@ class Tree:
             if self.problem.succeeds(box.lower):
                 self.leaf = min(self.leaf, float(box.lower.sum()))
             return []
+        splits = self._splits(box, found)
+        if splits:
+            return self._best_split(box, bound, splits)
+        return [(bound, part) for part in self._split_fraction(box, found.cells)]
+
+    def _splits(self, box: Box, found: Relaxed) -> list[Split]:
+        """Return ways to split a box where its relaxation errs most: in groups, and in mixed modes."""
         excess = self._excess(box, found)
-        tried = [group for group in np.argsort(-excess)[:TRIED].tolist() if excess[group] > LITTLE]
-        if tried:
-            return self._best_split(box, found.cells, bound, tried)
-        return [(bound, part) for part in self._split_modes(box, found)] or [
-            (bound, part) for part in self._split_fraction(box, found.cells)
+        groups = [group for group in np.argsort(-excess)[:TRIED].tolist() if excess[group] > LITTLE]
+        splits: list[Split] = [
+            partial(_split_group, group, float(found.cells[group])) for group in groups
         ]
+        mode = self._mixed_mode(found)
+        return splits if mode is None else [*splits, partial(self._split_mode, mode)]
 
     def _tightened(self, box: Box, found: Relaxed) -> Box:
         """Return the part of a box in which prices leave room for a better attack."""
@@ -156,19 +167,17 @@ class Tree:
             return cut - 1
         return int(self._tightened(part, found).upper[group])
 
-    def _best_split(self, box: Box, cells: Floats, bound: float, tried: list[int]) -> list[Part]:
-        """Try to split at some groups, and return the parts whose bounds are best.
+    def _best_split(self, box: Box, bound: float, splits: list[Split]) -> list[Part]:
+        """Try some splits, and return the parts whose bounds are best.
 
         Where only one part can hold a better attack, the box becomes that part and waits for its own
         solution before it is split.
         """
         best, top = [(bound, box)], -1.0
-        for group in tried:
+        for split in splits:
             if self.relaxation.too_slow or self.watch.late():
                 break
-            if box.upper[group] <= box.lower[group]:
-                continue
-            parts = [*self._open_parts(_split_group(box, group, float(cells[group])))]
+            parts = [*self._open_parts(split(box))]
             if not parts:
                 return []
             if len(parts) == 1:
@@ -208,33 +217,36 @@ class Tree:
         excess[box.upper <= box.lower] = 0.0
         return np.asarray(excess, dtype=np.float64)
 
-    def _split_modes(self, box: Box, found: Relaxed) -> list[Box]:
-        """Let the point that mixes its modes most evenly use one of them only, one per part."""
-        owner = self.modes.owner
-        n_modes = np.bincount(owner[box.allowed], minlength=self.problem.n_points)
-        top = np.where(n_modes > 1, 0.0, 1.0)
+    def _mixed_mode(self, found: Relaxed) -> int | None:
+        """Return the main mode of the point for which mixing modes may save most; None if none does."""
+        owner, n_points = self.modes.owner, self.problem.n_points
+        top = np.zeros(n_points)
         np.maximum.at(top, owner, found.share)
-        point = int(np.argmin(top))
-        if top[point] > 1 - 1e-6:
-            return []
-        parts = []
-        for mode in np.flatnonzero((owner == point) & box.allowed):
-            allowed = box.allowed & (owner != point)
-            allowed[mode] = True
-            parts.append(Box(box.lower, box.upper, allowed))
-        return parts
+        point = int(np.argmax((1 - top) * self.alone))
+        if top[point] > 1 - LITTLE:
+            return None
+        return int(np.argmax(np.where(owner == point, found.share, -1.0)))
+
+    def _split_mode(self, mode: int, box: Box) -> list[Box]:
+        """Let the mode's point use it alone, or not at all."""
+        others = self.modes.owner == self.modes.owner[mode]
+        others[mode] = False
+        this = np.arange(len(others)) == mode
+        return [Box(box.lower, box.upper, box.allowed & ~gone) for gone in (others, this)]
 
     def _split_fraction(self, box: Box, cells: Floats) -> list[Box]:
         """Split at the group that is farthest from a whole number, or else at the widest."""
         width = box.upper - box.lower
         off = np.where(width > 0, np.abs(cells - np.round(cells)), -1.0)
         group = int(np.argmax(off if off.max() > LITTLE else width))
-        return _split_group(box, group, float(cells[group]))
+        return _split_group(group, float(cells[group]), box)
 
 
-def _split_group(box: Box, group: int, value: float) -> list[Box]:
+def _split_group(group: int, value: float, box: Box) -> list[Box]:
     """Split at what the relaxation takes of a group, but leave no part much smaller than the other."""
     low, high = int(box.lower[group]), int(box.upper[group])
+    if low >= high:
+        return [box]
     cut = int(np.clip(ceil(value - 1e-6), low + max(1, (high - low) // 5), high))
     left = box.upper.copy()
     left[group] = cut - 1
