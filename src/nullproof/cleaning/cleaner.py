@@ -224,6 +224,9 @@ class Cleaner:
         """Take answers that were checked, as codes."""
         self._own.take(own)
         self._n_since += len(own) + sum(len(one.rows) for one in fills)
+        if not fills:
+            self._judge_again(np.unique([one.point for one in own]).astype(np.intp))
+            return
         index = self._answers.taken(self.index, fills)
         if isinstance(self._confidence.cells, Learned):
             codes = {one.feature: (one.rows, one.codes) for one in fills}
@@ -340,6 +343,15 @@ class Cleaner:
         self.__dict__.pop("outlook", None)
         self._verdicts = verdicts(model, self.points)
         self.done, _ = self._confidence.done(model, self.points, self._verdicts)
+
+    def _judge_again(self, places: NDArray[np.intp]) -> None:
+        """Judge the points at some places, where answers for cells of their own are all that changed."""
+        points = self.points.take(places)
+        found = verdicts(self.model, points)
+        self._verdicts = self._verdicts.with_some(places, found)
+        self.done = self.done.copy()
+        self.done[places], _ = self._confidence.done(self.model, points, found)
+        self.__dict__.pop("outlook", None)
 
     @cached_property
     def outlook(self) -> Outlook:
