@@ -78,6 +78,20 @@ def test_points_beyond_attack_stay() -> None:
     assert curve.at(10**9) == 1.0
 
 
+def test_within_limits() -> None:
+    """The curve of an attacker with limits is that of the radii within them; rows have no such limits."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    for only in ({"columns": ["x0"]}, {"rows": np.arange(6) < 4, "table": ROWS, "labels": LABELS}):
+        curve = certified_accuracy_curve(index, ROWS, LABELS, only=only)
+        size = radius(index, ROWS, only=only)
+        label = certify(index, ROWS).label
+        for k in range(8):
+            right = [own == name for own, name in zip(label, LABELS, strict=True)]
+            assert curve.n_at(k) == int((np.array(right) & (size > k)).sum())
+    with pytest.raises(NullproofError, match="the threat is rows"):
+        certified_accuracy_curve(index, ROWS, LABELS, only={"columns": ["x0"]}, threat="rows")
+
+
 def test_scorer() -> None:
     """certified_accuracy(k=…) is the curve at k, for cells and for rows."""
     cells = np.array(ROWS, dtype=object)

@@ -25,7 +25,7 @@ from nullproof.radii.cells import radii, radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_WEAKEST_TABLES", "6000"))
+N_TABLES = int(os.environ.get("NULLPROOF_WEAKEST_TABLES", "5000"))
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 N_CHUNKS = 10
 
@@ -79,17 +79,16 @@ def test_random_tables(chunk: int) -> None:
     n_tables, n_attacked = math.ceil(N_TABLES * 0.6 / N_CHUNKS), 0
     for number in range(n_tables):
         case = with_holes(rng, tiny_case(rng))
-        # Most points with many completions are open; a few more draws find some that are not.
-        for _ in range(4):
-            if not any(Tables(case).radius(point) for point in case.points if None in point):
-                case = with_holes(rng, tiny_case(rng))
+        # Most points with many completions are open; another draw may find some that are not.
+        if not any(Tables(case).radius(point) for point in case.points if None in point):
+            case = with_holes(rng, tiny_case(rng))
         only, cells = random_limits(rng, case) if number % 3 == 0 else (None, None)
         tables = Tables(case, cells)
         expected = [tables.radius(point) for point in case.points]
         assert found_for(case, only=only) == expected, case
         pairs = zip(expected, case.points, strict=True)
         n_attacked += sum(0 < own < math.inf and None in point for own, point in pairs)
-    assert n_attacked > n_tables / 20 or n_tables < 50
+    assert n_attacked > n_tables / 40 or n_tables < 50
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
@@ -106,7 +105,7 @@ def test_random_tables_with_added_rows(chunk: int) -> None:
         expected = [rows_radius(case, point, most) for point in case.points]
         assert found == expected, case
         n_attacked += sum(0 < own < math.inf for own in expected)
-    assert n_attacked > n_tables / 20 or n_tables < 50
+    assert n_attacked > n_tables / 40 or n_tables < 50
 
 
 @pytest.mark.parametrize("threat", ["cells", "rows"])
@@ -114,7 +113,7 @@ def test_larger_counts(threat: Any) -> None:
     """With hundreds of rows: the least radius of all completions, each asked about by itself."""
     rng = random.Random(f"{SEED}-weakest-{threat}")
     n_attacked = 0
-    for _ in range(150):
+    for _ in range(80):
         index = random_index(rng, rng.choice([30, 1000]))
         alpha: Any = rng.choice([0, 1, 0.1])
         prior: Any = rng.choice([None, "uniform"])
@@ -129,7 +128,7 @@ def test_larger_counts(threat: Any) -> None:
         found = radii(index, [point], **options)
         assert found.radius.tolist() == [expected]
         n_attacked += 0 < expected < math.inf
-    assert n_attacked > 20
+    assert n_attacked > 10
 
 
 def test_more_completions_than_anyone_can_try() -> None:

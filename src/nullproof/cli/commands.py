@@ -139,19 +139,15 @@ def radius(
     from nullproof.cli.terminal import show_radii
     from nullproof.radii.cells import radii
 
-    if curve and only_columns:
-        raise NullproofError(
-            "--curve is about an enemy who reaches every column; leave it or --only-columns out"
-        )
     with working("reading and counting"):
         index, points = request.load()
+    asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
+    asked |= request.model(index)
     if curve:
-        answer_curve(request, index, points, threat, show_all=show_all)
+        answer_curve(request, index, points, asked, show_all=show_all)
         return
     with working(f"finding the fewest {threat} for each point") as say:
-        asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
-        asked |= {**request.model(index), **request.naming(points)}
-        result = radii(index, points, on_progress=say, **asked)
+        result = radii(index, points, on_progress=say, **asked, **request.naming(points))
     with failing(check and not result.radius.all()):
         shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(

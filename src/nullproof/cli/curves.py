@@ -25,9 +25,9 @@ _DEEDS = {"cells": "training cells blanked or wrong", "rows": "training rows add
 
 
 def answer_curve(
-    request: Request, index: CountIndex, points: Table, threat: str, *, show_all: bool
+    request: Request, index: CountIndex, points: Table, asked: dict[str, Any], *, show_all: bool
 ) -> None:
-    """Answer `radius --curve`."""
+    """Answer `radius --curve`; ``asked`` are the options of `certified_accuracy_curve`."""
     from nullproof.radii.accuracy import certified_accuracy_curve
 
     labels = request.truth(index, points)
@@ -36,10 +36,9 @@ def answer_curve(
             f"--curve needs true labels, but no point has one in a column "
             f"{index.schema.label_name!r}; add it to TEST, or leave --curve out"
         )
-    with working(f"finding the fewest {threat} for each point"):
-        asked: dict[str, Any] = {"threat": threat, **request.model(index)}
+    with working(f"finding the fewest {asked['threat']} for each point"):
         result = certified_accuracy_curve(index, points, labels, **asked)
-    shown = shown_of(request, show_all, after_curve(request, threat))
+    shown = shown_of(request, show_all, after_curve(request, asked["threat"]))
     request.answer(
         result,
         lambda console: show_accuracy_curve(console, index, result, shown),

@@ -19,6 +19,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.prediction import log_supports, winners
 from nullproof.radii.cells import radii_of, refuse_threat
+from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
@@ -150,6 +151,7 @@ def certified_accuracy_curve(
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_holes: OwnHoles = "skip",
+    only: Only = None,
 ) -> AccuracyCurve:
     """Tell how many predictions are right and stay so under any attack, for every size of attack at once.
 
@@ -173,18 +175,20 @@ def certified_accuracy_curve(
     >>> curve.at(3)
     0.5
     """
-    refuse_threat(threat)
-    model = Model(index, alpha, prior)
-    return accuracy_curve_of(model, model.points(points, own_holes), labels, threat)
+    refuse_threat(threat, only)
+    model, reach = Model(index, alpha, prior), Reach.of(index, only)
+    return accuracy_curve_of(model, model.points(points, own_holes), labels, threat, reach)
 
 
-def accuracy_curve_of(model: Model, points: Points, labels: Any, threat: Threat) -> AccuracyCurve:
-    """The curve of points with these true labels."""
+def accuracy_curve_of(
+    model: Model, points: Points, labels: Any, threat: Threat, reach: Reach | None = None
+) -> AccuracyCurve:
+    """The curve of points with these true labels; ``reach`` says which cells can be blanked."""
     actual = true_positions(model.index.schema, labels, len(points))
     known = np.flatnonzero(actual >= 0)
     asked, actual = points.take(known), actual[known]
     judged = verdicts(model, asked)
-    found = radii_of(model, asked, judged, threat=threat)
+    found = radii_of(model, asked, judged, threat=threat, reach=reach)
     predicted = winners(model, asked, log_supports(model, asked))
     return AccuracyCurve(
         threat,
