@@ -38,7 +38,7 @@ def main() -> None:
         page.locator("#what-if").get_by_label("How many").fill("2")
         page.click("text=Change them")
         page.wait_for_selector("#what-if .moved")
-        take(page, "fragility", "downloads", "web_dark.png")
+        take(page, "what-if", "downloads", "web_dark.png")
         page = shown(browser, started.url, NARROW, "light")
         take(page, "explore", "explore", "web_narrow.png")
         page.goto(started.url)
@@ -51,8 +51,8 @@ def shown(browser: Browser, url: str, width: int, scheme: Any) -> Page:
     page = browser.new_page(color_scheme=scheme, viewport={"width": width, "height": 900})
     page.goto(url)
     page.click("#example")
-    page.wait_for_selector("#fragility canvas", timeout=60_000)
-    page.wait_for_selector("#holes canvas")
+    page.wait_for_selector(".panel .verdict", timeout=60_000)
+    page.wait_for_selector("#job", state="hidden")
     return page
 
 

@@ -134,21 +134,28 @@ def test_columns_that_are_not_there_are_told(
     told(server.client.post("/api/analyses", json={**wanted, option: 3}), 422, option)
 
 
-def column(name: str, n_distinct: int, is_key: bool = False) -> dict[str, Any]:
-    return {"name": name, "n_distinct": n_distinct, "is_key": is_key}
+def column(name: str, n_distinct: int, n_unlabelled: int = 0, is_key: bool = False) -> Any:
+    return {
+        "name": name,
+        "n_distinct": n_distinct,
+        "n_unlabelled": n_unlabelled,
+        "is_key": is_key,
+    }
 
 
 @pytest.mark.parametrize(
     ("columns", "label"),
     [
         ([column("a", 3), column("b", 4)], "b"),
-        ([column("Class", 3), column("b", 4)], "Class"),
+        ([column("a", 3), column("b", 4, n_unlabelled=2)], "a"),
+        ([column("a", 3, n_unlabelled=1), column("b", 4, n_unlabelled=2)], "b"),
+        ([column("Class", 30), column("b", 4)], "Class"),
         ([column("class", 300), column("b", 4), column("price", 600)], "b"),
         ([column("id", 9, is_key=True), column("one", 1), column("price", 600)], None),
     ],
 )
 def test_a_label_is_proposed(columns: list[dict[str, Any]], label: str | None) -> None:
-    """By its name, else the last column with few values; never one that cannot be a label."""
+    """By its name, else the last column with few values and no hole; never one that cannot be a label."""
     assert proposed_label(columns) == label
 
 

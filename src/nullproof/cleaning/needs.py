@@ -35,6 +35,8 @@ from nullproof.words import many, span
 Counts = list[list[int]]
 _SURE = 1e-9
 _TYPICAL = 50
+# A sentence about many points is not worth a long search for one.
+_TYPICAL_EFFORT = 100
 _HOLED = (
     "holes of its own, so the fewest cells depend on what they hold; fill them in, or leave them out "
     "with own_holes='skip'"
@@ -122,8 +124,11 @@ def cases(
     return cases_of(model, encoded, verdicts(model, encoded))
 
 
-def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
-    """The fewest and the most cells that points need whose verdicts are known; without a bias."""
+def cases_of(model: Model, points: Points, found: Verdicts, effort: int | None = None) -> Cases:
+    """The fewest and the most cells that points need whose verdicts are known; without a bias.
+
+    ``effort`` is how many steps a search may take for one point; beyond it the fewest is an upper bound.
+    """
     refuse_beyond_floats(model)
     possible, complete = found.possible, points.complete
     best, worst = np.zeros(len(points)), np.zeros(len(points))
@@ -136,7 +141,7 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
     # Cells of a label that has no support in any world change nothing, though it may tie at zero.
     matter = ranges.n_open.sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
     for place, t in enumerate(some.tolist()):
-        best[t], proven[t] = best_case(model, points, t, possible[t])
+        best[t], proven[t] = best_case(model, points, t, possible[t], effort)
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
     return Cases(best, worst, proven, reasons)
 
@@ -144,7 +149,7 @@ def cases_of(model: Model, points: Points, found: Verdicts) -> Cases:
 def typical(model: Model, points: Points, found: Verdicts) -> str:
     """What open complete points need at best and at worst, in words, by an even sample of them."""
     places = evenly(np.flatnonzero(~found.certain & points.complete), _TYPICAL)
-    told = cases_of(model, points.take(places), found.take(places))
+    told = cases_of(model, points.take(places), found.take(places), _TYPICAL_EFFORT)
     best = np.sort(told.best[np.isfinite(told.best)])
     if not len(best):
         return ""
@@ -167,14 +172,18 @@ def refuse_beyond_floats(model: Model) -> None:
 
 
 def best_case(
-    model: Model, points: Points, position: int, possible: NDArray[np.bool_]
+    model: Model,
+    points: Points,
+    position: int,
+    possible: NDArray[np.bool_],
+    steps: int | None = None,
 ) -> tuple[float, bool]:
     """The fewest cells whose right values make a complete point certain; inf if none do.
 
     Also tells whether that is proven.
     """
     low, high = point_counts(model, points, position)
-    fewest, effort = math.inf, Effort()
+    fewest, effort = math.inf, Effort() if steps is None else Effort(steps)
     for winner in np.flatnonzero(possible).tolist():
         fewest = _Winner(model, low, high, winner).fewest(fewest, effort)
     return fewest, effort.left > 0

@@ -269,7 +269,7 @@ def point(request: Request, analysis: str, point: Annotated[int, Path(ge=0)]) ->
     result = desk_of(request).analyses.get(analysis).result
     told = explain(result.model, one_point(result, point))
     return PointAnswer.model_validate(
-        {"point": point, "values": given_values(result, point), **named(result, point), **told}
+        {**told, "point": point, "values": given_values(result, point), **named(result, point)}
     )
 
 

@@ -24,7 +24,7 @@ SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
 # What people call the column to predict, and how many labels one is likely to have.
 _CALLED = ("label", "class", "target", "outcome", "y", "diagnosis", "survived", "churn")
-_MOST_LABELS = 20
+_MOST_LABELS, _MOST_CALLED = 20, 100
 
 
 @dataclass(frozen=True)
@@ -77,15 +77,18 @@ def described(
 
 
 def proposed_label(columns: Sequence[dict[str, Any]]) -> str | None:
-    """The column that is probably to be predicted: by its name, else the last one with few values."""
-    few = [
-        column["name"]
-        for column in columns
-        if 2 <= column["n_distinct"] <= _MOST_LABELS and not column["is_key"]
-    ]
-    called = [name for name in few if name.strip().lower() in _CALLED]
-    likely: list[str] = called or few
+    """What is probably to be predicted: by its name, else the last column of few values without holes."""
+    named = [column["name"] for column in _with_values(columns, _MOST_CALLED)]
+    called = [name for name in named if name.strip().lower() in _CALLED]
+    few = _with_values(columns, _MOST_LABELS)
+    whole = [column["name"] for column in few if not column["n_unlabelled"]]
+    likely: list[str] = called or whole or [column["name"] for column in few]
     return likely[-1] if likely else None
+
+
+def _with_values(columns: Sequence[dict[str, Any]], most: int) -> list[dict[str, Any]]:
+    """The columns of at least two values and not too many."""
+    return [c for c in columns if 2 <= c["n_distinct"] <= most and not c["is_key"]]
 
 
 def shown_name(name: str) -> str:

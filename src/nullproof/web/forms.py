@@ -216,6 +216,11 @@ class PointAnswer(BaseModel):
     worlds: list[dict[str, Any]] | None = Field(
         description="Two worlds that disagree (`winners`, `support`); null if certain."
     )
+    explanation: dict[str, Any] | None = Field(
+        None,
+        description="Which cells speak for the strongest label, and which for its strongest rival; "
+        "null if there is one label.",
+    )
     differences: list[dict[str, Any]] = Field(
         description="Which missing cells the two worlds fill differently."
     )

@@ -171,13 +171,15 @@ export class BiasSlider {
     const whole = this.told.n_labelled === this.told.n_points
       ? ""
       : ` (of ${many(this.told.n_labelled ?? 0, "point")} with a label)`;
+    // Of nothing no share is right.
+    const shares = [[step.accuracy_hold, " of those that hold"], [step.accuracy_open, " of the open ones"]]
+      .filter(([share]) => share !== null)
+      .map(([share, of]) => [el("b", {}, percent(share)), of]);
     fill(
       this.right,
       "Right are ",
-      el("b", {}, percent(step.accuracy_hold)),
-      " of those that hold and ",
-      el("b", {}, percent(step.accuracy_open)),
-      ` of the open ones${whole}.`,
+      shares.flatMap((part, place) => [place ? " and " : "", part]),
+      `${whole}.`,
     );
   }
 }

@@ -313,11 +313,43 @@ function why(answer, verdict) {
         ),
       ),
     ],
+    answer.explanation?.terms.length > 0 && [
+      el(
+        "h4",
+        {},
+        "What speaks for ",
+        name(answer.explanation.label, 24),
+        " and what for ",
+        name(answer.explanation.rival, 24),
+      ),
+      speaks(answer.explanation),
+    ],
     answer.worlds?.length > 0 && [
       el("h4", {}, "Two worlds that disagree"),
       verdict === "holds" && el("p", { className: "soft" }, "At least one of them is beyond this bias."),
       worlds(answer),
     ],
+  ];
+}
+
+// Each cell by the known ones, and between which two it lies over all worlds.
+function speaks({ terms, n_terms_left_off: left }) {
+  const between = ({ least, greatest }) => (least === greatest ? least : `${least} to ${greatest}`);
+  return [
+    table(
+      ["cell", "by the known cells", "over all worlds"],
+      terms.map((row) =>
+        el(
+          "tr",
+          {},
+          el("th", { scope: "row" }, name(row.feature, 30), ": ", name(row.value, 30)),
+          el("td", {}, row.said),
+          el("td", {}, between(row)),
+        )
+      ),
+      { label: "what speaks for the label", className: "worlds" },
+    ),
+    left > 0 && el("p", {}, el("small", {}, `and ${many(left, "cell")} that weigh less`)),
   ];
 }
 

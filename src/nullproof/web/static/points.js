@@ -2,7 +2,7 @@
 
 import { ask } from "./api.js";
 import { shownBias, verdictAt } from "./bias.js";
-import { choice, count, debounced, el, field, fill, many, name, short, table } from "./dom.js";
+import { choice, count, debounced, el, field, fill, many, name, table } from "./dom.js";
 
 const SIZE = 12;
 
@@ -23,7 +23,7 @@ export class PointList {
       type: "text",
       autocomplete: "off",
       spellcheck: "false",
-      placeholder: named ? `${short(named, 20)}, number or value` : "number or value",
+      placeholder: named ? "name or value" : "number or value",
       oninput: () => {
         this.offset = 0;
         this.loadSoon();
