@@ -183,7 +183,8 @@ def best_case(
     Also tells whether that is proven.
     """
     low, high = point_counts(model, points, position)
-    fewest, effort = math.inf, Effort() if steps is None else Effort(steps)
+    fewest, effort = math.inf, Effort()
+    effort.left = effort.left if steps is None else steps
     for winner in np.flatnonzero(possible).tolist():
         fewest = _Winner(model, low, high, winner).fewest(fewest, effort)
     return fewest, effort.left > 0

@@ -8,7 +8,6 @@ which ones are filled wholly; straight lines above the gains bound the cells fro
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -20,11 +19,10 @@ _SURE = 1e-9
 _MOST_BRANCHES = 20_000
 
 
-@dataclass
 class Effort:
     """How many branches may still be looked at."""
 
-    left: int = _MOST_BRANCHES
+    left = _MOST_BRANCHES
 
 
 class Rival:
