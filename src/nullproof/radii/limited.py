@@ -104,9 +104,10 @@ class LimitedFrontier:
     def _lead_at_most(self, n_cells: int) -> float:
         """An upper bound of the rival's lead, by straight lines above the winner's losses."""
         sizes, losses = self._lines
-        n_raise = np.arange(self._climb.first, min(self._climb.last, n_cells) + 1)
-        lost = np.interp(n_cells - n_raise, sizes, losses)
-        return float((self._climb.logs(n_raise) + lost).max()) - self._log_support
+        logs = self._climb.logs(n_cells)
+        n_lower = n_cells - self._climb.first - np.arange(len(logs))
+        lost = np.interp(n_lower, sizes, losses)
+        return float((logs + lost).max()) - self._log_support
 
     @cached_property
     def _log_support(self) -> float:
@@ -131,7 +132,7 @@ class LimitedFrontier:
         ends = [item.held - item.room for item in self._items]
         ends += [item.held for item in self._items] + self._climb.ends
         logs = sum(abs(math.log(end + alpha)) for end in ends)
-        start = abs(float(self._climb.logs(np.array([self._climb.first]))[0]))
+        start = abs(float(self._climb.logs(self._climb.first)[0]))
         return 8 * float(self._model.slack(abs(self._log_support) + start + logs))
 
     def _grow(self, size: int) -> None:

@@ -67,6 +67,7 @@ class Climb:
             j for j, (c, top) in enumerate(zip(self._start, self._top, strict=True)) if c < top
         ]
         self.first = len(zeros)
+        self._logs: Floats = np.empty(0)
         self._find_stretches()
 
     def _find_stretches(self) -> None:
@@ -93,8 +94,15 @@ class Climb:
         """The least and the greatest of every count that moves."""
         return [own[j] for own in (self._start, self._top) for j in self._moving]
 
-    def logs(self, n_steps: NDArray[np.int64]) -> Floats:
-        """The log support after some numbers of steps, from ``first`` to ``last``."""
+    def logs(self, last: int) -> Floats:
+        """The log supports after ``first`` to ``last`` steps; what was worked out is kept."""
+        n_wanted = min(last, self.last) - self.first + 1
+        if n_wanted > len(self._logs):
+            most = min(self.last, self.first + 2 * n_wanted)
+            self._logs = self._logs_at(np.arange(self.first, most + 1))
+        return self._logs[: max(n_wanted, 0)]
+
+    def _logs_at(self, n_steps: NDArray[np.int64]) -> Floats:
         if not self._moving:
             return np.full(len(n_steps), self._base)
         place = np.searchsorted(self._steps, n_steps, side="right") - 1
@@ -155,23 +163,23 @@ class Products:
 
     def _leads(self, n_cells: int) -> Iterator[tuple[Any, Split]]:
         climb = self._climb
-        n_raise = np.arange(climb.first, min(climb.last, n_cells) + 1)
-        if not len(n_raise):
+        limits = self._limits(n_cells)
+        if not len(limits):
             yield -math.inf, Split(climb.first, 0)
             return
-        lead = self._limits(n_raise) - self._all[n_cells - n_raise]
-        top = int(np.argmax(lead))
-        yield lead[top], Split(int(n_raise[top]), n_cells - int(n_raise[top]))
+        left = n_cells - climb.first
+        lead = limits - self._all[left - len(limits) + 1 : left + 1][::-1]
+        top = climb.first + int(np.argmax(lead))
+        yield lead[top - climb.first], Split(top, n_cells - top)
         for turn in (turn for turn in climb.turns if turn < n_cells):
-            limit = self._limits(np.array([turn]))[0]
-            for item, table in self._without:
-                n_part = np.arange(1, min(item.room, n_cells - turn + 1))
-                if not len(n_part):
+            limit, left = limits[turn - climb.first], n_cells - turn
+            for item, table, parts in self._without:
+                n_part = min(item.room - 1, left)
+                if n_part <= 0:
                     continue
-                least = self._join(table[n_cells - turn - n_part], self._factor(item.held - n_part))
-                part = int(np.argmin(least))
-                n_whole = n_cells - turn - int(n_part[part])
-                yield limit - least[part], Split(turn, n_whole, item, int(n_part[part]))
+                least = self._join(table[left - n_part : left][::-1], parts[:n_part])
+                part = int(least.argmin()) + 1
+                yield limit - least[part - 1], Split(turn, left - part, item, part)
 
     def chosen(self, split: Split) -> list[Item]:
         """The features that a split lowers wholly."""
@@ -187,13 +195,14 @@ class Products:
                 left -= item.room
         return chosen
 
-    def _limits(self, n_raise: NDArray[np.int64]) -> Column:
-        """What the product may be at most beside some numbers of raising steps."""
-        if not self._exact:
-            logs: Column = self._climb.logs(n_raise) - self._base
-            return logs
+    def _limits(self, n_cells: int) -> Column:
+        """What the product may be at most beside each number of raising steps up to so many."""
         climb = self._climb
-        every = [self._model.support(climb.label, climb.counts(n)) for n in n_raise.tolist()]
+        if not self._exact:
+            logs: Column = climb.logs(n_cells) - self._base
+            return logs
+        n_raise = range(climb.first, min(climb.last, n_cells) + 1)
+        every = [self._model.support(climb.label, climb.counts(n)) for n in n_raise]
         return np.array([own / self._base for own in every], dtype=object)
 
     def _factor(self, counts: NDArray[np.int64]) -> Column:
@@ -216,8 +225,12 @@ class Products:
         return table
 
     @cached_property
-    def _without(self) -> list[tuple[Item, Column]]:
-        return list(self._left_out(self._empty, self._items))
+    def _without(self) -> list[tuple[Item, Column, Column]]:
+        """Each feature, the table of all others, and its own factor after 1, 2, … cells."""
+        return [
+            (item, table, self._factor(item.held - np.arange(1, item.room)))
+            for item, table in self._left_out(self._empty, self._items)
+        ]
 
     def _left_out(self, table: Column, items: Sequence[Item]) -> Iterator[tuple[Item, Column]]:
         """Each of some features with the table of all others, by halves."""
