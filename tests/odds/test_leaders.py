@@ -33,7 +33,7 @@ def test_a_leader_has_the_odds(share: float) -> None:
     """Whoever leads by Chernoff has odds of the share, counted world by world."""
     rng = random.Random(SEED)
     n_leaders = 0
-    for _ in range(3 * N_TABLES):
+    for _ in range(max(N_TABLES // 2, 30)):
         case = small_case(rng)
         index = index_of(case)
         options = options_of(case, index)
@@ -60,12 +60,12 @@ def test_a_rule_that_goes_on(cells: Any) -> None:
     truth = np.where(rng.random((300, 5)) < 0.35, labels[:, None], rng.integers(0, 4, (300, 5)))
     rows = np.where(rng.random(truth.shape) < 0.25, -1, truth)
     model = Model(CountIndex.from_codes(rows, labels))
-    points = model.points(truth[:60], "skip")
+    points = model.points(truth[:30], "skip")
     rule = Sureness(model, cells, 0.95)
     rule.labels(points, verdicts(model, points))
     n_kept = 0
     open_cells = [(i, j) for i, j in np.argwhere(rows < 0).tolist()]
-    for i, j in [open_cells[k] for k in rng.permutation(len(open_cells))[:25]]:
+    for i, j in [open_cells[k] for k in rng.permutation(len(open_cells))[:12]]:
         name = model.index.features[j]
         value, label = int(truth[i, j]), model.index.labels[int(labels[i])]
         model = model.on(model.index.fill(name, value, label, n_cells=1))

@@ -9,6 +9,7 @@ import numpy as np
 from nullproof.cli.registry import typed
 from nullproof.cli.shown import Following, Shown
 from nullproof.odds.sureness import SURE
+from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
@@ -69,8 +70,11 @@ def after_odds(request: Request, result: Odds, cells: str) -> Following:
 def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:
     """The worksheet of a plan, given again with its ``own`` options; other questions where it is empty."""
     if plan.steps and _has_rows(request):
-        line = typed("clean", request, {**own, "-o": "worksheet.csv"})
-        return Following("a worksheet with these cells to fill in", line)
+        more, which = {**own, "-o": "worksheet.csv"}, "these cells"
+        if plan.stop is not None and own["--budget"] is None and not own["--cost"]:
+            more["--budget"] = plan.stop.n_cells
+            which = f"the first {many(plan.stop.n_cells, 'cell')}"
+        return Following(f"a worksheet with {which} to fill in", typed("clean", request, more))
     return _radius(request) if plan.done.all() else _report(request)
 
 
