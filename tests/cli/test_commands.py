@@ -132,6 +132,8 @@ def test_an_attack_keeps_to_the_columns_that_are_named(run: Runner) -> None:
     assert any(one != other for one, other in pairs)
     attack = run("poison", "train.csv", "test.csv", *COUNT, *limits, "--skip-unbreakable")
     assert {cell["column"] for cell in json.loads(attack.out)["cells"]} <= {"size"}
+    told = run("radius", "train.csv", "test.csv", *COUNT, *limits[:2]).out
+    assert "--only-columns size" in told.splitlines()[-1]
     wrong = run("radius", "train.csv", "test.csv", *COUNT, "--only-columns", "color")
     assert wrong.code == 2
     assert "'color'" in wrong.err

@@ -38,7 +38,7 @@ def answer_curve(
         )
     with working(f"finding the fewest {asked['threat']} for each point"):
         result = certified_accuracy_curve(index, points, labels, **asked)
-    shown = shown_of(request, show_all, after_curve(request, asked["threat"]))
+    shown = shown_of(request, show_all, after_curve(request, asked))
     request.answer(
         result,
         lambda console: show_accuracy_curve(console, index, result, shown),

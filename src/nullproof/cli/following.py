@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -44,6 +45,9 @@ def after_radius(request: Request, result: Radii) -> Following:
     if request.test is None or not _has_rows(request) or not (finite & (result.radius > 0)).any():
         return _report(request)
     more: dict[str, Any] = {"--skip-unbreakable": not bool(finite.all())}
+    if not result.reach.everything:
+        pairs = zip(result.model.index.features, result.reach.columns, strict=True)
+        more["--only-columns"] = [name for name, is_reached in pairs if is_reached]
     if result.threat == "rows":
         line = typed("poison", request, {**more, "--threat": "rows"})
         return Following("which rows an enemy would add to break them all", line)
@@ -51,9 +55,14 @@ def after_radius(request: Request, result: Radii) -> Following:
     return Following(what, typed("poison", request, more))
 
 
-def after_curve(request: Request, threat: str) -> Following:
-    """Which points fall first."""
-    line = typed("radius", request, {"--threat": None if threat == "cells" else threat})
+def after_curve(request: Request, asked: Mapping[str, Any]) -> Following:
+    """Which points fall first, with the options that the curve was asked with."""
+    threat, only = asked["threat"], asked["only"] or {}
+    more = {
+        "--threat": None if threat == "cells" else threat,
+        "--only-columns": only.get("columns"),
+    }
+    line = typed("radius", request, more)
     return Following("which points fall first, and to which label", line)
 
 
