@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import io
+from pathlib import Path
 from typing import Any
 
 import polars as pl
 import pytest
+from support.command_line import Runner
 from support.web_server import Served, analysed, state, told, until, upload
 
 from nullproof import CountIndex, certify
@@ -166,3 +168,21 @@ def test_a_poisoned_file_says_so(server: Served) -> None:
     frame.write_parquet(stream, metadata={KEY: "t.parquet.before.index"})
     assert upload(server.client, stream.getvalue())["attacked"] == "t.parquet.before.index"
     assert upload(server.client, "a,y\nu,p\n,q\n")["attacked"] is None
+
+
+def test_a_worksheet_is_that_of_the_command(
+    server: Served, tables: tuple[str, str], tmp_path: Path, run: Runner
+) -> None:
+    """`nullproof clean` makes the same worksheet of the same files, and takes its answers back."""
+    (tmp_path / "t.csv").write_text(TABLE)
+    (tmp_path / "new.csv").write_text(NEW)
+    sheet = server.client.get(f"{ordered(server, tables, truth=None)}/files/worksheet.csv").text
+    options = ["--label", "y", "--key", "who", "--drop-unlabelled", "--missing", "odd"]
+    command = ["clean", str(tmp_path / "t.csv"), str(tmp_path / "new.csv"), *options]
+    made = tmp_path / "made.csv"
+    assert run(*command, "-o", str(made)).code == 0
+    assert sheet == made.read_text("utf-8")
+    assert len(sheet.splitlines()) > 1
+    change = {"do": "blank", "feature": "a", "label": "p", "value": "u", "n_cells": 1}
+    own = ordered(server, tables, changes=[change])
+    told(server.client.get(f"{own}/files/worksheet.csv"), 409, "without changes")

@@ -16,7 +16,7 @@ from nullproof.reporting.document import document_of
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import OwnHoles, Points, encode_points, encode_quietly
-from nullproof.tables.readers import no_such_column
+from nullproof.tables.readers import Table, no_such_column
 from nullproof.web.changes import Change, changed
 from nullproof.web.jobs import Job, Say
 from nullproof.web.origins import asked_of, listening
@@ -128,6 +128,22 @@ class Analysis:
         if self._result is None or not self.job.over:
             raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
         return self._result
+
+    @property
+    def of_training_rows(self) -> bool:
+        """Whether the points are the rows of the training table."""
+        return self._points is None
+
+    def table(self) -> Table:
+        """The training table, read again."""
+        options = self.options
+        try:
+            with self._train:
+                return options.table.open(self._train.path, options.label, key=options.key)
+        except (NullproofError, OSError) as problem:
+            raise RequestError(
+                409, "the table of this analysis is gone; upload it again and analyse it anew"
+            ) from problem
 
     def _work(self, say: Say) -> None:
         try:

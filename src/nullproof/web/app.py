@@ -26,6 +26,7 @@ from nullproof.web.forms import ErrorForm, SectionForm
 from nullproof.web.guard import Guard
 from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
+from nullproof.web.worksheets import worksheet
 from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
@@ -46,8 +47,11 @@ _TYPES = {
     "certificates.csv": "text/csv",
     "certificates.json": "application/json",
     "document.json": "application/json",
+    "worksheet.csv": "text/csv",
 }
-Name = Literal["report.html", "certificates.csv", "certificates.json", "document.json"]
+Name = Literal[
+    "report.html", "certificates.csv", "certificates.json", "document.json", "worksheet.csv"
+]
 
 
 def make_app(settings: Settings, folder: Path) -> Guard:
@@ -93,10 +97,13 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     },
 )
 def download(request: Request, analysis: str, name: Name) -> Response:
-    """Download the report as one HTML file, the certificates of all points, or the document."""
-    result = desk_of(request).analyses.get(analysis).result
+    """Download the report as one HTML file, certificates, document, or a worksheet of missing cells."""
+    found = desk_of(request).analyses.get(analysis)
+    result = found.result
     if name == "report.html":
         content = html.render(result.document)
+    elif name == "worksheet.csv":
+        content = worksheet(found)
     elif name == "certificates.csv":
         content = to_csv(result.certificates.file_columns())
     elif name == "certificates.json":

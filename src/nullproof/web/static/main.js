@@ -133,7 +133,7 @@ async function attend({ id, order }, turn, point = null) {
   const told = await ask(`analyses/${id}/document`);
   if (turn !== state.turn) return;
   Object.assign(state, { analysis: id, order });
-  await show(id, told.title, point);
+  await show(id, told, point);
   job.done();
 }
 
@@ -163,7 +163,7 @@ function jobView(onCancel) {
   };
 }
 
-async function show(id, title, point) {
+async function show(id, { title, cleaning }, point) {
   const { order } = state;
   const [known, parts, held] = await Promise.all([
     ask(`analyses/${id}/features`),
@@ -230,7 +230,11 @@ async function show(id, title, point) {
       what.node,
     ),
     ...asked,
-    { name: "downloads", title: "Downloads", node: story.downloads(id) },
+    {
+      name: "downloads",
+      title: "Downloads",
+      node: story.downloads(id, cleaning !== null && !order.changes.length),
+    },
   ];
   fill($("result"), headline.node, contents(sections), changed, sections.map(({ node }) => node));
   $("result").onclick = (event) => {

@@ -11,12 +11,15 @@ export function section(id, title, ...children) {
   );
 }
 
-export function downloads(id) {
+export function downloads(id, plan) {
   const files = [
     ["report.html", "Report", "one HTML file to send round"],
     ["certificates.csv", "Certificates, CSV", "every point, one row each"],
     ["certificates.json", "Certificates, JSON", "the same for programs"],
     ["document.json", "Document, JSON", "all that this page says"],
+    ...(plan
+      ? [["worksheet.csv", "Worksheet, CSV", "cells to look up; nullproof clean --answers takes it back"]]
+      : []),
   ];
   return section(
     "downloads",
