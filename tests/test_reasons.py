@@ -18,7 +18,7 @@ from nullproof.errors import NullproofWarning
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS as ODDS_LIMIT
 from nullproof.plots import plot_radius
-from nullproof.radii import spending
+from nullproof.radii import weakest
 from nullproof.radii.cells import radii
 from nullproof.radii.weakest import MAX_COMPLETIONS as RADIUS_LIMIT
 from nullproof.reporting.points import _affordable
@@ -31,7 +31,7 @@ HOPELESS = [("0",) * 12, (ANY,) * 12, ("1",) * 12]
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """No time to search for the weakest of very many completions."""
-    monkeypatch.setattr(spending, "MOST_WORK", 0)
+    monkeypatch.setattr(weakest, "MOST_WORK", 0)
 
 
 def certain_index() -> CountIndex:

@@ -20,7 +20,7 @@ from support.limits import random_limits
 from support.strategies import Case
 
 from nullproof.counts.index import CountIndex
-from nullproof.radii import completions, spending, weakest
+from nullproof.radii import completions, weakest
 from nullproof.radii.cells import radii, radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -35,6 +35,7 @@ def picked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two completions are many, and there is no way back to trying all."""
     monkeypatch.setattr(completions, "MANY", 1)
     monkeypatch.setattr(weakest, "MAX_COMPLETIONS", 0)
+    monkeypatch.setattr(weakest, "WORK_OF_ONE", math.inf)
 
 
 def with_holes(rng: random.Random, case: Case) -> Case:
@@ -142,12 +143,19 @@ def test_more_completions_than_anyone_can_try() -> None:
     assert every[0] == found.radius[0] == every.min()
 
 
+def test_more_completions_than_a_double_holds() -> None:
+    """3^700 completions are no number for floats, and no hindrance."""
+    index = index_from_counts([18, 10], [[(5, 1), (6, 2), (7, 3), (0, 4)]] * 700)
+    found = radius(index, [({"0", "1", "2"},) * 700], alpha=0)
+    assert found.tolist() == radius(index, [("0",) * 700], alpha=0).tolist()
+
+
 def test_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where spending would take too long, all completions are tried if there are not too many."""
     index = index_from_counts([20, 20], [[(9, 6), (3, 1), (8, 13)], [(15, 5), (5, 15)]])
     point = [({"0", "1"}, "0")]
     expected = radius(index, point, alpha=0).tolist()
-    monkeypatch.setattr(spending, "MOST_WORK", 0)
+    monkeypatch.setattr(weakest, "MOST_WORK", 0)
     assert math.isnan(radius(index, point, alpha=0)[0])
     monkeypatch.setattr(weakest, "MAX_COMPLETIONS", 2)
     assert radius(index, point, alpha=0).tolist() == expected

@@ -18,8 +18,6 @@ from nullproof.model import Floats, Model
 from nullproof.radii.reach import Reach
 
 Integers = NDArray[np.int64]
-# Joining takes about a nanosecond for each pair of numbers of cells.
-MOST_WORK = 4e9
 # A winner without support falls whatever the rival has; a rival without one catches up with no other.
 _NO_WINNER, _NO_RIVAL = -1e300, 1e150
 
@@ -99,9 +97,9 @@ class Spending:
         """How many cells are worth spending, if no more than some are."""
         return int(min(at_most, self._n_useful))
 
-    def is_too_long(self, at_most: float) -> bool:
-        """Whether joining takes too long."""
-        return len(self._choices) * float(self.most(at_most)) ** 2 / 2 > MOST_WORK
+    def work(self, at_most: float) -> float:
+        """How many pairs of numbers of cells are joined; each takes about a nanosecond."""
+        return len(self._choices) * float(self.most(at_most)) ** 2 / 2
 
     def is_hopeless(self) -> bool:
         """Whether the rival surely stays behind whatever is spent."""

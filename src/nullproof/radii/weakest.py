@@ -20,6 +20,8 @@ from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 65_536
+# So much work of spending is too long, or takes as long as trying one completion.
+MOST_WORK, WORK_OF_ONE = 1e9, 1e4
 
 
 def record_weakest(
@@ -75,6 +77,9 @@ def _found_weakest(result: Radii, completions: Completions, place: int) -> bool:
     if not model.floats_hold:
         return False
     values, codes = completions.choices(place, winner), result.codes[:, place : place + 1].copy()
+    # There may be more completions than a double can hold.
+    n_completions = min(completions.n_completions(place, winner), 10**9)
+    longest = min(MOST_WORK, WORK_OF_ONE * n_completions)
     known = [j for j, own in enumerate(values) if own[0] <= model.index.n_values[j]]
     for rival in (label for label in range(model.m) if label != winner):
         pair, at_most = (winner, rival), float(result.radius[place]) - 1
@@ -82,7 +87,7 @@ def _found_weakest(result: Radii, completions: Completions, place: int) -> bool:
         spending = Spending(model, pair, choices)
         if spending.is_hopeless():
             continue
-        if spending.is_too_long(at_most):
+        if spending.work(at_most) > longest:
             return False
         fewest = spending.fewest(at_most)
         if fewest is not None:
