@@ -15,6 +15,13 @@ from nullproof import CountIndex, report
 from nullproof.words import per_cent
 
 TITLE = "The report of many points"
+# Rows, features, values, labels and share of holes of tables that are wide or have many labels.
+WIDE = (
+    (3_000, 60, 5, 3, 0.01),
+    (3_000, 60, 5, 3, 0.2),
+    (3_000, 12, 5, 30, 0.01),
+    (3_000, 12, 5, 30, 0.2),
+)
 SHAPES = ((10, 5, 2, 0.001), (30, 5, 5, 0.001), (60, 20, 12, 0.0005))
 BROWSERS = ("chromium", "chromium-browser", "google-chrome")
 RUNS = 7
@@ -44,6 +51,25 @@ def run(*, quick: bool = False) -> list[str]:
         lines.append(
             f"| {n_features} | {n_values} | {n_labels} | {per_cent(share)} | {seconds:.1f} | "
             f"{len(page.encode()) / 1e6:.2f} MB | {opening(page)} |"
+        )
+    lines += [
+        "",
+        "Wide tables and many labels, all rows as points:",
+        "",
+        "| rows | features | labels | missing | certain | with odds | seconds to make |",
+        "|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    for wide in WIDE[:1] if quick else WIDE:
+        index, points = generated(*wide)
+        start = time.perf_counter()
+        made = report(index, points)
+        made.html()
+        seconds = time.perf_counter() - start
+        n_rows, n_features, _, n_labels, holes = wide
+        told, open_ones = made.document["certain"], made.document["open"]
+        lines.append(
+            f"| {n_rows:,} | {n_features} | {n_labels} | {per_cent(holes)} | {per_cent(told['share'])} | "
+            f"{open_ones['n_odds']} of {len(open_ones['shown'])} | {seconds:.1f} |"
         )
     return lines
 
