@@ -34,7 +34,9 @@ from nullproof.words import many, span
 
 Counts = list[list[int]]
 _SURE = 1e-9
-_TYPICAL = 50
+_TYPICAL, _FEWEST = 50, 10
+# A point costs time for every feature and pair of labels.
+_BUDGET = 60_000
 # A sentence about many points is not worth a long search for one.
 _TYPICAL_EFFORT = 100
 _HOLED = (
@@ -148,7 +150,8 @@ def cases_of(model: Model, points: Points, found: Verdicts, effort: int | None =
 
 def typical(model: Model, points: Points, found: Verdicts) -> str:
     """What open complete points need at best and at worst, in words, by an even sample of them."""
-    places = evenly(np.flatnonzero(~found.certain & points.complete), _TYPICAL)
+    n_points = max(_FEWEST, min(_TYPICAL, _BUDGET // (model.d * model.m**2)))
+    places = evenly(np.flatnonzero(~found.certain & points.complete), n_points)
     told = cases_of(model, points.take(places), found.take(places), _TYPICAL_EFFORT)
     best = np.sort(told.best[np.isfinite(told.best)])
     if not len(best):
