@@ -45,6 +45,7 @@ SLOW = (
 PARTS = ("block", "chunk", "seed")
 # Of these, which have thousands of tables, the first part runs all lines that the others run.
 TRACED_ONCE = (
+    "attacks/test_reach.py::test_random_tables",
     "radii/test_changed_cells.py::test_random_tables",
     "radii/test_reach.py::test_random_tables",
     "test_bias.py::test_random_tables",

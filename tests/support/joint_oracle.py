@@ -77,7 +77,9 @@ def fewest_cells(table: Table, within: Collection[tuple[int, int]] | None = None
     return None
 
 
-def fewest_by_counts(table: Table, limit: int = 2_000_000) -> int | None:
+def fewest_by_counts(
+    table: Table, limit: int = 2_000_000, within: Collection[tuple[int, int]] | None = None
+) -> int | None:
     """Return the same as `fewest_cells` on larger tables, by trying all counts per sort of cell.
 
     Cells of one label and feature with the same candidates do the same, so how many of each sort
@@ -86,9 +88,9 @@ def fewest_by_counts(table: Table, limit: int = 2_000_000) -> int | None:
     """
     sorts = Counter(
         (label, j, cell)
-        for row, label in zip(table.rows, table.labels, strict=True)
+        for i, (row, label) in enumerate(zip(table.rows, table.labels, strict=True))
         for j, cell in enumerate(row)
-        if cell != table.domains[j]
+        if cell != table.domains[j] and (within is None or (i, j) in within)
     )
     if prod(n + 1 for n in sorts.values()) > limit:
         raise ValueError("too many ways to blank cells")
