@@ -8,7 +8,7 @@ same to every point are interchangeable, so the unknowns are one integer per suc
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from math import nan
@@ -86,6 +86,19 @@ class Problem:
             sorts=sorts,
             capacity=np.array([sum(c.n_cells for c in own) for own in sorts], dtype=np.int64),
             limited=reach.mask is not None,
+        )
+
+    def part(self, points: Sequence[int]) -> Problem:
+        """Return the problem for some of the points, with the same groups."""
+        keep = np.array(points, dtype=np.int64)
+        return replace(
+            self,
+            winner=self.winner[keep],
+            low=self.low[keep],
+            high=self.high[keep],
+            movable=self.movable[keep],
+            lowers=self.lowers[:, keep],
+            raises=self.raises[:, keep],
         )
 
     @property

@@ -105,7 +105,7 @@ class _Work:
         """Raise the bound, and let the search make an attack of the relaxation's solution."""
         found = None
         for _ in range(n_boxes):
-            if tree.relaxation.too_slow or self._proven() or watch.late():
+            if tree.done or tree.relaxation.too_slow or self._proven() or watch.late():
                 break
             found = tree.step()
             self.bound = max(self.bound, tree.bound)

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import partial
 from itertools import count
 from math import ceil, inf
@@ -18,7 +19,7 @@ from math import ceil, inf
 import numpy as np
 
 from nullproof.attacks.joint.effort import Watch
-from nullproof.attacks.joint.modes import Box, Modes, Single
+from nullproof.attacks.joint.modes import Box, Modes, Single, union_attack
 from nullproof.attacks.joint.problem import Problem
 from nullproof.attacks.joint.relaxation import Relaxation, Relaxed
 from nullproof.model import Floats
@@ -32,10 +33,29 @@ PROBING = 0.6
 TRIED = 3
 # What is overrated by less is not worth a split.
 LITTLE = 1e-6
+# A program with more takings than this takes seconds; then the bound is that of some points only.
+MAX_TAKINGS = 4_000
 # A bound of a box, and the box.
 Part = tuple[float, Box]
 # Gives the parts of a box.
 Split = Callable[[Box], list[Box]]
+
+
+def hardest(problem: Problem, singles: list[list[Single]]) -> list[int]:
+    """Return points whose program is small: all, or those whose single attacks share least."""
+    lowered = problem.lowers.sum(axis=0)
+    size = [len(found) * int(lowered[point]) for point, found in enumerate(singles)]
+    points: list[int] = []
+    left = set(range(len(singles)))
+    while left:
+        union = {
+            p: int(union_attack(problem, [singles[q][0] for q in (*points, p)]).sum()) for p in left
+        }
+        point = max(sorted(left), key=union.__getitem__)
+        left.remove(point)
+        if not points or sum(size[q] for q in (*points, point)) <= MAX_TAKINGS:
+            points.append(point)
+    return sorted(points)
 
 
 class Tree:
@@ -48,6 +68,10 @@ class Tree:
     def __init__(
         self, problem: Problem, singles: list[list[Single]], limit: int, watch: Watch
     ) -> None:
+        points = hardest(problem, singles)
+        # Who fells all points fells these.
+        problem = problem.part(points)
+        singles = [[replace(s, point=i) for s in singles[p]] for i, p in enumerate(points)]
         self.problem, self.limit, self.watch = problem, limit, watch
         self.modes = Modes(problem, singles, limit)
         self.relaxation = Relaxation(self.modes, watch)
@@ -90,10 +114,12 @@ class Tree:
         self.n_boxes += 1
         first = self.n_boxes == 1
         found = self.relaxation.solve(box, rounds=ROUNDS_AT_FIRST if first else ROUNDS)
-        box = self._tightened(box, found)
+        box, bound = self._tightened(box, found), max(bound, found.bound)
         if first:
+            # What the first box gives holds whatever becomes of its probes.
+            self.floor = max(self.floor, bound)
             box, found = self._probed(box, found)
-        bound = max(bound, found.bound)
+            bound = max(bound, found.bound)
         for own, part in self._parts(box, found, bound):
             self._push(max(own, bound), part)
         heapq.heappop(self.open)
