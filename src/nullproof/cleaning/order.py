@@ -25,6 +25,8 @@ from nullproof.progress import Progress, over, within
 from nullproof.tables.points import Points
 
 _N_DRAWS = 16
+# Of very many points with holes a rougher guess is enough, since only the order depends on it.
+_MANY, _MANY_DRAWS, _FEW_DRAWS = 5_000, 32, 8
 # A point whose own cells make it done in so many fillings asks for no training cell.
 _LIKELY = 0.95
 # Packages that bring about the same for their cost are one step; this many cells per point.
@@ -86,7 +88,12 @@ class Orders:
         own = [
             one._replace(point=int(holed[one.point]))
             for one in packages(
-                self.model, self.points.take(holed), self.filling, self.confidence, self.costs
+                self.model,
+                self.points.take(holed),
+                self.filling,
+                self.confidence,
+                self.costs,
+                n_draws=_MANY_DRAWS if len(holed) <= _MANY else _FEW_DRAWS,
             )
         ]
         steepest = max((slope for slope, _ in self._slopes(self.places, trained)), default=0.0)
