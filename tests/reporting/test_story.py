@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from support.command_line import Runner, one_line, write_customers
 
-from nullproof import CountIndex, report
+from nullproof import CountIndex, explain, report
 from nullproof.cli.demo import load
 from nullproof.radii import certified_accuracy_curve
 from nullproof.reporting.order import TITLES, sections
@@ -153,3 +153,19 @@ def test_what_is_no_report_is_refused(run: Runner, folder: Path, text: str | Non
     one_line(
         done, "other.json cannot be read" if text is None else "other.json is no report as JSON"
     )
+
+
+def test_every_listed_point_is_explained_as_explain_does() -> None:
+    """What speaks for a point in a report is what explain says of the same two labels."""
+    train, new = load()
+    index = CountIndex.from_table(train, "churn", ignore=["customer"])
+    for point in report(index, new).document["points"]:
+        told = point["explanation"]
+        own = explain(index, new[point["point"]], label=told["label"], rival=told["rival"])
+        assert told["total"]["log"] == own.total.reference
+        assert [row["log"] for row in told["terms"]] == [
+            term.lead.reference for term in own.strongest_first
+        ]
+        assert told["total"]["said"] == own.said(own.total.reference)
+        assert (point["odds"] is None) == point["certain"]
+        assert point["odds_reason"] is None
