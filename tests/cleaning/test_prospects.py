@@ -42,7 +42,7 @@ def cleaner_of(holed: pl.DataFrame, **options: Any) -> Cleaner:
 
 
 def test_cells_share_what_their_group_does() -> None:
-    """The scores of all cells of a group sum to what the group would do; likely helpers come first."""
+    """The scores of all cells of a group sum to what the group would do for all points."""
     cleaner = cleaner_of(copied()[0], cells="model")
     points = cleaner.points.take(np.flatnonzero(~cleaner.done))
     cells = cleaner.open_cells
@@ -53,6 +53,23 @@ def test_cells_share_what_their_group_does() -> None:
         assert scores.sum() == pytest.approx(groups[i, j])
     best = prospects.best(10_000, np.ones(3))
     assert sum(len(rows) for *_, rows in best) == cleaner.n_open
+
+
+def test_likely_helpers_come_first() -> None:
+    """For one point: cells of its winner that probably hold its value, cells of a rival that do not."""
+    whole = cleaner_of(copied()[0])
+    for place in np.flatnonzero(~whole.done).tolist():
+        points = whole.points.take(np.array([place]))
+        cleaner = Cleaner(whole.original, points, copied()[0], cells="model")
+        prospects = Prospects(cleaner.outlook, points, cleaner.learned, cleaner.open_cells.rows)
+        winner = cleaner.outlook.closest()[0][0]
+        for i, j in np.argwhere(cleaner.outlook.matters).tolist():
+            rows = cleaner.open_cells.rows(i, j)
+            every, weights = cleaner.learned.chances(j)
+            likely = weights[np.searchsorted(every, rows), points.codes[j, 0]]
+            helpful = likely if i == winner else -likely
+            order = np.argsort(prospects.scores(i, j, rows), kind="stable")
+            assert (np.diff(helpful[order]) >= 0).all()
 
 
 @pytest.mark.parametrize("cells", ["observed", "model"])
