@@ -51,7 +51,7 @@ def test_random_tables(chunk: int) -> None:
         expected = [tables.radius(point) for point in case.points]
         assert radii_of_case(case) == expected, case
         n_attacked += sum(0 < own < math.inf for own in expected)
-    assert n_attacked > n_tables / 4
+    assert n_attacked > n_tables / 4 or n_tables < 50
 
 
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
@@ -68,7 +68,7 @@ def test_random_tables_within_limits(chunk: int) -> None:
         expected = [tables.radius(point) for point in case.points]
         assert radii_of_case(case, only) == expected, case
         n_attacked += sum(0 < own < math.inf for own in expected)
-    assert n_attacked > n_tables / 20
+    assert n_attacked > n_tables / 20 or n_tables < 50
 
 
 def test_all_tables_at_once() -> None:
