@@ -146,7 +146,7 @@ def test_own_holes_are_left_out_or_not(page: Page, tmp_path: Path) -> None:
 def test_a_bias_of_ones_own(page: Page, tmp_path: Path) -> None:
     """The slider starts at the bias of the settings; one that is none is refused on the page."""
     analyse(page, tmp_path)
-    bias = page.locator("#certain").get_by_label("Bias")
+    bias = page.locator("#certain").get_by_label("Bias", exact=True)
     for wrong in ("-1", "2", "lots"):
         bias.fill(wrong)
         page.click("text=Judge again")
