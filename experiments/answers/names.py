@@ -79,7 +79,7 @@ RENAMED: dict[str, str] = {
     "became_settled": "became_done",
 }
 # Keys of JSON that hold sentences, which may be improved.
-SENTENCES = ("title", "notes", "meaning", "how")
+SENTENCES = ("title", "notes", "meaning", "how", "asked", "command")
 
 
 def question(name: str) -> Any:

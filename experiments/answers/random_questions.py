@@ -120,7 +120,11 @@ def cleaned(case: Case, table: RandomTable) -> list[Any]:
         steps.append({"next": proposed, **read(one, "cleaner")})
         if not proposed:
             break
-        one.fill({(row, name): table.truth[row][int(name[1:])] for row, name in proposed})
+        # What a point itself lacks is answered by the first row.
+        rows = [0 if cell.table == "points" else cell.row for cell in proposed]
+        columns = [int(cell.column[1:]) for cell in proposed]
+        found = [table.truth[row][j] for row, j in zip(rows, columns, strict=True)]
+        one.fill(dict(zip(proposed, found, strict=True)))
     return [*steps, one.complete()]
 
 

@@ -78,7 +78,8 @@ def test_encodings(run: Runner, folder: Path, encoding: str) -> None:
         assert done.err.count("note: t") == 2
         assert "note: train.csv is not UTF-8 text and was read as cp1252" in done.err
         # The next command at the end has the encoding, where it was given.
-        assert named.out == done.out.rstrip("\n") + " --encoding latin-1\n"
+        assert " --encoding latin-1" in named.out.splitlines()[-1]
+        assert named.out.replace(" --encoding latin-1", "") == done.out
 
 
 def test_without_a_header(run: Runner, folder: Path) -> None:
