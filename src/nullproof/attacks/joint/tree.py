@@ -92,8 +92,9 @@ class Tree:
     @property
     def bound(self) -> int:
         """Cells that every attack needs at least."""
-        least = min(self.open[0][0] if self.open else self.limit, self.leaf, self.limit)
-        return ceil(max(least, self.floor))
+        least = min(self.open[0][0] if self.open else inf, self.leaf)
+        # Relaxations speak of attacks with fewer cells than the limit; others have as many at least.
+        return ceil(min(max(least, self.floor), self.limit))
 
     @property
     def done(self) -> bool:
