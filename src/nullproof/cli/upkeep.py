@@ -115,7 +115,7 @@ def clean(
     own: dict[str, Any] = {
         "--confidence": None if confidence == 1 else confidence,
         "--cells": cells,
-        "--budget": budget,
+        "--budget": budget if budget is None else f"{budget:.15g}",
         "--cost": cost,
         "--bias": bias,
         "--answers": answers,
