@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from nullproof.lazy import public
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from nullproof.attacks.poisoning import poison as poison
