@@ -103,9 +103,14 @@ async function start(order) {
   // Browsers let hidden pages ask once a minute only.
   const wanted = { changes: [], ...order, points: state.points?.id ?? null, patience: 150 };
   const turn = ++state.turn;
-  const waiting = jobView(() => null);
+  const stop = new AbortController();
+  const waiting = jobView(() => stop.abort());
   try {
     const made = await ask("analyses", { method: "POST", body: wanted });
+    if (stop.signal.aborted) {
+      forget(made.id);
+      return cancelled(waiting);
+    }
     history.pushState(null, "", address(made.id));
     await attend(made, turn);
   } catch (problem) {
@@ -120,21 +125,27 @@ async function attend({ id, order }, turn, point = null) {
     stop.abort();
     forget(id);
   });
-  const ended = await follow(id, job.show, stop.signal).catch((problem) => {
+  const [ended, told] = await finished(id, job, stop.signal).catch((problem) => {
     if (!stop.signal.aborted) throw problem;
-    return { state: "cancelled" };
+    return [];
   });
   if (turn !== state.turn) return;
+  if (stop.signal.aborted || ended.state === "cancelled") return cancelled(job);
   if (ended.state === "failed") return job.fail(ended.error);
-  if (ended.state === "cancelled") {
-    history.replaceState(null, "", state.analysis ? address(state.analysis) : "/");
-    return job.fail("The analysis was cancelled.");
-  }
-  const told = await ask(`analyses/${id}/document`);
-  if (turn !== state.turn) return;
   Object.assign(state, { analysis: id, order });
   await show(id, told, point);
   job.done();
+}
+
+async function finished(id, job, signal) {
+  const ended = await follow(id, job.show, signal);
+  return [ended, ended.state === "done" ? await ask(`analyses/${id}/document`) : null];
+}
+
+// The answer that was shown before stays, and so does its address.
+function cancelled(job) {
+  history.replaceState(null, "", state.analysis ? address(state.analysis) : "/");
+  job.fail("The analysis was cancelled.");
 }
 
 function jobView(onCancel) {
