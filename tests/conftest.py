@@ -22,6 +22,7 @@ SLOW = (
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
     "docs/test_examples.py",
+    "docs/test_site.py",
     "estimator/test_estimator.py::test_assumptions_are",
     "experiments/",
     "radii/test_bounds.py",

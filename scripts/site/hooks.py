@@ -1,0 +1,75 @@
+"""What mkdocs calls while it builds the site: pages from outside ``docs/``, and links to them."""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+from commands import described
+from mkdocs.structure.files import File
+from notebooks import page_of
+from schemas import tables
+
+ROOT = Path(__file__).parents[2]
+LINK = re.compile(r"(?<=\]\()([^)#\s]+)(?=[)#])")
+COMMANDS = "<!-- every command -->"
+SCHEMAS = "<!-- every schema -->"
+
+
+def borrowed() -> dict[str, Path]:
+    """Files of other folders by their place on the site."""
+    found = {
+        "changelog.md": ROOT / "CHANGELOG.md",
+        "contributing.md": ROOT / "CONTRIBUTING.md",
+    }
+    results, data = ROOT / "experiments/results", ROOT / "src/nullproof/demo"
+    found |= {f"results/{path.name}": path for path in sorted(results.glob("*.md"))}
+    return found | {f"data/{path.name}": path for path in sorted(data.glob("*.csv"))}
+
+
+def notebooks() -> dict[str, Path]:
+    """Notebooks by the page that shows them."""
+    found = sorted((ROOT / "examples").glob("*.ipynb"))
+    return {f"gallery/{path.stem}.md": path for path in found}
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Add the pages that are kept elsewhere, and those that are made of notebooks."""
+    for place, path in borrowed().items():
+        files.append(File.generated(config, place, abs_src_path=str(path)))
+    for place, path in notebooks().items():
+        download = f"gallery/{path.name}"
+        files.append(File.generated(config, place, content=page_of(path)))
+        files.append(File.generated(config, download, abs_src_path=str(path)))
+    return files
+
+
+def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
+    """Fill in what is made, and let links lead to where files lie on the site."""
+    if COMMANDS in markdown:
+        markdown = markdown.replace(COMMANDS, described())
+    if SCHEMAS in markdown:
+        markdown = markdown.replace(SCHEMAS, tables(ROOT / "docs/schemas"))
+    place = page.file.src_uri
+    kept = borrowed().get(place, ROOT / "docs" / place)
+    return LINK.sub(lambda match: moved(match[0], kept, place), markdown)
+
+
+def moved(link: str, kept: Path, place: str) -> str:
+    """A link of a file as it must be written where the file lies on the site."""
+    if "://" in link:
+        return link
+    target = Path(os.path.normpath(kept.parent / link))
+    for other, path in (borrowed() | notebooks()).items():
+        if path == target:
+            return relative(other, place)
+    if target.is_relative_to(ROOT / "docs"):
+        return relative(target.relative_to(ROOT / "docs").as_posix(), place)
+    return link
+
+
+def relative(target: str, place: str) -> str:
+    """The way from one place on the site to another."""
+    return PurePosixPath(os.path.relpath(target, PurePosixPath(place).parent)).as_posix()
