@@ -27,7 +27,7 @@ from experiments.paper.summary import (
     poisoning_table,
     sampling_table,
 )
-from experiments.paper.tasks import DECIDERS, POISONERS, Grid
+from experiments.paper.tasks import DECIDERS, PARTS, POISONERS, Grid
 
 SHOWN = 40
 
@@ -41,6 +41,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--limit", type=float, help="leave out what takes more seconds (default 10)"
     )
     parser.add_argument(
+        "--part",
+        action="append",
+        choices=PARTS,
+        help="measure only this, draw nothing; may be given again",
+    )
+    parser.add_argument(
         "--real-only", action="store_true", help="no generated stand-ins for missing datasets"
     )
     parser.add_argument(
@@ -49,9 +55,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> Path:
-    """Measure what is not measured yet, then draw; returns the page."""
+    """Measure what is not measured yet, then draw; returns the page, of a part the measurements."""
     grid = QUICK if arguments.quick else Grid()
-    grid = replace(grid, runs=arguments.runs or grid.runs, limit=arguments.limit or grid.limit)
+    grid = replace(
+        grid,
+        runs=arguments.runs or grid.runs,
+        limit=arguments.limit or grid.limit,
+        parts=tuple(arguments.part or grid.parts),
+    )
     datasets, notes = load(
         arguments.data,
         stand_ins=not arguments.real_only,
@@ -63,6 +74,8 @@ def run(arguments: argparse.Namespace) -> Path:
     settings = {"quick": arguments.quick, "limit": grid.limit}
     store = Store(arguments.output, settings)
     measure(datasets, grid, store, sys.stderr)
+    if arguments.part:
+        return store.folder / "measurements.csv"
     return report(store, datasets, notes)
 
 

@@ -105,7 +105,7 @@ def measure(datasets: Sequence[Dataset], grid: Grid, store: Store, stream: TextI
 def _asked(dataset: Dataset, grid: Grid, run: int) -> list[Task]:
     if dataset.in_paper:
         return grid.tasks(dataset.title, run)
-    return [grid.comparison(dataset.title, run)]
+    return [grid.comparison(dataset.title, run)] if "agreement" in grid.parts else []
 
 
 def _warm_up() -> None:

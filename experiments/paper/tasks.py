@@ -33,6 +33,7 @@ POISONERS = ("RP", "SR", "GS", OURS)
 # Beyond these sizes a comparison takes minutes: fewer points for GS, none for RP and SR.
 _GREEDY_ROWS = 5_000_000
 _RANDOM_CELLS = 20_000_000
+PARTS = ("decision", "whole", "single", "multiple", "agreement", "certainty")
 LOW_RATES = (0.002, 0.005, 0.01, 0.02, 0.05, 0.1)
 
 
@@ -60,6 +61,7 @@ class Grid:
     n_agreement: int = 1_000
     max_rows: int | None = None
     limit: float = 10.0
+    parts: tuple[str, ...] = PARTS
 
     def tasks(self, dataset: str, run: int) -> list[Task]:
         """All tasks of a dataset in one run, the small ones of an algorithm first."""
@@ -71,7 +73,7 @@ class Grid:
             ("AD", "a fifth", base, most),
             *((a, "all", rate, most) for a in ("AD", *DECIDERS[2:]) for rate in self.low_rates),
         ]
-        return [
+        tasks = [
             *(Task("decision", dataset, *setting, run) for setting in settings),
             *(Task("whole", dataset, a, "all", base, many, run) for a in DECIDERS[2:]),
             *(Task("single", dataset, a, "none", 0.0, 1, run) for a in POISONERS),
@@ -86,6 +88,7 @@ class Grid:
                 for r in (*self.low_rates, base)
             ),
         ]
+        return [task for task in tasks if task.part in self.parts]
 
     def comparison(self, dataset: str, run: int) -> Task:
         """GS against the exact radius: all that is asked of the datasets that are not the paper's."""

@@ -22,7 +22,7 @@ from experiments.paper.preparation import index_of, split
 from experiments.paper.running import QUICK, Progress, load, measure
 from experiments.paper.store import Store
 from experiments.paper.summary import Results
-from experiments.paper.tasks import Task, carry_out
+from experiments.paper.tasks import PARTS, Task, carry_out
 from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.tables.readers import open_table
@@ -231,13 +231,36 @@ def test_the_whole_experiment(
     assert json.loads((tmp_path / "settings.json").read_text("utf-8"))["quick"]
 
 
+@pytest.mark.parametrize("part", PARTS)
+def test_one_part_alone(
+    datasets: list[Dataset], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, part: str
+) -> None:
+    """Only what was asked for is measured."""
+    monkeypatch.setattr(paper, "load", lambda *_, **__: (datasets[:1], []))
+    monkeypatch.setattr(paper, "QUICK", replace(GRID, runs=1))
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--quick", action="store_true")
+    paper.add_arguments(parser)
+    measured = pl.read_csv(
+        paper.run(parser.parse_args(["--quick", "--part", part, "-o", str(tmp_path)]))
+    )
+    assert measured["part"].unique().to_list() == [part]
+
+
 def test_without_any_dataset_there_is_nothing_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """No data and no stand-ins: one sentence, no page."""
     monkeypatch.setattr(paper, "load", lambda *_, **__: ([], []))
     options = argparse.Namespace(
-        quick=True, data=None, output=tmp_path, runs=1, limit=1.0, real_only=True, openml=False
+        quick=True,
+        data=None,
+        output=tmp_path,
+        runs=1,
+        limit=1.0,
+        part=None,
+        real_only=True,
+        openml=False,
     )
     with pytest.raises(SystemExit, match="no dataset"):
         paper.run(options)
