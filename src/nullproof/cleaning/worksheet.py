@@ -10,9 +10,11 @@ from __future__ import annotations
 import hashlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast, get_args
+
+import narwhals as nw
 
 from nullproof.cleaning.candidates import Candidates
 from nullproof.cleaning.cleaner import Cleaner
@@ -23,11 +25,12 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
+from nullproof.tables.cells import fill_in
 from nullproof.tables.names import key_at
 from nullproof.tables.points import Points
 from nullproof.words import cut, many, some
 
-_NEEDED = ("table", "row", "column", "value", "check")
+NEEDED = ("table", "row", "column", "value", "check")
 _UNKNOWN = "?"
 _SHOWN = 6
 
@@ -111,6 +114,15 @@ class Work:
         asked: Cells | None = self._options["cells"]
         return self.cleaner.rule if asked == "model" else asked
 
+    @property
+    def repaired(self) -> tuple[CountIndex, Points]:
+        """The counts and the points with all answers, those to the points' own cells as values too."""
+        points = self.points
+        if points.frame is not None:
+            filled = nw.from_native(fill_in(points.frame, self.changes("points")))
+            points = replace(points, frame=filled)
+        return self.cleaner.index, points
+
     def changes(self, table: Which) -> dict[str, dict[int, Any]]:
         """The answers for one of the two tables, by column and row."""
         found: dict[str, dict[int, Any]] = {}
@@ -164,7 +176,7 @@ def write_worksheet(
 def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
     """Read the answers of a worksheet; lines without a value, or with ``?``, are left out."""
     answers: dict[Cell, Answer] = {}
-    for number, line in read_lines(path, _NEEDED):
+    for number, line in read_lines(path, NEEDED):
         where = f"{path.name}, line {number}"
         if _is_unknown(line, cleaner.index):
             continue

@@ -133,18 +133,9 @@ def write_changed(
     """
     import narwhals as nw
 
-    from nullproof.tables.cells import set_cells
-    from nullproof.tables.values import text
+    from nullproof.tables.cells import fill_in
 
-    table = nw.from_native(frame)
-    written = {
-        name: {
-            row: text(x) if x is not None and table.schema[name] == nw.String else x
-            for row, x in cells.items()
-        }
-        for name, cells in changes.items()
-    }
-    write_frame(set_cells(table, written), path, metadata)
+    write_frame(fill_in(nw.from_native(frame), changes), path, metadata)
 
 
 def as_read(request: Request) -> Any:

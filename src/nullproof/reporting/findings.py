@@ -9,7 +9,7 @@ from typing import Any
 from nullproof.reporting.order import nothing_missing
 from nullproof.words import either, many, per_cent
 
-_MOST = 3
+MOST = 3
 
 
 def findings(document: dict[str, Any]) -> list[str]:
@@ -25,7 +25,7 @@ def findings(document: dict[str, Any]) -> list[str]:
         told = (_verdicts(document), _right(document), _attacks(document))
     rest = (_attacks(document), _chances(document), _under_attack(document), _labels(document))
     found = dict.fromkeys(one for part in (*told, *rest) for one in part)
-    return [*islice(found, _MOST)]
+    return [*islice(found, MOST)]
 
 
 def next_step(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str, Any] | None:
@@ -36,13 +36,19 @@ def next_step(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str
         whose = {"training": "the training table", "points": "the points", "both": "both tables"}
         text = (
             f"Look up missing cells, first {many(first['n_cells'], 'cell')} of {whose[first['table']]}: "
-            f"{first['columns']}. The whole list:"
+            f"{first['columns']}."
         )
-        return {"text": text, "command": commands.get("clean")}
+        return _with_command(text, " The whole list:", commands.get("clean"))
     if document["fragility"]["n_certain"]:
-        text = "See how few cells would break each prediction, and which label would win then:"
-        return {"text": text, "command": commands.get("radius")}
+        text = "See how few cells would break each prediction, and which label would win then"
+        return _with_command(text, ":", commands.get("radius"))
     return None
+
+
+def _with_command(text: str, lead: str, command: str | None) -> dict[str, Any]:
+    """What to do; ``lead`` leads to the command, where there is one."""
+    end = lead if command else "" if text.endswith(".") else "."
+    return {"text": text + end, "command": command}
 
 
 def _verdicts(document: dict[str, Any]) -> Iterator[str]:

@@ -124,9 +124,9 @@ def _compared(document: Document) -> list[str]:
     parts = [
         "## Beside another report",
         data(beside(told), 1000),
-        table(["", "there", "here"], rows),
+        table(["", data(told["name"]), "here"], rows),
     ]
-    return [*parts, table(["point", "there", "here"], changed)] if changed else parts
+    return [*parts, table(["point", data(told["name"]), "here"], changed)] if changed else parts
 
 
 def _tolerance(document: Document) -> list[str]:

@@ -9,6 +9,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.tables.values import text
+
 # Columns of results that hold text even where they hold nothing but None.
 _TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
 Changes = Mapping[str, Mapping[int, Any]]
@@ -30,6 +32,18 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
             else _set_arrow(native, name, values)
         )
     return native
+
+
+def fill_in(frame: nw.DataFrame[Any], changes: Changes) -> Any:
+    """The same for values as an index knows them: text where the column holds text."""
+    written = {
+        name: {
+            row: text(x) if x is not None and frame.schema[name] == nw.String else x
+            for row, x in cells.items()
+        }
+        for name, cells in changes.items()
+    }
+    return set_cells(frame, written)
 
 
 def append_rows(frame: nw.DataFrame[Any], values: Mapping[str, Sequence[Any]], n_rows: int) -> Any:

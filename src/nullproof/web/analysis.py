@@ -5,14 +5,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 from nullproof.certificates import Certificates, certificates_of
+from nullproof.cleaning.worksheet import Work
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Model, written_number
 from nullproof.reporting.asked import Asked
+from nullproof.reporting.comparison import compared
 from nullproof.reporting.document import document_of
+from nullproof.reporting.findings import MOST
 from nullproof.tables import values
 from nullproof.tables.options import TableOptions
 from nullproof.tables.points import OwnHoles, Points, encode_points, encode_quietly
@@ -22,6 +27,7 @@ from nullproof.web.jobs import Job, Say
 from nullproof.web.origins import asked_of, listening
 from nullproof.web.problems import RequestError
 from nullproof.web.uploads import Upload
+from nullproof.web.worksheets import Sheet, answers_told, take, written
 
 _READING, _TOLERANCES = 0.15, 0.25
 
@@ -37,7 +43,7 @@ class Options:
     truth
         The column of the points that holds their true labels; None: the label column, if they have it.
     changes
-        What to change in the table before anything is judged.
+        What to change in the table before anything is judged, after the answers of worksheets.
     """
 
     label: str
@@ -61,6 +67,8 @@ class Result:
         The points, with their own holes read as ``own_holes`` says.
     truth
         The label that each point has in its table, None where it has none; None if no such column.
+    work
+        The plan of what to look up, before any answer is taken.
     """
 
     model: Model
@@ -69,6 +77,7 @@ class Result:
     document: dict[str, Any]
     own_holes: OwnHoles
     truth: list[Any] | None
+    work: Callable[[], Work]
 
     @property
     def index(self) -> CountIndex:
@@ -96,6 +105,8 @@ class Analysis:
     ) -> None:
         self.options, self._train, self._points = options, train, points
         self._on_end = on_end
+        self.answers: Sequence[Sheet] = ()
+        self.before: dict[str, Any] | None = None
         self.patience: float | None = None
         self.order: dict[str, Any] = {}
         self.usual: dict[str, Any] = {}
@@ -129,10 +140,15 @@ class Analysis:
             raise RequestError(409, f"this analysis is {self.job.state}; ask again when it is done")
         return self._result
 
-    @property
-    def of_training_rows(self) -> bool:
-        """Whether the points are the rows of the training table."""
-        return self._points is None
+    def worksheet(self) -> str:
+        """The cells that are left to look up, as a file to fill in."""
+        if self.options.changes:
+            raise RequestError(
+                409, "a worksheet is about the table as it is; analyse it without changes first"
+            )
+        work = self.result.work()
+        take(work, self.answers, self._folder)
+        return written(work, self._folder)
 
     def table(self) -> Table:
         """The training table, read again."""
@@ -162,9 +178,14 @@ class Analysis:
         source = table if named is None else named.path
         points = self._encoded(index, source, named or self._train)
         truth = _truth(index, points, self.options)
-        alpha = written_number(self.options.alpha)
-        prior = None if self.options.prior in (None, "") else self.options.prior
-        model = Model(index, alpha, prior, self.options.bias)  # type: ignore[arg-type]
+        work = partial(self._planning, index, points, self.table)
+        brought = None
+        if self.answers:
+            say(0.12, "taking the answers")
+            answered = self._planning(index, points, lambda: table)
+            brought = take(answered, self.answers, self._folder)
+            index, points = answered.repaired
+        model = self._model(changed(index, self.options.changes))
         with self.job.computing():
             say(_READING, "certifying")
             certificates = certificates_of(model, points)
@@ -179,11 +200,42 @@ class Analysis:
         document["notes"] += [
             f"The table was changed: {change}." for change in self.options.changes
         ]
-        return Result(model, points, certificates, document, self.options.own_holes, truth)
+        if brought is not None:
+            said = answers_told(brought, certificates)
+            document["findings"] = [said, *document["findings"]][:MOST]
+        if self.before is not None:
+            document["compared"] = compared(document, self.before, "the analysis before")
+            self.before = None
+        return Result(model, points, certificates, document, self.options.own_holes, truth, work)
+
+    def _model(self, index: CountIndex) -> Model:
+        options = self.options
+        return Model(index, written_number(options.alpha), options.prior or None, options.bias)  # type: ignore[arg-type]
+
+    def _planning(self, index: CountIndex, points: Points, table: Callable[[], Table]) -> Work:
+        """What `nullproof clean` does with the same tables and options."""
+        options = self.options
+        how: dict[str, Any] = {
+            "confidence": 1.0,
+            "cells": None,
+            "costs": None,
+            "alpha": written_number(options.alpha),
+            "prior": options.prior or None,
+            "own_holes": options.own_holes,
+            "bias": options.bias,
+        }
+        same = self._points is None
+        return Work(index, points, table, how, key=options.key, same_rows=same)
+
+    @property
+    def _folder(self) -> Path:
+        """Where this server keeps its files."""
+        return self._train.path.parent
 
     def _asked(self) -> Asked:
         points = None if self._points is None else self._points.name
-        return asked_of(self.order, self.usual, self._train.name, points)
+        answers = [sheet.name for sheet in self.answers]
+        return asked_of(self.order, self.usual, self._train.name, points, answers)
 
     def _counted(self, say: Say) -> tuple[CountIndex, Any]:
         options = self.options
@@ -196,7 +248,7 @@ class Analysis:
             index = CountIndex.from_table(table, options.label, **how)
         except NullproofError as problem:
             raise self._train.explained(problem) from problem
-        return changed(index, options.changes), table
+        return index, table
 
     def _no_features(self, names: Sequence[str]) -> list[str]:
         """Columns that name the rows or hold true labels; nothing is to be predicted from them."""

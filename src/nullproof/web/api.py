@@ -41,6 +41,7 @@ from nullproof.web.forms import (
     Limits,
     PointAnswer,
     PointsPage,
+    SheetForm,
     SupportAnswer,
     TableForm,
     WhatIfAnswer,
@@ -54,7 +55,8 @@ from nullproof.web.questions import (
     SupportQuestion,
     WhatIf,
 )
-from nullproof.web.uploads import Receiver, Upload, receive
+from nullproof.web.uploads import Receiver, Upload, last_part, receive
+from nullproof.web.worksheets import Sheet
 
 _ERRORS: dict[int | str, dict[str, Any]] = {
     400: {"model": ErrorForm, "description": "The data do not allow an answer."},
@@ -155,6 +157,27 @@ def forget_table(request: Request, table: str) -> None:
     desk_of(request).tables.drop(table)
 
 
+@router.post(
+    "/worksheets",
+    tags=["tables"],
+    status_code=201,
+    openapi_extra=_FILE,
+    responses={
+        413: {"model": ErrorForm, "description": "The file is too large."},
+        503: {"model": ErrorForm, "description": "All places are in use."},
+    },
+)
+async def worksheet(
+    request: Request,
+    name: Annotated[str, Query(description="File name, only to be shown.")] = "worksheet.csv",
+) -> SheetForm:
+    """Upload a worksheet that was filled in, CSV or Excel; an order names it to take its answers."""
+    desk = desk_of(request)
+    sheet = Sheet(last_part(name), await request.body())
+    n_lines = await anyio.to_thread.run_sync(sheet.check, desk.folder, limiter=desk.limiter)
+    return SheetForm(id=desk.worksheets.put(sheet), name=sheet.name, n_lines=n_lines)
+
+
 @router.post("/analyses", tags=["analyses"], status_code=202)
 def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
     """Order an analysis; ask for its state until it is `done`."""
@@ -184,6 +207,9 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         _changes(wanted.changes),
     )
     analysis = Analysis(train, points, options, desk.analyses.settle)
+    analysis.answers = [desk.worksheets.get(sheet) for sheet in wanted.answers]
+    if wanted.compare is not None:
+        analysis.before = desk.analyses.get(wanted.compare).result.document
     analysis.patience, analysis.order = wanted.patience, wanted.model_dump()
     analysis.usual = AnalysisOrder.model_validate({"table": "", "label": ""}).model_dump()
     name = desk.analyses.put(analysis)

@@ -26,7 +26,6 @@ from nullproof.web.forms import ErrorForm, SectionForm
 from nullproof.web.guard import Guard
 from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
-from nullproof.web.worksheets import worksheet
 from nullproof.words import cut
 
 _DESCRIPTION = """Which predictions of Naive Bayes hold whatever the missing training values were.
@@ -103,7 +102,7 @@ def download(request: Request, analysis: str, name: Name) -> Response:
     if name == "report.html":
         content = html.render(result.document)
     elif name == "worksheet.csv":
-        content = worksheet(found)
+        content = found.worksheet()
     elif name == "certificates.csv":
         content = to_csv(result.certificates.file_columns())
     elif name == "certificates.json":

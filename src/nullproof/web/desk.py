@@ -17,6 +17,7 @@ from nullproof.web.jobs import Workers
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
 from nullproof.web.uploads import Upload
+from nullproof.web.worksheets import Sheet
 from nullproof.words import cut
 
 _WORKERS = 4
@@ -149,6 +150,7 @@ class Desk:
     settings: Settings
     folder: Path
     tables: Shelf[Upload]
+    worksheets: Shelf[Sheet]
     analyses: Shelf[Analysis]
     workers: Workers
     limiter: CapacityLimiter
@@ -163,6 +165,12 @@ class Desk:
             size=8 * settings.max_upload,
             age=settings.max_age,
         )
+        worksheets: Shelf[Sheet] = Shelf(
+            "worksheet",
+            number=settings.max_tables,
+            size=settings.max_upload,
+            age=settings.max_age,
+        )
         analyses: Shelf[Analysis] = Shelf(
             "analysis", number=settings.max_analyses, size=settings.memory, age=settings.max_age
         )
@@ -170,6 +178,7 @@ class Desk:
             settings,
             folder,
             tables,
+            worksheets,
             analyses,
             Workers(_WORKERS),
             CapacityLimiter(_AT_ONCE),
@@ -188,6 +197,7 @@ class Desk:
         self.analyses.clear()
         self.workers.close()
         self.tables.clear()
+        self.worksheets.clear()
 
 
 def desk_of(request: Request) -> Desk:

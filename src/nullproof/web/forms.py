@@ -62,6 +62,14 @@ class TableForm(BaseModel):
     )
 
 
+class SheetForm(BaseModel):
+    """A worksheet that was filled in."""
+
+    id: str = Field(description="Name the worksheet by this in an order.")
+    name: str = Field(description="File name, without folders; only shown, never used as a path.")
+    n_lines: int = Field(description="Its lines, those without an answer too.")
+
+
 class ExampleForm(BaseModel):
     """The embedded example, as if its two files had been uploaded."""
 

@@ -142,8 +142,8 @@ def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
     if re.fullmatch("[0-9]{1,18}", length) and int(length) <= LONGEST:
         return None
     return 413, (
-        f"the question has {cut(length, 20)} bytes; ask with at most {LONGEST:,}, and send "
-        f"files to {UPLOADS}"
+        f"the question has {cut(length, 20)} bytes; ask with at most {LONGEST:,}, send a worksheet in "
+        f"parts, and tables to {UPLOADS}"
     )
 
 

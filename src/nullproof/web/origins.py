@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 import threading
 import warnings
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from typing import Any
@@ -33,7 +33,11 @@ _local = threading.local()
 
 
 def asked_of(
-    order: Mapping[str, Any], usual: Mapping[str, Any], train: str, points: str | None
+    order: Mapping[str, Any],
+    usual: Mapping[str, Any],
+    train: str,
+    points: str | None,
+    answers: Sequence[str] = (),
 ) -> Asked:
     """What the report tells of its origin.
 
@@ -41,34 +45,46 @@ def asked_of(
     ----------
     usual
         An order of nothing but defaults.
-    train, points
-        The names of the uploaded files.
+    train, points, answers
+        The names of the uploaded files: tables, and worksheets that were filled in.
     """
     given = {name: order[name] for name in order if order[name] != usual.get(name)}
     if written_number(str(order["alpha"])) == usual["alpha"]:
         given.pop("alpha", None)
     # Cells that were changed, and labels under another name, are beyond the command line.
     again = not order["changes"] and order["truth"] in (None, order["label"])
-    commands = {
-        "report": _typed("report", given, train, points, ["-o", "report.html"]),
-        "clean": _typed("clean", given, train, points, ["-o", "worksheet.csv"]),
-        "radius": _typed("radius", given, train, points, []),
-    }
+    commands = _commands(given, train, points, answers) if again else {}
     return Asked(
         train=train,
         test=points,
         date=datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC"),
         version=__version__,
-        command=commands["report"] if again else None,
+        command=commands.get("report"),
         options=[
             (name.replace("_", " "), _written(value))
             for name, value in given.items()
             if name in _FLAGS or name in ("label", "unlabelled", "truth")
-        ],
+        ]
+        + [("answers", name) for name in [", ".join(answers)] if name],
         notices=told(),
-        commands=commands if again else {},
+        commands=commands,
         training_rows=points is None,
     )
+
+
+def _commands(
+    given: Mapping[str, Any], train: str, points: str | None, answers: Sequence[str]
+) -> dict[str, str]:
+    """What to type by verb; only clean takes answers."""
+    if answers:
+        more = [word for name in answers for word in ("--answers", name)]
+        more += ["-o", f"worksheet{len(answers) + 1}.csv"]
+        return {"clean": _typed("clean", given, train, points, more)}
+    return {
+        "report": _typed("report", given, train, points, ["-o", "report.html"]),
+        "clean": _typed("clean", given, train, points, ["-o", "worksheet.csv"]),
+        "radius": _typed("radius", given, train, points, []),
+    }
 
 
 def _typed(
@@ -104,6 +120,11 @@ def listening() -> Iterator[None]:
 def told() -> list[str]:
     """What this thread was told since it listens."""
     return [*getattr(_local, "told", [])]
+
+
+def retell(rewrite: Callable[[str], str]) -> None:
+    """Say what this thread was told in other words."""
+    _local.told = [rewrite(notice) for notice in told()]
 
 
 def keep_notices() -> None:

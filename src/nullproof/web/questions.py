@@ -93,6 +93,14 @@ class AnalysisOrder(Form):
     changes: list[ChangeForm] = Field(
         [], max_length=200, description="Training cells to blank or fill before all else."
     )
+    answers: list[str] = Field(
+        [],
+        max_length=100,
+        description="Ids of worksheets that were filled in: their answers are taken before all else.",
+    )
+    compare: str | None = Field(
+        None, description="Id of an analysis that is done, to be put beside this one."
+    )
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
     keep: list[str] = Field([], max_length=2000, description="Columns to keep that name rows.")
     own_holes: Literal["skip", "any"] = Field(

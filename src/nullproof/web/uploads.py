@@ -14,7 +14,7 @@ import zlib
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from nullproof.errors import NullproofError
 from nullproof.web.descriptions import Description, described, shown_name, too_many
@@ -23,7 +23,7 @@ from nullproof.web.settings import MEGABYTE, Settings
 
 _LONGEST_NAME = 200
 _ZSTD = b"\x28\xb5\x2f\xfd"
-_ZIP = b"PK\x03\x04"
+ZIP = b"PK\x03\x04"
 
 
 @dataclass
@@ -146,7 +146,7 @@ class Receiver:
     def _refuse_many_lines(self) -> None:
         """Refuse a plain text with far too many rows before it is read into memory."""
         with self.path.open("rb") as stream:
-            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", _ZIP)
+            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
         if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
             raise too_many(self.name, self._lines - 1, self._settings)
 
@@ -158,7 +158,7 @@ class Receiver:
             raise RequestError(
                 415, f"{shown_name(self.name)} is packed with zstd; unpack it, or use gzip"
             )
-        if start == _ZIP:
+        if start == ZIP:
             self._refuse_large_workbook()
         if not start.startswith(b"\x1f\x8b"):
             return
@@ -177,14 +177,17 @@ class Receiver:
 
     def _refuse_large_workbook(self) -> None:
         """Refuse an Excel file that is too large unpacked; one that lies about it is damaged."""
-        try:
-            with zipfile.ZipFile(self.path) as archive:
-                size = sum(part.file_size for part in archive.infolist())
-        except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
-            # Reading it will say what is wrong.
-            return
-        if size > self._settings.max_upload:
+        if workbook_size(self.path) > self._settings.max_upload:
             raise self.too_large()
+
+
+def workbook_size(source: Path | IO[bytes]) -> int:
+    """How many bytes an Excel file has unpacked; 0 if it is damaged, which reading it will tell."""
+    try:
+        with zipfile.ZipFile(source) as archive:
+            return sum(part.file_size for part in archive.infolist())
+    except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError):
+        return 0
 
 
 async def receive(blocks: AsyncIterator[bytes], receiver: Receiver, idle: float) -> None:

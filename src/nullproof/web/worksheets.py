@@ -1,41 +1,111 @@
-"""The worksheet of an analysis: the missing cells to look up, as a CSV file to fill in."""
+"""Worksheets: the missing cells to look up as a file to fill in, and filled ones that come back."""
 
 from __future__ import annotations
 
+import io
+import secrets
 import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from nullproof.cleaning.worksheet import Work
-from nullproof.model import written_number
-from nullproof.web.analysis import Analysis
+from nullproof.certificates import Certificates
+from nullproof.cleaning.sheets import read_lines
+from nullproof.cleaning.worksheet import NEEDED, Work
+from nullproof.errors import NullproofError
+from nullproof.web.descriptions import shown_name
+from nullproof.web.origins import retell
 from nullproof.web.problems import RequestError
+from nullproof.web.settings import MEGABYTE
+from nullproof.web.uploads import ZIP, workbook_size
+from nullproof.words import many
+
+# One comes as a question, which has 4 MB at most; packed, it may hold far more.
+_LARGEST = 64 * MEGABYTE
 
 
-def worksheet(analysis: Analysis) -> str:
-    """The cells of the plan that `nullproof clean` makes, which also takes the answers."""
-    result, options = analysis.result, analysis.options
-    if options.changes:
-        raise RequestError(
-            409, "a worksheet is about the table as it is; analyse it without changes first"
-        )
-    how = {
-        "confidence": 1.0,
-        "cells": None,
-        "costs": None,
-        "alpha": written_number(options.alpha),
-        "prior": options.prior or None,
-        "own_holes": options.own_holes,
-        "bias": options.bias,
-    }
-    work = Work(
-        result.index,
-        result.points,
-        analysis.table,
-        how,
-        key=options.key,
-        same_rows=analysis.of_training_rows,
+@dataclass(frozen=True)
+class Sheet:
+    """A worksheet that came back, filled in; small enough to stay in memory."""
+
+    name: str
+    content: bytes
+    busy: bool = False
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def discard(self) -> None:
+        """Nothing but memory is held."""
+
+    def check(self, folder: Path) -> int:
+        """Refuse what is no worksheet, and count its lines; ``folder`` is for a moment's file."""
+        if self.is_workbook and workbook_size(io.BytesIO(self.content)) > _LARGEST:
+            raise RequestError(
+                413,
+                f"{shown_name(self.name)} is larger than {_LARGEST // MEGABYTE} MB unpacked; send it in "
+                "parts",
+            )
+        with _on_disk([self], folder) as (paths, by_name):
+            try:
+                return len(read_lines(paths[0], NEEDED))
+            except NullproofError as problem:
+                raise RequestError(400, by_name(str(problem))) from problem
+
+    @property
+    def is_workbook(self) -> bool:
+        return self.content.startswith(ZIP)
+
+
+def take(work: Work, sheets: Sequence[Sheet], folder: Path) -> dict[str, Any] | None:
+    """Take the answers of worksheets, all or none; messages name them as the person does."""
+    with _on_disk(sheets, folder) as (paths, by_name):
+        try:
+            return work.take(paths)
+        except RequestError:
+            raise
+        except NullproofError as problem:
+            raise NullproofError(by_name(str(problem))) from problem
+        finally:
+            retell(by_name)
+
+
+def answers_told(brought: dict[str, Any], after: Certificates) -> str:
+    """Say how many answers were taken, and what became of certainty."""
+    n_answers, was, now = brought["n_answers"], brought["n_done_before"], int(after.certain.sum())
+    goal = "certain" if after.strict else f"certain within {after.up_to}"
+    said = (
+        f"{many(n_answers, 'answer')} taken: {now:,} of {many(len(after), 'prediction')} are {goal}"
     )
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "worksheet.csv"
+    return f"{said}, as many as before." if was == now else f"{said} now, {was:,} were before."
+
+
+def written(work: Work, folder: Path) -> str:
+    """The cells that are left, as the worksheet that `nullproof clean` writes."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        path = Path(place) / "worksheet.csv"
         work.write_worksheet(path, work.plan(None))
         return path.read_text("utf-8")
+
+
+@contextmanager
+def _on_disk(
+    sheets: Sequence[Sheet], folder: Path
+) -> Iterator[tuple[list[Path], Callable[[str], str]]]:
+    """Files of worksheets under names of our own, and what puts their own names into a message."""
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        names: dict[Path, str] = {}
+        for sheet in sheets:
+            path = Path(place) / f"{secrets.token_hex(8)}{'.xlsx' if sheet.is_workbook else '.csv'}"
+            path.write_bytes(sheet.content)
+            names[path] = shown_name(sheet.name)
+
+        def by_name(message: str) -> str:
+            for path, name in names.items():
+                message = message.replace(str(path), name).replace(path.name, name)
+            return message
+
+        yield [*names], by_name

@@ -7,7 +7,9 @@ from typing import Any
 from nullproof.reporting.comparison import in_words, shown
 from nullproof.reporting.html.elements import Cell, Column, data, paragraph, section, table
 from nullproof.reporting.html.verdicts import link
-from nullproof.words import many
+from nullproof.words import cut, many
+
+_SHORT = 24
 
 
 def fragment_compared(document: dict[str, Any]) -> str:
@@ -19,12 +21,13 @@ def fragment_compared(document: dict[str, Any]) -> str:
         [Cell(data(row["name"])), Cell(data(row["there"] or "–")), Cell(data(row["here"] or "–"))]
         for row in told["measures"]
     ]
-    columns = [Column("what"), Column("there", True), Column("here", True)]
+    other = cut(told["name"], _SHORT)
+    columns = [Column("what"), Column(other, True), Column("here", True)]
     changed = [
         [Cell(link(row)), Cell(data(shown(row["there"]))), Cell(data(shown(row["here"])))]
         for row in told["points"]
     ]
-    heads = [Column("point"), Column("there"), Column("here")]
+    heads = [Column("point"), Column(other), Column("here")]
     more = told["n_changed"] - len(changed)
     return section(
         "compared",

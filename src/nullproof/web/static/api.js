@@ -28,12 +28,12 @@ async function read(answer) {
 }
 
 // XMLHttpRequest, because fetch cannot tell how much of a file has been sent.
-export function send(file, onShare, signal) {
+export function send(to, file, onShare, signal) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     signal.addEventListener("abort", () => request.abort());
     request.onabort = () => reject(new Problem("The upload was cancelled."));
-    request.open("POST", `/api/tables?name=${encodeURIComponent(file.name)}`);
+    request.open("POST", `/api/${to}?name=${encodeURIComponent(file.name)}`);
     request.setRequestHeader("content-type", "application/octet-stream");
     request.upload.onprogress = (event) => event.lengthComputable && onShare(event.loaded / event.total);
     request.onerror = () => reject(new Problem("The upload broke off; is nullproof serve still running?"));

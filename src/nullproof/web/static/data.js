@@ -3,10 +3,18 @@
 import { send } from "./api.js";
 import { bytes, el, fill, many, name, say, short, unique } from "./dom.js";
 
+const TABLE = {
+  to: "tables",
+  accept: ".csv,.tsv,.txt,.xlsx,.arff,.parquet,.arrow,.gz",
+  heading: "h2",
+  about: (table) => aboutTable(table),
+};
+
 // A place to drop one file on, or to choose one by keyboard.
 export class Drop {
-  constructor(node, { title, hint, onTable, optional = false }) {
-    Object.assign(this, { node, title, hint, onTable, optional, table: null });
+  // `kind`: where the file goes, what it may be, and how it is shown; a table, unless told otherwise.
+  constructor(node, { title, hint, onFile, optional = false, kind = TABLE }) {
+    Object.assign(this, { node, title, hint, onFile, optional, ...kind, found: null });
     this.show();
     node.addEventListener("dragover", (event) => {
       event.preventDefault();
@@ -21,18 +29,18 @@ export class Drop {
   }
 
   show(problem = null) {
-    this.node.className = `drop${this.table ? " full" : ""}`;
+    this.node.className = `drop${this.found ? " full" : ""}`;
     const input = el("input", {
       type: "file",
       id: unique("file"),
       className: "hidden-text",
-      accept: ".csv,.tsv,.txt,.xlsx,.arff,.parquet,.arrow,.gz",
+      accept: this.accept,
       onchange: () => input.files.length && this.take(input.files[0]),
     });
     fill(
       this.node,
-      el("h2", {}, this.title),
-      this.table ? about(this.table) : el("p", {}, el("small", {}, this.hint)),
+      el(this.heading, {}, this.title),
+      this.found ? this.about(this.found) : el("p", {}, el("small", {}, this.hint)),
       input,
       el(
         "div",
@@ -40,9 +48,9 @@ export class Drop {
         el(
           "label",
           { for: input.id, className: "button" },
-          this.table ? "Choose another file" : "Choose a file",
+          this.found ? "Choose another file" : "Choose a file",
         ),
-        this.table && this.optional &&
+        this.found && this.optional &&
           el("button", { type: "button", className: "quiet", onclick: () => this.set(null) }, "Remove"),
       ),
       problem && el("p", { className: "problem", role: "alert" }, problem),
@@ -59,9 +67,9 @@ export class Drop {
       { type: "button", className: "quiet", onclick: () => stop.abort() },
       "Cancel",
     );
-    fill(this.node, el("h2", {}, this.title), el("p", {}, name(file.name, 50)), bar, word, cancel);
+    fill(this.node, el(this.heading, {}, this.title), el("p", {}, name(file.name, 50)), bar, word, cancel);
     try {
-      const found = await send(file, (share) => {
+      const found = await send(this.to, file, (share) => {
         bar.value = share;
         if (share === 1) {
           bar.removeAttribute("value");
@@ -69,25 +77,25 @@ export class Drop {
         }
       }, stop.signal);
       this.set(found);
-      say(`${short(file.name, 60)} has arrived: ${many(found.n_rows, "row")}`);
+      say(`${short(file.name, 60)} has arrived`);
     } catch (problem) {
       this.show(problem.message);
     }
   }
 
-  // Show a table that the server has already, or none.
+  // Show a file that the server has already, or none.
   put(found) {
-    this.table = found;
+    this.found = found;
     this.show();
   }
 
   set(found) {
     this.put(found);
-    this.onTable(found);
+    this.onFile(found);
   }
 }
 
-const about = (table) =>
+const aboutTable = (table) =>
   el(
     "p",
     {},

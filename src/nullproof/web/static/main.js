@@ -5,6 +5,7 @@ import { BiasSlider } from "./bias.js";
 import { Drop } from "./data.js";
 import { $, choice, el, field, fill, many, say } from "./dom.js";
 import { asNumber, Options, OWN_HOLES, wrongBias } from "./options.js";
+import { answersBefore, lookup } from "./lookup.js";
 import { PointPanel } from "./point.js";
 import { PointList } from "./points.js";
 import * as story from "./story.js";
@@ -17,7 +18,7 @@ const forget = (id) => ask(`analyses/${id}`, { method: "DELETE" }).catch(() => n
 const train = new Drop($("drop-train"), {
   title: "Training table",
   hint: "Drop a CSV, Excel or Parquet file here: rows with a label, some cells missing.",
-  onTable: (table) => {
+  onFile: (table) => {
     state.train = table;
     state.points || points.show();
     options.show(table);
@@ -27,7 +28,7 @@ const points = new Drop($("drop-points"), {
   title: "Points to predict",
   hint: "Optional: a second file with the same columns. Without it the training rows are the points.",
   optional: true,
-  onTable: (table) => {
+  onFile: (table) => {
     state.points = table;
     options.withPoints(table);
   },
@@ -131,8 +132,12 @@ async function attend({ id, order }, turn, point = null) {
   });
   if (turn !== state.turn) return;
   if (stop.signal.aborted || ended.state === "cancelled") return cancelled(job);
-  if (ended.state === "failed") return job.fail(ended.error);
-  Object.assign(state, { analysis: id, order });
+  if (ended.state === "failed") {
+    // What is on the page is still the analysis from before.
+    if (state.analysis) history.replaceState(null, "", address(state.analysis));
+    return job.fail(ended.error);
+  }
+  Object.assign(state, { analysis: id, order: { ...order, compare: null } });
   await show(id, told, point);
   job.done();
 }
@@ -214,7 +219,8 @@ async function show(id, { title, cleaning }, point) {
     named: order.key,
     onPoint: open,
   });
-  headline.node.append(...changedBefore(order), settingsForm());
+  const back = () => start({ ...order, answers: [] });
+  headline.node.append(...answersBefore(order, back), ...changedBefore(order), settingsForm());
   const own = (id, title, ...children) => ({ name: id, title, node: story.section(id, ...children) });
   // The slider and the list of this page take the place of two sections of the report.
   const told = drawn.filter(({ name }) => !["tolerance", "points", "asked"].includes(name));
@@ -229,6 +235,9 @@ async function show(id, { title, cleaning }, point) {
       el("div", { className: "two" }, list.node, panel),
     ),
     ...told,
+    ...(cleaning === null || order.changes.length
+      ? []
+      : [{ name: "lookup", title: "Look up", node: lookup(id, taken) }]),
     own(
       "what-if",
       "What if",
@@ -244,7 +253,7 @@ async function show(id, { title, cleaning }, point) {
     {
       name: "downloads",
       title: "Downloads",
-      node: story.downloads(id, cleaning !== null && !order.changes.length),
+      node: story.downloads(id),
     },
   ];
   fill($("result"), headline.node, contents(sections), changed, sections.map(({ node }) => node));
@@ -264,6 +273,10 @@ async function show(id, { title, cleaning }, point) {
   $("result").scrollIntoView({ block: "start" });
   say(title);
 }
+
+// A worksheet came back: all of it again with its answers, beside what is shown now.
+const taken = ({ id }) =>
+  start({ ...state.order, answers: [...state.order.answers, id], compare: state.analysis });
 
 // What follows the changes of “What if”, what does not, and how it all would.
 function tellChanges(node, what) {

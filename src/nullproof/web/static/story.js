@@ -11,15 +11,20 @@ export function section(id, title, ...children) {
   );
 }
 
-export function downloads(id, plan) {
+// A button that downloads one of the files of an analysis.
+export const file = (id, own, title) =>
+  el("a", {
+    className: "button",
+    href: `/api/analyses/${id}/files/${own}`,
+    download: `nullproof-${own}`,
+  }, title);
+
+export function downloads(id) {
   const files = [
     ["report.html", "Report", "one HTML file to send round"],
     ["certificates.csv", "Certificates, CSV", "every point, one row each"],
     ["certificates.json", "Certificates, JSON", "the same for programs"],
     ["document.json", "Document, JSON", "all that this page says"],
-    ...(plan
-      ? [["worksheet.csv", "Worksheet, CSV", "cells to look up; nullproof clean --answers takes it back"]]
-      : []),
   ];
   return section(
     "downloads",
@@ -27,18 +32,7 @@ export function downloads(id, plan) {
     el(
       "ul",
       { className: "files" },
-      files.map(([file, title, what]) =>
-        el(
-          "li",
-          {},
-          el("a", {
-            className: "button",
-            href: `/api/analyses/${id}/files/${file}`,
-            download: `nullproof-${file}`,
-          }, title),
-          el("small", {}, what),
-        )
-      ),
+      files.map(([own, title, what]) => el("li", {}, file(id, own, title), el("small", {}, what))),
     ),
   );
 }
