@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from nullproof.certificate import Certificate, picture
 from nullproof.curve import CertaintyCurve
-from nullproof.lines import label_sets, label_texts
+from nullproof.lines import Lines
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
 from nullproof.progress import Progress
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.names import key_columns, shown_name
+from nullproof.tables.names import shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.truths import VERDICTS, Truth, true_positions
@@ -28,6 +28,7 @@ from nullproof.words import tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
+_NAMES = np.array(VERDICTS, dtype=object)
 # What is worked out when first asked for, and the same with true labels or without.
 _KEPT = {"tolerances", "predicted", "_predicted", "_anywhere"}
 
@@ -156,7 +157,7 @@ class Certificates:
         """Tolerance and rival of every point, as positions."""
         return self._tolerances(None)
 
-    def work_out(self, on_progress: Progress) -> None:
+    def work_out(self, on_progress: Progress | None) -> None:
         """Work the tolerances out now, and tell how far that is; on large tables it takes a while."""
         if "tolerances" not in vars(self):
             vars(self)["tolerances"] = self._tolerances(on_progress)
@@ -185,15 +186,19 @@ class Certificates:
         Certain in every world, whatever bias was asked about; else holding up to that bias, or up to
         0.05 if none was; else open.
         """
-        return self._named(self.tolerance >= HOLDS if self.strict else self.certain)
+        return _NAMES[self._verdicts]
+
+    @cached_property
+    def _verdicts(self) -> NDArray[np.int8]:
+        return self._judged(self.tolerance >= HOLDS if self.strict else self.certain)
 
     def verdict_at(self, bias: float) -> NDArray[np.object_]:
         """Per point ``"certain"``, ``"holds"`` (up to a bias) or ``"open"``."""
-        return self._named(self.tolerance >= bias)
+        return _NAMES[self._judged(self.tolerance >= bias)]
 
-    def _named(self, holds: NDArray[np.bool_]) -> NDArray[np.object_]:
-        named = np.where(holds, "holds", "open")
-        return np.where(self._anywhere, "certain", named).astype(object)
+    def _judged(self, holds: NDArray[np.bool_]) -> NDArray[np.int8]:
+        """The verdict of each point as a position in `VERDICTS`."""
+        return np.where(self._anywhere, 0, np.where(holds, 1, 2)).astype(np.int8)
 
     @cached_property
     def _anywhere(self) -> NDArray[np.bool_]:
@@ -269,31 +274,31 @@ class Certificates:
 
     def columns(self) -> dict[str, list[Any]]:
         """One row per point as plain columns; the key first and ``right`` last, if they are known."""
-        columns = self.listed_columns()
-        for name in ("possible", "others"):
-            columns[name] = [" | ".join(labels) for labels in columns[name]]
-        return columns
+        return self._lines.columns()
 
     def listed_columns(self) -> dict[str, list[Any]]:
         """The columns with possible and other labels as lists."""
-        possible, others = label_sets(self.labels, self.possible, self._predicted)
-        return {
-            **key_columns(self.points.names),
-            "predicted": label_texts(self.labels, self._predicted),
-            "verdict": self.verdict.tolist(),
-            "certain": self.certain.tolist(),
-            "label": label_texts(self.labels, self.verdicts.winner),
-            "possible": possible.tolist(),
-            "others": others.tolist(),
-            "tolerance": [None if t != t else t for t in self.tolerance.tolist()],
-            "rival": label_texts(self.labels, self.tolerances.rival),
-            "n_own_holes": self.n_own_holes.tolist(),
-            **({} if self.right is None else {"right": self.right.tolist()}),
-        }
+        return self._lines.listed_columns()
 
-    def file_columns(self) -> dict[str, list[Any]]:
-        """The columns as a file holds them: the position of each point first."""
-        return {"point": list(range(len(self))), **self.columns()}
+    def file_columns(self, first: int = 0) -> dict[str, Any]:
+        """The columns as a file holds them, as series of polars: the position of each point first.
+
+        ``first`` is the position of the first point, where others came before these.
+        """
+        return self._lines.file_columns(first)
+
+    @property
+    def _lines(self) -> Lines:
+        return Lines(
+            self.labels,
+            self.points.names,
+            self._predicted,
+            self._verdicts,
+            self.verdicts,
+            self.tolerances,
+            self.n_own_holes,
+            self.actual,
+        )
 
     def document(self) -> dict[str, Any]:
         """The JSON form; ``n_certain`` counts the points that are certain at the bias asked about."""

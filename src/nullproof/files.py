@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError
 
 FORMATS = (".csv", ".parquet", ".json")
+_OF_SYSTEM = re.compile(r"([^:]+) \(os error \d+\)")
 
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
@@ -30,11 +32,40 @@ def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
         part.replace(path)
     except OSError as problem:
         raise NullproofError(f"cannot write {path}: {problem.strerror}") from problem
+    except Exception as problem:
+        # Where polars writes, a full disk is an error of its own kind.
+        told = _OF_SYSTEM.search(str(problem))
+        if told is None:
+            raise
+        raise NullproofError(f"cannot write {path}: {told[1].strip()}") from problem
     finally:
         part.unlink(missing_ok=True)
 
 
-def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, Any]) -> None:
+def write_frames(path: Path, frames: Iterator[Any]) -> None:
+    """Write data frames of polars one below another, as CSV or Parquet, with one of them in memory."""
+
+    def write_rows(part: Path) -> None:
+        with part.open("wb") as stream:
+            for place, frame in enumerate(frames):
+                frame.write_csv(stream, include_header=not place)
+
+    write_whole(path, write_rows if path.suffix == ".csv" else lambda part: _gather(frames, part))
+
+
+def _gather(frames: Iterator[Any], target: Path) -> None:
+    """Write each frame beside the target as it comes, then all of them into it."""
+    import polars as pl
+
+    with tempfile.TemporaryDirectory(prefix=f"{target.name}.", dir=target.parent) as folder:
+        pieces = []
+        for place, frame in enumerate(frames):
+            pieces.append(Path(folder) / f"{place}.parquet")
+            frame.write_parquet(pieces[-1], compression="uncompressed", statistics=False)
+        pl.scan_parquet(pieces, glob=False).sink_parquet(target)
+
+
+def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) -> None:
     """Write a result as CSV or Parquet (``columns``) or as JSON (``document``), by the file's name."""
     if path.suffix not in FORMATS:
         raise NullproofError(
@@ -43,7 +74,7 @@ def write_result(path: Path, columns: dict[str, list[Any]], document: dict[str, 
     if path.suffix == ".json":
         write_whole(path, lambda part: part.write_text(to_json(document) + "\n", "utf-8"))
         return
-    frame = _frame(columns)
+    frame = frame_of(columns)
     if path.suffix == ".csv":
         write_whole(path, frame.write_csv)
     else:
@@ -55,13 +86,14 @@ def to_json(document: dict[str, Any]) -> str:
     return json.dumps(document, ensure_ascii=False, allow_nan=False)
 
 
-def to_csv(columns: dict[str, list[Any]]) -> str:
+def to_csv(columns: dict[str, Any]) -> str:
     """Columns as the text of a CSV file."""
-    written: str = _frame(columns).write_csv()
+    written: str = frame_of(columns).write_csv()
     return written
 
 
-def _frame(columns: dict[str, list[Any]]) -> Any:
+def frame_of(columns: dict[str, Any]) -> Any:
+    """Columns, as lists or as series of polars, in one data frame of polars."""
     import polars as pl
 
     # A column that is null throughout has no type, which few readers of Parquet know.

@@ -216,13 +216,13 @@ def test_nothing_half_written_is_left(
         target.write_text(old)
     before = sorted(folder.iterdir())
 
-    def fail(path: Path, *_: Any) -> None:
-        with path.open("w") as stream:
-            stream.write("half")
+    def fail(target: Any, *_: Any) -> None:
+        with target.open("wb") if isinstance(target, Path) else target as stream:
+            stream.write(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(pl.DataFrame, "write_csv", lambda _, path: fail(path))
-    monkeypatch.setattr(pl.DataFrame, "write_parquet", lambda _, path: fail(path))
+    monkeypatch.setattr(pl.DataFrame, "write_csv", lambda _, target, **__: fail(target))
+    monkeypatch.setattr(pl.DataFrame, "write_parquet", lambda _, target, **__: fail(target))
     monkeypatch.setattr(Path, "write_text", fail)
     one_line(run(*CERTIFY, "-o", target.name), "cannot write out")
     assert sorted(folder.iterdir()) == before
@@ -235,7 +235,7 @@ def test_other_failures_of_writing_leave_nothing_either(
     """The same holds when the writer itself breaks down."""
     before = sorted(folder.iterdir())
 
-    def fail(*_: Any) -> None:
+    def fail(*_: Any, **__: Any) -> None:
         raise pl.exceptions.ComputeError("broken")
 
     monkeypatch.setattr(pl.DataFrame, "write_csv", fail)

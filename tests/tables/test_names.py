@@ -40,12 +40,12 @@ def test_a_column_names_the_points_in_every_result(make: Callable[..., Any]) -> 
     """The key stands beside each point, in frames, files and JSON, and survives slices."""
     points = make(CELLS)
     found = certify(INDEX, points, key="id")
-    assert found.file_columns()["key"] == KEYS
+    assert list(found.file_columns()["key"]) == KEYS
     assert [point["key"] for point in found.document()["points"]] == KEYS
     assert [*found[1:].columns()["key"]] == KEYS[1:]
     for result in (radii(INDEX, points, key="id"), label_odds(INDEX, points, key="id")):
         assert [point["key"] for point in result.document()["points"]] == KEYS
-        assert result.file_columns()["key"] == KEYS
+        assert list(result.file_columns()["key"]) == KEYS
         assert "007" in result._repr_html_()
         assert [str(name) for name in result.to_frame()["key"]] == KEYS
     attack = poison(INDEX, points, key="id", steps=1)

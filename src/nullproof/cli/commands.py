@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from nullproof.cli.blocks import certify_in_blocks
 from nullproof.cli.curves import answer_curve
 from nullproof.cli.following import (
     after_certify,
@@ -89,6 +90,10 @@ def certify(
         raise NullproofError("--rival is given without --explain; add --explain POINT")
     if show_all and explain is not None:
         raise NullproofError("--all lists points, and --explain shows one; leave one of them out")
+    into_table = request.output is not None and request.output.suffix in TABLES
+    if into_table and explain is None and not request.as_json:
+        certify_in_blocks(request, bias, check=check)
+        return
     with working("reading and counting"):
         index, points = request.load()
     with working("certifying"):
@@ -103,7 +108,8 @@ def certify(
         result.work_out(say)
         labels = request.truth(index, points)
         result = result if labels is None else result.with_truth(labels)
-    shown = shown_of(request, show_all, after_certify(request, result, bias))
+    following = after_certify(request, index, bias, all_certain=bool(result.certain.all()))
+    shown = shown_of(request, show_all, following)
     with failing(check and not result.certain.all()):
         request.answer(
             result,

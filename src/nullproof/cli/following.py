@@ -15,9 +15,9 @@ from nullproof.words import many
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
     from nullproof.attacks.row_attack import RowAttack
-    from nullproof.certificates import Certificates
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.cli.options import Request
+    from nullproof.counts.index import CountIndex
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
 
@@ -30,9 +30,11 @@ def shown_of(request: Request, everything: bool, following: Following) -> Shown:
     return Shown(request.test is None, everything, None if gone else following)
 
 
-def after_certify(request: Request, result: Certificates, bias: list[str] | None) -> Following:
+def after_certify(
+    request: Request, index: CountIndex, bias: list[str] | None, *, all_certain: bool
+) -> Following:
     """What to clean, or how few cells would break the predictions where all are certain."""
-    if result.certain.all() or not result.model.index.n_missing:
+    if all_certain or not index.n_missing:
         return _radius(request)
     return _clean(request, {"--bias": bias or [_USUAL_BIAS]})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
 
 import numpy as np
 import typer
@@ -26,13 +26,17 @@ if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
     from nullproof.tables.contents import FileOptions
     from nullproof.tables.options import TableOptions
-    from nullproof.tables.readers import Table
+    from nullproof.tables.readers import Blocks, Table
+    from nullproof.tables.schema import Schema
+
+
+Named = TypeVar("Named", "Table", "Blocks")
 
 
 class Answer(Protocol):
     """A result that can be written to a file."""
 
-    def file_columns(self) -> dict[str, list[Any]]:
+    def file_columns(self) -> dict[str, Any]:
         """The columns of a table."""
 
     def document(self) -> dict[str, Any]:
@@ -156,36 +160,46 @@ class Request:
 
     def load(self) -> tuple[CountIndex, Table]:
         """Read and count TRAIN; the points are TEST, or the rows of TRAIN."""
+        index, options, like = self._loaded()
+        points = self._table if self.test is None else options.open(self.test, *like)
+        return index, self._with_key(index, points)
+
+    def load_blocks(self) -> tuple[CountIndex, Blocks]:
+        """The same with points that come in blocks."""
+        from nullproof.tables.readers import Blocks
+
+        index, options, like = self._loaded()
+        if self.test is None:
+            return index, self._with_key(index, Blocks.of(self._table))
+        return index, self._with_key(index, options.open_blocks(self.test, *like))
+
+    def _loaded(self) -> tuple[CountIndex, TableOptions, tuple[str, Schema, str | None]]:
+        """The counts of TRAIN, how TEST is read, and like what; its label and its key stay as written."""
+        from nullproof.tables.options import TableOptions
+
         refuse_reading(self.own_holes, "--own-holes")
-        if self.is_index:
-            if self.test is None:
-                raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
-            return self._with_points(self._saved(self.train))
+        if self.test is None and self.is_index:
+            raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
         if self.test is None and self.is_lazy:
             raise NullproofError(
                 f"{self.train} is counted without being read into memory; name the points as TEST"
             )
-        return self._with_points(self._counted())
+        index = self._saved(self.train) if self.is_index else self._counted()
+        # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
+        options = TableOptions(file=replace(self.file, strict=self.is_index))
+        return index, options, (index.schema.label_name, index.schema, self.key)
 
     def count(self) -> CountIndex:
         """Read and count TRAIN alone, for a file of counts."""
-        if self.is_index:
-            raise NullproofError(f"{self.train} is a saved index already; give the table to count")
-        return self._counted()
+        if not self.is_index:
+            return self._counted()
+        raise NullproofError(f"{self.train} is a saved index already; give the table to count")
 
-    def _with_points(self, index: CountIndex) -> tuple[CountIndex, Table]:
-        """The index, and TEST (with its label column left as it is written) or the rows of TRAIN."""
-        from nullproof.tables.options import TableOptions
-
-        if self.test is None:
-            points = self._table
-        else:
-            # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
-            options = TableOptions(file=replace(self.file, strict=self.is_index))
-            points = options.open(self.test, index.schema.label_name, index.schema, self.key)
+    def _with_key(self, index: CountIndex, points: Named) -> Named:
+        """The points, if they or TRAIN have the column of --key."""
         if self.key is not None:
             refuse_unknown_key(self.key, index, points.names, self._names)
-        return index, points
+        return points
 
     def _counted(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
@@ -301,13 +315,12 @@ class Request:
 
     def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
         """The true label of each point, None where it has none; None alone if no point has one."""
-        from nullproof.tables.labels import found_label_codes
+        from nullproof.tables.labels import true_labels
 
-        name = index.schema.label_name
-        if name not in points.names:
+        codes = true_labels(index.schema, points)
+        if codes is None or not (codes >= 0).any():
             return None
-        codes = found_label_codes(index.schema, points.labels(name))
-        return np.array([*index.labels, None], dtype=object)[codes] if (codes >= 0).any() else None
+        return np.array([*index.labels, None], dtype=object)[codes]
 
     def model(self, index: CountIndex) -> dict[str, Any]:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
@@ -322,7 +335,7 @@ class Request:
         """What an answer says if the points are the training rows."""
         return {"training_rows": True} if self.test is None else {}
 
-    def naming(self, points: Table) -> dict[str, Any]:
+    def naming(self, points: Table | Blocks) -> dict[str, Any]:
         """The option that names the points, if they have the column of --key."""
         return {"key": self.key if self.key in points.names else None}
 
@@ -348,17 +361,19 @@ class Request:
         if self.output is not None:
             columns = result.file_columns()
             write_result(self.output, columns, document)
-            n = len(columns["point"]) if "point" in columns else None
-            what = "" if n is None else f": {many(n, 'point')}, in the order of their rows"
-            tell(f"wrote {self.output}{what}")
-            if then is not None:
-                self.tell_next(then)
+            self.tell_written(len(columns["point"]) if "point" in columns else None, then)
         if self.as_json:
             echo(to_json(document))
 
-    def tell_next(self, line: str) -> None:
+    def tell_written(self, n_points: int | None, then: str | None) -> None:
+        """Say that the answer is in its file, and what the next command is."""
+        of = "" if n_points is None else f": {many(n_points, 'point')}, in the order of their rows"
+        tell(f"wrote {self.output}{of}")
+        self.tell_next(then)
+
+    def tell_next(self, line: str | None) -> None:
         """Say the next command, unless a table came on standard input and is gone."""
-        if "-" not in (self.train, self.test):
+        if line is not None and "-" not in (self.train, self.test):
             tell(f"next: {line}")
 
     @cached_property

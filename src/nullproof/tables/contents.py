@@ -8,6 +8,7 @@ import importlib
 import io
 import sys
 import zlib
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
@@ -64,7 +65,12 @@ AS_IT_IS = FileOptions()
 
 
 class Content:
-    """The bytes behind a path, unpacked; a plain file stays on disk."""
+    """The bytes behind a path, unpacked; a plain file stays on disk.
+
+    ``n_above`` tells how many lines a piece of a text lacks between its header and its first row.
+    """
+
+    n_above = 0
 
     def __init__(self, path: str | Path) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
@@ -93,6 +99,12 @@ class Content:
             return io.BytesIO(self.data)
         assert self.path is not None
         return self.path.open("rb")
+
+    def piece(self, data: bytes, n_above: int) -> Content:
+        """Some rows of a text below its header."""
+        some = copy(self)
+        some.data, some.n_above = data, n_above
+        return some
 
     def source(self) -> Any:
         return self.path if self.data is None else io.BytesIO(self.data)

@@ -42,6 +42,19 @@ def decode(content: Content, encoding: str | None) -> None:
     _transcode(content, encoding)
 
 
+def is_utf8(content: Content) -> bool:
+    """Whether all of a text is UTF-8."""
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    with content.open() as stream:
+        try:
+            while block := stream.read(1 << 22):
+                decoder.decode(block)
+            decoder.decode(b"", final=True)
+        except UnicodeDecodeError:
+            return False
+    return True
+
+
 def decode_as_windows(content: Content) -> None:
     """Take a text that is not UTF-8 for what Windows writes, and say so; refuse what cannot be that."""
     with content.open() as stream:

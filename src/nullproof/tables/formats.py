@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,15 +11,20 @@ from typing import TYPE_CHECKING
 from nullproof.errors import NullproofError
 from nullproof.tables.arff import read_arff
 from nullproof.tables.contents import AS_IT_IS, KINDS, Content, FileOptions, Form
-from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows
+from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows, is_utf8
 from nullproof.tables.excel import read_excel
 from nullproof.tables.spellings import USUAL, Spellings
-from nullproof.tables.text_files import read_text, told, unread_text
+from nullproof.tables.text_files import read_pieces, read_text, told, top_of, unread_text
 from nullproof.tables.writings import Writings, written_plainly
 
 if TYPE_CHECKING:
     import polars as pl
 
+# How many cells a block has, about: some ten megabytes of numbers.
+BLOCK = 4_000_000
+FEWEST = 4096
+# About so many bytes a text file takes for a cell.
+_BYTES = 8
 _NAMES: dict[Form, str] = {
     "parquet": "a Parquet file",
     "arrow": "an Arrow file",
@@ -79,11 +85,60 @@ def read_file(
     form = content.binary_form()
     if form is None:
         decode(content, options.encoding)
+    return _read_decoded(content, form, _Asked(spellings, as_text, options, like))
+
+
+@dataclass(frozen=True)
+class FileBlocks:
+    """A table in a file that can be read in blocks of rows, again and again.
+
+    Parameters
+    ----------
+    names
+        The columns.
+    read
+        Gives the blocks, each with the share of the file that is read then. It takes the columns that are
+        wanted; the kinds of files that have to be read whole give the others too.
+    """
+
+    names: tuple[str, ...]
+    read: Callable[[Collection[str]], Iterator[tuple[FileTable, float]]]
+
+
+def file_blocks(
+    path: str | Path,
+    *,
+    spellings: Spellings = USUAL,
+    as_text: Collection[str] = (),
+    options: FileOptions = AS_IT_IS,
+    like: Writings,
+) -> FileBlocks:
+    """Open a table that is like a training table, to be read in blocks of about `BLOCK` cells.
+
+    Parquet, Arrow and text files are; other kinds, and text that is neither UTF-8 nor of a named encoding,
+    are one block. Other parameters as `read_file` has them.
+    """
+    content = Content(path)
+    form = content.binary_form()
+    if form is None:
+        decode(content, options.encoding)
     asked = _Asked(spellings, as_text, options, like)
+    kind = form or content.text_form()
+    _refuse_options(content, kind, options)
+    if kind in ("parquet", "arrow"):
+        return _scanned(content, kind)
+    if kind == "text" and is_utf8(content):
+        return _in_pieces(content, asked)
+    whole = _read_decoded(content, form, asked)
+    return FileBlocks(tuple(whole.frame.columns), lambda _: iter([(whole, 1.0)]))
+
+
+def _read_decoded(content: Content, form: Form | None, asked: _Asked) -> FileTable:
+    """Read a text as UTF-8, and if it turns out not to be that, as Windows writes it."""
     try:
         return _read(content, form, asked)
     except NotUtf8Error:
-        if options.encoding is not None:
+        if asked.options.encoding is not None:
             # It was decoded, and is not at fault: a part of it cannot be read as a table.
             raise _unreadable(content, "its text cannot be read") from None
         decode_as_windows(content)
@@ -102,6 +157,55 @@ class _Asked:
     options: FileOptions
     like: Writings | None
 
+    @property
+    def texts(self) -> Collection[str]:
+        """Columns that a text file must not turn into numbers: those written in their own way neither."""
+        return (*self.as_text, *(self.like or ()))
+
+    @property
+    def nulls(self) -> list[str]:
+        """The texts, besides nothing, that a reader may turn into nulls."""
+        return [spelling for spelling in self.spellings.nulls if spelling]
+
+
+def _scanned(content: Content, form: Form) -> FileBlocks:
+    """A Parquet or an Arrow file, of which polars reads some rows at a time."""
+    import polars as pl
+
+    def scan() -> pl.LazyFrame:
+        source = content.source()
+        return pl.scan_parquet(source, glob=False) if form == "parquet" else pl.scan_ipc(source)
+
+    def read(wanted: Collection[str]) -> Iterator[tuple[FileTable, float]]:
+        with _explaining(content, form):
+            lazy = scan().select(name for name in names if name in wanted)
+            n_rows = max(1, lazy.select(pl.len()).collect().item())
+            # Where rows are long, setting a question up for each few of them would take longer than that.
+            step = max(FEWEST, BLOCK // max(1, len(names)))
+        for start in range(0, n_rows, step):
+            with _explaining(content, form):
+                frame = lazy.slice(start, step).collect()
+            yield FileTable(frame), min(1.0, (start + step) / n_rows)
+
+    with _explaining(content, form):
+        names = tuple(scan().collect_schema().names())
+    return FileBlocks(names, read)
+
+
+def _in_pieces(content: Content, asked: _Asked) -> FileBlocks:
+    """A text file, of which some rows are read at a time."""
+    with _explaining(content, "text"):
+        top = top_of(content, asked.options.header)
+
+    def read(_: Collection[str]) -> Iterator[tuple[FileTable, float]]:
+        with _explaining(content, "text"):
+            for frame, share in read_pieces(
+                content, top, nulls=asked.nulls, as_text=asked.texts, size=_BYTES * BLOCK
+            ):
+                yield FileTable(*_plain(frame, asked, top.separator), from_text=True), share
+
+    return FileBlocks(tuple(top.names), read)
+
 
 def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     import polars as pl
@@ -109,10 +213,9 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     form = form or content.text_form()
     as_text, options = asked.as_text, asked.options
     _refuse_options(content, form, options)
-    nulls = [spelling for spelling in asked.spellings.nulls if spelling]
-    try:
+    with _explaining(content, form):
         if form == "parquet":
-            return FileTable(pl.read_parquet(content.source()))
+            return FileTable(pl.read_parquet(content.source(), glob=False))
         if form == "arrow":
             return FileTable(pl.read_ipc(content.source()))
         if form == "arrow stream":
@@ -122,8 +225,19 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
             return FileTable(*_plain(frame, asked), from_text=True)
         if form == "arff":
             return FileTable(read_arff(content, as_text=as_text))
-        frame, separator = read_text(content, nulls=nulls, as_text=as_text, header=options.header)
+        frame, separator = read_text(
+            content, nulls=asked.nulls, as_text=asked.texts, header=options.header
+        )
         return FileTable(*_plain(frame, asked, separator), from_text=True)
+
+
+@contextmanager
+def _explaining(content: Content, form: Form) -> Iterator[None]:
+    """Say in one sentence why a file cannot be read."""
+    import polars as pl
+
+    try:
+        yield
     except (
         pl.exceptions.PolarsError,
         pl.exceptions.PanicException,

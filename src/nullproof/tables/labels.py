@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import distinct
 from nullproof.tables.columns import Column
+from nullproof.tables.readers import Table
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import date_text, in_order, is_missing, text
 from nullproof.words import many, some
@@ -62,6 +63,13 @@ def found_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
     own = np.full(len(labels), -1, dtype=np.int32)
     own[known] = np.array(table, dtype=np.int32)[places]
     return own
+
+
+def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
+    """The number of each point's own label as `found_label_codes` has it; None without a label column."""
+    if schema.label_name not in points.names:
+        return None
+    return found_label_codes(schema, points.labels(schema.label_name))
 
 
 def label_positions(schema: Schema, labels: Iterable[Any]) -> NDArray[np.int32]:

@@ -100,26 +100,46 @@ def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int)
 
 def tell_of_doubtful(names: RowNames) -> None:
     """Say if rows have no name, or share one."""
-    known = [name for name in names.values.tolist() if name is not None]
-    n_lacking = len(names.values) - len(known)
-    repeated = []
-    if len({*known}) < len(known):
-        found, counts = np.unique(np.array(known, dtype=object), return_counts=True)
-        repeated = found[counts > 1].tolist()
-    said = []
-    if n_lacking:
-        has, its = ("has", "its") if n_lacking == 1 else ("have", "their")
-        said.append(
-            f"{many(n_lacking, 'row')} {has} no name in {names.column!r}; {its} position is shown, as #12"
-        )
-    if repeated:
-        stand = "stands" if len(repeated) == 1 else "stand"
-        said.append(
-            f"{many(len(repeated), 'name')} in {names.column!r} {stand} for more than one row: "
-            f"{some(repeated, 3)}"
-        )
-    if said:
-        warnings.warn("; ".join(said), NullproofWarning, stacklevel=2)
+    doubts = Doubts()
+    doubts.look_at(names)
+    doubts.tell()
+
+
+class Doubts:
+    """Which rows have no name, and which names stand for several rows, while rows come in blocks."""
+
+    def __init__(self) -> None:
+        self._column, self._n_lacking = _UNNAMED, 0
+        self._seen: set[str] = set()
+        self._repeated: set[str] = set()
+
+    def look_at(self, names: RowNames) -> None:
+        """Note what is doubtful about some names."""
+        self._column = names.column
+        for name in names.values.tolist():
+            if name is None:
+                self._n_lacking += 1
+            elif name in self._seen:
+                self._repeated.add(name)
+            else:
+                self._seen.add(name)
+
+    def tell(self) -> None:
+        """Say what was doubtful, if anything was."""
+        said, n_lacking, column = [], self._n_lacking, self._column
+        if n_lacking:
+            has, its = ("has", "its") if n_lacking == 1 else ("have", "their")
+            said.append(
+                f"{many(n_lacking, 'row')} {has} no name in {column!r}; {its} position is shown, as #12"
+            )
+        if self._repeated:
+            stand = "stands" if len(self._repeated) == 1 else "stand"
+            said.append(
+                f"{many(len(self._repeated), 'name')} in {column!r} {stand} for more than one row: "
+                f"{some(sorted(self._repeated), 3)}"
+            )
+        if said:
+            warnings.warn("; ".join(said), NullproofWarning, stacklevel=2)
 
 
 def _texts(cells: Iterable[Any]) -> NDArray[np.object_]:

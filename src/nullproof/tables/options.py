@@ -11,7 +11,7 @@ import numpy as np
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import Binning
 from nullproof.tables.contents import AS_IT_IS, FileOptions
-from nullproof.tables.readers import Table, open_table
+from nullproof.tables.readers import Blocks, Table, open_blocks, open_table
 from nullproof.tables.schema import Schema
 from nullproof.tables.spellings import Spellings, trimmed
 from nullproof.tables.values import is_missing, text
@@ -133,6 +133,18 @@ class TableOptions:
             as_text=(*stay_text(label, like), *([] if key is None else [key])),
             file=self.file,
             like=None if like is None else dict(like.writings),
+        )
+
+    def open_blocks(
+        self, path: str, label: str | None, like: Schema, key: str | None = None
+    ) -> Blocks:
+        """Open a file in the same way, to be read in blocks."""
+        return open_blocks(
+            path,
+            missing=like.spellings,
+            as_text=(*stay_text(label, like), *([] if key is None else [key])),
+            file=self.file,
+            like=dict(like.writings),
         )
 
     def refuse_beside_like(self, usual: TableOptions) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -224,8 +224,7 @@ def encode_points(
     column = key if isinstance(key, str) else None
     encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
     if not isinstance(points, Points):
-        _warn_of_unseen(schema, encoded, smoothed)
-        _warn_of_outside(schema, encoded)
+        tell_of_strange(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
     if key is None:
         return encoded
     names = row_names(key, encoded.frame, encoded.rows, len(encoded))
@@ -346,34 +345,36 @@ def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[i
     return codes, tuple(places)
 
 
-def _warn_of_unseen(schema: Schema, points: Points, smoothed: bool) -> None:
-    if not points.n_unseen.any():
-        return
-    follows = (
-        "for every label they count as values of no row"
-        if smoothed
-        else "without smoothing (alpha = 0) every label ties at zero there"
-    )
-    warnings.warn(
-        f"points hold values that the training table never shows in {_named(schema, points.n_unseen)}; "
-        f"{follows}",
-        NullproofWarning,
-        stacklevel=2,
-    )
+def tell_of_strange(
+    schema: Schema,
+    n_unseen: NDArray[np.int64],
+    n_outside: Sequence[int] | NDArray[np.int64],
+    *,
+    smoothed: bool,
+) -> None:
+    """Say where points hold values that the training table never shows, or numbers beyond its ends."""
+    unseen, outside = _named(schema, n_unseen), _named(schema, n_outside)
+    if unseen:
+        follows = (
+            "for every label they count as values of no row"
+            if smoothed
+            else "without smoothing (alpha = 0) every label ties at zero there"
+        )
+        warnings.warn(
+            f"points hold values that the training table never shows in {unseen}; {follows}",
+            NullproofWarning,
+            stacklevel=2,
+        )
+    if outside:
+        warnings.warn(
+            f"points lie outside what the training table shows in {outside}; they count to the bins at "
+            "its ends",
+            NullproofWarning,
+            stacklevel=2,
+        )
 
 
-def _warn_of_outside(schema: Schema, points: Points) -> None:
-    if not any(points.n_outside):
-        return
-    warnings.warn(
-        f"points lie outside what the training table shows in {_named(schema, points.n_outside)}; they "
-        "count to the bins at its ends",
-        NullproofWarning,
-        stacklevel=2,
-    )
-
-
-def _named(schema: Schema, counts: Iterable[int]) -> str:
-    """The features that have some cells, with how many."""
-    pairs = zip(schema.features, counts, strict=True)
-    return some([f"{feature.name!r} ({count})" for feature, count in pairs if count], 5)
+def _named(schema: Schema, counts: Sequence[int] | NDArray[np.int64]) -> str:
+    """The features that have some cells, with how many; nothing if none has."""
+    places = np.flatnonzero(counts).tolist()
+    return some([f"{schema.features[j].name!r} ({counts[j]})" for j in places], 5)

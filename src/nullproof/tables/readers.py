@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.columns import Column
 from nullproof.tables.contents import AS_IT_IS, FileOptions
-from nullproof.tables.formats import read_file
+from nullproof.tables.formats import FileTable, file_blocks, read_file
 from nullproof.tables.glimpse import nulled_texts
 from nullproof.tables.kinds import column_of_cells, number_column, read_series
 from nullproof.tables.schema import Feature, Kind, Schema
@@ -118,23 +118,60 @@ def open_table(
         return _from_array(source, spelled)
     if isinstance(source, Mapping):
         return _from_mapping(source, spelled)
-    from_text, path = False, None
-    writings: Writings = {}
-    if isinstance(source, str | Path):
-        path = source
-        found = read_file(path, spellings=spelled, as_text=as_text, options=file, like=like)
-        source, from_text, writings = found.frame, found.from_text, found.writings
-
-    def read(series: nw.Series[Any], spellings: Spellings) -> Column:
-        if from_text:
-            spellings = spellings.in_files
-        return read_series(series, spellings, retype=from_text and series.name not in as_text)
-
-    frame = _narwhals(source)
-    table = replace(_from_frame(frame, read, spelled), writings=writings)
-    if path is None or not from_text:
+    if not isinstance(source, str | Path):
+        return _from_file(FileTable(source), spelled, as_text)
+    found = read_file(source, spellings=spelled, as_text=as_text, options=file, like=like)
+    table = _from_file(found, spelled, as_text)
+    if not found.from_text:
         return table
-    return replace(table, nulled=partial(nulled_texts, path, frame.to_native(), spelled))
+    return replace(table, nulled=partial(nulled_texts, source, found.frame, spelled))
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A table that comes in blocks of rows: its columns, and a way to go through the blocks.
+
+    Each block is a table with at least the ``wanted`` columns, and comes with the share of all rows that
+    are read then.
+    """
+
+    names: tuple[str, ...]
+    tables: Callable[[Collection[str]], Iterator[tuple[Table, float]]]
+
+    @classmethod
+    def of(cls, table: Table) -> Blocks:
+        """A table that is in memory, as one block."""
+        return cls(table.names, lambda _: iter([(table, 1.0)]))
+
+
+def open_blocks(
+    path: str | Path,
+    *,
+    missing: Spellings,
+    as_text: Collection[str],
+    file: FileOptions,
+    like: Writings,
+) -> Blocks:
+    """Open a file to be read in blocks; parameters as `open_table` has them."""
+    found = file_blocks(path, spellings=missing, as_text=as_text, options=file, like=like)
+
+    def tables(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
+        for block, share in found.read(wanted):
+            yield _from_file(block, missing, as_text), share
+
+    return Blocks(found.names, tables)
+
+
+def _from_file(found: FileTable, spellings: Spellings, as_text: Collection[str]) -> Table:
+    """A data frame of any library; where it comes from a text file, texts may stand for numbers."""
+
+    def read(series: nw.Series[Any], spelled: Spellings) -> Column:
+        if found.from_text:
+            spelled = spelled.in_files
+        return read_series(series, spelled, retype=found.from_text and series.name not in as_text)
+
+    table = _from_frame(_narwhals(found.frame), read, spellings)
+    return replace(table, writings=found.writings)
 
 
 def _from_frame(

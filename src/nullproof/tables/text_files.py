@@ -7,6 +7,7 @@ rows that are too short with nulls, silently; `_whole_rows` looks for those.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import itertools
@@ -20,6 +21,7 @@ from nullproof.errors import NullproofError
 from nullproof.tables.contents import Content
 from nullproof.tables.encodings import NotUtf8Error
 from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
+from nullproof.tables.pieces import header_of, pieces
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER
 
 if TYPE_CHECKING:
@@ -50,9 +52,35 @@ def read_text(
     header
         Whether the first row has the names; if not, one is put before it.
     """
+    top = top_of(content, header)
+    if top.added:
+        with content.open() as stream:
+            rest = stream.read().removeprefix(codecs.BOM_UTF8)
+        content.data = top.line + rest
+    return _read_rows(content, top, nulls, as_text), top.separator
+
+
+def read_pieces(
+    content: Content, top: Top, *, nulls: Sequence[str], as_text: Collection[str], size: int
+) -> Iterator[tuple[pl.DataFrame, float]]:
+    """The same piece by piece, each of about ``size`` bytes, with the share of the file that is read."""
+    some_rows = False
+    for piece in pieces(content, 0 if top.added else len(top.line), size):
+        # Blank lines are no rows.
+        if len(top.names) == 1 or piece.data.strip():
+            part = content.piece(top.line + piece.data, piece.n_above)
+            yield _read_rows(part, top, nulls, as_text), piece.share
+            some_rows = True
+    if not some_rows:
+        raise _without_rows(content)
+
+
+def _read_rows(
+    content: Content, top: Top, nulls: Sequence[str], as_text: Collection[str]
+) -> pl.DataFrame:
+    """Read rows below a header that is known already."""
     import polars as pl
 
-    top = _top(content, header)
     texts = [name for name in top.names if name in as_text]
 
     def read(
@@ -81,11 +109,15 @@ def read_text(
         frame = frame.with_columns(read(names=doubtful))
     frame = _whole_rows(frame, content, top)
     if not frame.height:
-        raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
+        raise _without_rows(content)
     # Where a quote stands inside a name, polars and Python may not agree how many there are.
     same = len(top.names) == frame.width
     names = top.names if same else frame.columns
-    return with_names(frame, names, content.name), top.separator
+    return with_names(frame, names, content.name)
+
+
+def _without_rows(content: Content) -> NullproofError:
+    return NullproofError(f"{content.name} has a header but no rows; give at least one row")
 
 
 def separator_of(header: str) -> str:
@@ -110,15 +142,17 @@ def mixes_up(series: pl.Series) -> bool:
 
 
 @dataclass(frozen=True)
-class _Top:
-    """The first row: the separator and the names; ``added`` if they are not in the file."""
+class Top:
+    """The first row: the separator, the names and the line of bytes; ``added`` if it is not in the file."""
 
     separator: str
     names: list[str]
+    line: bytes
     added: bool = False
 
 
-def _top(content: Content, header: bool) -> _Top:
+def top_of(content: Content, header: bool) -> Top:
+    """Read the first row; without a header, the names are c1, c2, …"""
     try:
         with _lines(content) as lines:
             first = next((line for line in lines if line.strip("\r\n")), "")
@@ -135,12 +169,9 @@ def _top(content: Content, header: bool) -> _Top:
     if header:
         refuse_repeated(names, content.name)
         tell_of_data(names, content.name)
-        return _Top(separator, names)
+        return Top(separator, names, header_of(content))
     names = numbered_names(len(names))
-    with content.open() as stream:
-        rest = stream.read().removeprefix(b"\xef\xbb\xbf")
-    content.data = separator.join(names).encode() + b"\n" + rest
-    return _Top(separator, names, added=True)
+    return Top(separator, names, separator.join(names).encode() + b"\n", added=True)
 
 
 def _read_hopefully(
@@ -162,7 +193,7 @@ def _read_hopefully(
     return None if _has_spellings(frame, doubtful, nulls) else (frame, doubtful)
 
 
-def _begins_with_spellings(content: Content, top: _Top, nulls: Sequence[str]) -> bool:
+def _begins_with_spellings(content: Content, top: Top, nulls: Sequence[str]) -> bool:
     """Whether the first cells tell already that some are missing: then one way of reading is spared."""
     start = content.start().replace(b'"', b"").replace(b"\r", b"")
     cells = {*start.replace(top.separator.encode(), b"\n").split(b"\n")}
@@ -200,7 +231,7 @@ def _read_patiently(
             infer_rows = None
 
 
-def _whole_rows(frame: pl.DataFrame, content: Content, top: _Top) -> pl.DataFrame:
+def _whole_rows(frame: pl.DataFrame, content: Content, top: Top) -> pl.DataFrame:
     """Drop the rows polars makes of blank lines, and refuse rows it filled up with nulls.
 
     Both end in a null and lack separators, so most files are settled by counting those.
@@ -227,7 +258,7 @@ def _whole_rows(frame: pl.DataFrame, content: Content, top: _Top) -> pl.DataFram
             kept.append(not _is_blank(row))
             if kept[-1] and len(row) < frame.width:
                 raise NullproofError(
-                    f"{content.name} is ragged: line {line - top.added} has {len(row)} "
+                    f"{content.name} is ragged: line {line - top.added + content.n_above} has {len(row)} "
                     f"{'field' if len(row) == 1 else 'fields'}, the {above} has {frame.width}; "
                     "mend that line"
                 )
