@@ -401,7 +401,11 @@ def test_wrong_files(work: Runner, folder: Path) -> None:
     refused(work, "has no column 'table'")
     Path("sheet.csv").write_bytes(whole + b'1,age,no,,"' + b"9" * 200_000)
     refused(work, "sheet.csv")
-    refused(work, "no such worksheet: nothing.csv", "nothing.csv")
+    refused(
+        work,
+        "no such worksheet: nothing.csv (No such file or directory); name the file",
+        "nothing.csv",
+    )
     refused(work, "empty", "empty")
     write("other.csv", [lines[0]])
     Path("places.csv").write_text(TRAIN + "20,Ulm,true,2024-01-02,no\n")

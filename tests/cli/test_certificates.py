@@ -119,6 +119,30 @@ def test_every_listing_can_be_had_whole(run: Runner, folder: Path, command: str)
         assert "more points: --all shows them, --json or -o FILE gives them all" in short
 
 
+def test_radii_are_no_wall_of_zeros(run: Runner, folder: Path) -> None:
+    """Where not all points fit, those that are certain are listed, and the others are counted."""
+    pl.concat([load()[1]] * 20).write_csv(folder / "new.csv")
+    arguments = ("radius", *DEMO[1:])
+    points = json.loads(run(*arguments, "--json").out)["points"]
+    n_weak = sum(point["radius"] == 0 for point in points)
+    assert n_weak > 20
+    short, whole = run(*arguments).out, run(*arguments, "--all").out
+    assert f"{n_weak} points are not certain now and need no attack (radius 0)" in short
+    assert (short.count("  not certain"), whole.count("  not certain")) == (0, n_weak)
+    assert whole.index("  not certain") > whole.rindex("  yes ")
+
+
+def test_a_column_without_a_word_is_not_shown(
+    run: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where all is certain nothing could be else, and verdicts are whole on narrow terminals too."""
+    (folder / "whole.csv").write_text("a,y\n" + "u,yes\nv,no\n" * 30)
+    monkeypatch.setenv("COLUMNS", "40")
+    out = run("certify", "whole.csv", "--label", "y").out
+    assert "or else" not in out
+    assert out.count("certain  ") >= 20
+
+
 NEXT = {
     "certify": "nullproof clean",
     "radius": "nullproof poison",
@@ -349,7 +373,10 @@ def test_bias_reaches_plans_and_reports(
 def test_a_plan_within_a_bias_says_so(run: Runner) -> None:
     """What is done is told by the question: certain, or holding up to the bias."""
     assert "3 of 5 points are certain\n" in run("clean", *DEMO[1:]).out
-    assert "4 of 5 points hold up to the bias\n" in run("clean", *DEMO[1:], "--bias", "0.4").out
+    biased = run("clean", *DEMO[1:], "--bias", "0.4").out
+    assert "4 of 5 points hold up to the bias\n" in biased
+    assert "Until it is certain" not in biased
+    assert "Certainty, whatever the missing cells hold, asks for more" in biased
     odds = run("clean", *DEMO[1:], "--confidence", "0.9").out
     assert "points are done: certain, or with odds of 0.9 or more" in odds
 

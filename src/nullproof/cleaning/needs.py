@@ -148,8 +148,11 @@ def cases_of(model: Model, points: Points, found: Verdicts, effort: int | None =
     return Cases(best, worst, proven, reasons)
 
 
-def typical(model: Model, points: Points, found: Verdicts) -> str:
-    """What open complete points need at best and at worst, in words, by an even sample of them."""
+def typical(model: Model, points: Points, found: Verdicts, *, is_goal: bool = True) -> str:
+    """What complete points need at best and at worst until they are certain, by an even sample of them.
+
+    ``is_goal``: whether certainty is what was asked for.
+    """
     n_points = max(_FEWEST, min(_TYPICAL, _BUDGET // (model.d * model.m**2)))
     places = evenly(np.flatnonzero(~found.certain & points.complete), n_points)
     told = cases_of(model, points.take(places), found.take(places), _TYPICAL_EFFORT)
@@ -159,9 +162,13 @@ def typical(model: Model, points: Points, found: Verdicts) -> str:
     least, middle, most = (int(best[place]) for place in (0, len(best) // 2, -1))
     worst = int(told.worst[np.isfinite(told.worst)].max())
     fewest = many(least, "cell") if least == most else f"{span(least, most)} cells"
+    until = (
+        "Until it is certain, an open point"
+        if is_goal
+        else "Certainty, whatever the missing cells hold, asks for more: a point that lacks it"
+    )
     return (
-        f"Until it is certain, an open point needs {fewest} at best ({middle:,} in the middle) and up to "
-        f"{worst:,} at worst."
+        f"{until} needs {fewest} at best ({middle:,} in the middle) and up to {worst:,} at worst."
     )
 
 

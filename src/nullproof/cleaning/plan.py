@@ -115,7 +115,8 @@ class CleaningPlan:
         """What open points need at best and at worst until they are certain, in a sentence."""
         strict = self.model.unbiased
         found = self.verdicts if strict is self.model else verdicts(strict, self.points)
-        return typical(strict, self.points, found)
+        is_goal = strict is self.model and self.confidence == 1
+        return typical(strict, self.points, found, is_goal=is_goal)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[Cell]:
         """The cells to fill, in this order: row position, column name and which table.

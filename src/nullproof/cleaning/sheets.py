@@ -69,7 +69,10 @@ def _read_csv(path: Path, needed: Sequence[str]) -> list[tuple[int, Line]]:
     try:
         written = path.read_bytes().decode("utf-8-sig")
     except OSError as problem:
-        raise NullproofError(f"no such worksheet: {path} ({problem.strerror})") from None
+        raise NullproofError(
+            f"no such worksheet: {path} ({problem.strerror}); name the file that nullproof clean -o wrote, "
+            "filled in"
+        ) from None
     except UnicodeDecodeError:
         raise NullproofError(f"{path} is not UTF-8 text; save the worksheet as CSV UTF-8") from None
     try:

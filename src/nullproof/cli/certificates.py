@@ -21,6 +21,8 @@ from nullproof.tables.points import evenly
 from nullproof.words import PLAIN, either, many, per_cent, some, tolerance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
 
     from nullproof.certificates import Certificates
@@ -94,25 +96,25 @@ def table(result: Certificates, places: NDArray[np.intp], n_weakest: int) -> Tab
     """One line per point at some places, with a gap after so many of them."""
     shown, names = result.take(places), result.points.names
     lines = shown.listed_columns()
-    holed, judged = any(lines["n_own_holes"]), "right" in lines
-    found = empty_grid(
-        *(point_heading(names), "predicted", "verdict", ">holds up to", "or else"),
-        *([">own holes"] if holed else []),
-        *(["right?"] if judged else []),
-    )
-    for at, place in enumerate(places.tolist()):
-        line = {name: column[at] for name, column in lines.items()}
+    columns: list[tuple[str, list[Any]]] = [
+        (point_heading(names), [point_name(names, place) for place in places.tolist()]),
+        ("predicted", [_short("tie" if own is None else own) for own in lines["predicted"]]),
+        ("verdict", [Text(own, _STYLES[own], no_wrap=True) for own in lines["verdict"]]),
+        (">holds up to", [tolerance(own) for own in shown.tolerance.tolist()]),
+        ("or else", [*map(_or_else, lines["others"], lines["rival"])]),
+        (">own holes", [f"{own:,}" if own else "" for own in lines["n_own_holes"]]),
+        ("right?", [_JUDGED[own] for own in lines.get("right", [])]),
+    ]
+    # A column without a word would take the room of others.
+    told = [(name, cells) for name, cells in columns if any(map(str, cells))]
+    found = empty_grid(*(name for name, _ in told))
+    for column in found.columns:
+        # On a narrow terminal names are cut, not verdicts.
+        column.no_wrap = column.header in ("verdict", "right?")
+    for at, line in enumerate(zip(*(cells for _, cells in told), strict=True)):
         if at == n_weakest:
             found.add_row(Text("…", "dim"))
-        found.add_row(
-            point_name(names, place),
-            _short("tie" if line["predicted"] is None else line["predicted"]),
-            Text(line["verdict"], _STYLES[line["verdict"]], no_wrap=True),
-            tolerance(float(shown.tolerance[at])),
-            _short(_or_else(line)),
-            *([f"{line['n_own_holes']:,}" if line["n_own_holes"] else ""] if holed else []),
-            *([_JUDGED[line["right"]]] if judged else []),
-        )
+        found.add_row(*line)
     return found
 
 
@@ -193,11 +195,9 @@ def _sentences(result: Certificates, of_train: bool) -> list[str]:
     return found
 
 
-def _or_else(line: dict[str, Any]) -> str:
+def _or_else(others: Sequence[str], rival: str | None) -> Text:
     """The other possible labels; where the bias leaves none, the one that threatens first beyond it."""
-    if line["others"]:
-        return some(line["others"], 3)
-    return line["rival"] or ""
+    return _short(some(others, 3) if others else rival or "")
 
 
 def _short(label: str) -> Text:

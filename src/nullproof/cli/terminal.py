@@ -65,9 +65,7 @@ def show_radii(console: Console, index: CountIndex, result: Radii, shown: Shown)
     if len(finite):
         console.print(f"{_DEEDS[result.threat]} before a prediction is no longer certain:\n")
         console.print(_radius_bars(finite))
-    console.print()
-    console.print(_weakest(result, shown.limit))
-    say_more(console, len(result), POINTS, shown.limit)
+    _show_weakest(console, result, shown)
     say_not_worked_out(console, result.not_worked_out, result.names)
     say_next(console, shown.following)
 
@@ -84,10 +82,31 @@ def _radius_bars(radii: NDArray[np.float64], width: int = 40) -> Table:
     return grid
 
 
-def _weakest(result: Radii, limit: int | None) -> Table:
+def _show_weakest(console: Console, result: Radii, shown: Shown) -> None:
+    """Print the certain points, the weakest first; the others last, where there is room for all."""
+    order = result.weakest_first
+    weak = np.flatnonzero(result.radius == 0)
+    limit = len(result) if shown.limit is None else shown.limit
+    places = np.concatenate([order, weak]) if len(result) <= limit else order[:limit]
+    if len(places):
+        console.print()
+        console.print(_weakest(result, places))
+    say_more(console, len(order), POINTS, shown.limit)
+    if len(weak) and len(result) > limit:
+        one = len(weak) == 1
+        who = (
+            "1 point is not certain now and needs"
+            if one
+            else (f"{len(weak):,} points are not certain now and need")
+        )
+        which = "it" if one else "them"
+        console.print(Text(f"\n{who} no attack (radius 0); --all lists {which} too.", style="dim"))
+
+
+def _weakest(result: Radii, places: NDArray[np.intp]) -> Table:
     grid = empty_grid(point_heading(result.names), ">radius", "label now", "rival")
     names = [("" if x is None else str(x)) for x in (*result.label, *result.rival)]
-    for place in np.argsort(result.radius, kind="stable")[:limit].tolist():
+    for place in places.tolist():
         radius = result.radius[place]
         shown = "no attack" if math.isinf(radius) else f"{radius:,.0f}"
         shown = shown if result.not_worked_out[place] is None else "not worked out"

@@ -140,10 +140,18 @@ class Radii:
             "points": [dict(zip(columns, row, strict=True)) for row in rows],
         }
 
-    def _repr_html_(self) -> str:
-        # Points that are open need no attack: a wall of zeros tells nothing the headline does not.
+    @property
+    def weakest_first(self) -> NDArray[np.intp]:
+        """The places of the certain points, the least radius first.
+
+        Points that are not certain need no attack: a wall of zeros tells nothing the headline does not.
+        """
         order = np.argsort(self.radius, kind="stable")
-        order = order[self.radius[order] != 0]
+        certain: NDArray[np.intp] = order[self.radius[order] != 0]
+        return certain
+
+    def _repr_html_(self) -> str:
+        order = self.weakest_first
         some = self.take(order[:ROWS])
         columns = {
             "point": [shown_name(self.names, place) for place in order[:ROWS].tolist()],
