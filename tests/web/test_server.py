@@ -334,7 +334,7 @@ def test_what_is_in_use_stays() -> None:
         shelf.put(box)
     assert (used.gone, idle.gone, third.gone) == (False, True, False)
     third.busy = True
-    with pytest.raises(ValueError, match="all 2 places for a box are in use"):
+    with pytest.raises(ValueError, match="no room for another box right now"):
         shelf.put(Box(1))
     third.busy = False
     large = Box(95)

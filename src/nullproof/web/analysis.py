@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -112,7 +113,11 @@ class Analysis:
         self.usual: dict[str, Any] = {}
         self.asked = time.monotonic()
         self._result: Result | None = None
-        self.job = Job(self._work)
+        # An analysis that waits needs its tables too, whoever deletes them meanwhile.
+        self._held = ExitStack()
+        for upload in (train, *([] if points is None else [points])):
+            self._held.enter_context(upload)
+        self.job = Job(self._work, self._held.close)
 
     @property
     def size(self) -> int:
@@ -163,12 +168,8 @@ class Analysis:
 
     def _work(self, say: Say) -> None:
         try:
-            with listening(), self._train:
-                if self._points is None:
-                    self._result = self._judged(None, say)
-                else:
-                    with self._points:
-                        self._result = self._judged(self._points, say)
+            with listening():
+                self._result = self._judged(self._points, say)
         finally:
             self._on_end()
 

@@ -206,13 +206,18 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         wanted.truth,
         _changes(wanted.changes),
     )
+    answers = [desk.worksheets.get(sheet) for sheet in wanted.answers]
+    before = None if wanted.compare is None else desk.analyses.get(wanted.compare).result.document
+    # From here on it holds its tables, and nothing may fail that does not discard it.
     analysis = Analysis(train, points, options, desk.analyses.settle)
-    analysis.answers = [desk.worksheets.get(sheet) for sheet in wanted.answers]
-    if wanted.compare is not None:
-        analysis.before = desk.analyses.get(wanted.compare).result.document
+    analysis.answers, analysis.before = answers, before
     analysis.patience, analysis.order = wanted.patience, wanted.model_dump()
     analysis.usual = AnalysisOrder.model_validate({"table": "", "label": ""}).model_dump()
-    name = desk.analyses.put(analysis)
+    try:
+        name = desk.analyses.put(analysis)
+    except RequestError:
+        analysis.discard()
+        raise
     desk.workers.submit(analysis.job)
     return _analysis_form(name, analysis)
 

@@ -123,8 +123,8 @@ class Shelf(Generic[T]):
                     return
                 raise RequestError(
                     503,
-                    f"all {self._number} places for a {self._what} are in use right now; "
-                    "try again in a minute",
+                    f"there is no room for another {self._what} right now (at most {self._number}, and "
+                    "all are in use); try again in a minute",
                 )
 
     def _total(self) -> int:

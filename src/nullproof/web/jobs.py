@@ -32,9 +32,12 @@ class Job:
     work
         Is given a function to call now and then with the share done and what is going on; that
         call does not return once the job was cancelled.
+    release
+        Is called once when the job is over, also if it was cancelled before it began.
     """
 
     work: Callable[[Say], None]
+    release: Callable[[], None] = lambda: None
     state: State = "waiting"
     share: float = 0.0
     doing: str = "waiting for a free worker"
@@ -43,6 +46,7 @@ class Job:
     _stop: threading.Event = field(default_factory=threading.Event)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _thread: int | None = None
+    _released: bool = False
 
     @property
     def over(self) -> bool:
@@ -55,10 +59,13 @@ class Job:
             if self._stop.is_set():
                 return
             self._stop.set()
-            if self.state == "waiting":
+            waiting = self.state == "waiting"
+            if waiting:
                 self.state, self.doing = "cancelled", "cancelled"
             if self._thread is not None:
                 _raise_in(self._thread, _Cancelled)
+        if waiting:
+            self._release()
 
     @contextmanager
     def computing(self) -> Iterator[None]:
@@ -104,6 +111,14 @@ class Job:
             self._fail(f"{type(problem).__name__}: {problem}; this is a mistake in nullproof")
         finally:
             self.seconds = time.monotonic() - start
+            self._release()
+
+    def _release(self) -> None:
+        """Once, although a job may be cancelled in the moment that it begins."""
+        with self._lock:
+            released, self._released = self._released, True
+        if not released:
+            self.release()
 
     def _fail(self, message: str) -> None:
         self.error = " ".join(message.split())
