@@ -31,6 +31,7 @@ SLOW = (
     "reporting/",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
+    "test_fuzz.py::test_broken_inputs",
     "test_imports.py::test_nothing_heavy",
     "test_oracle.py",
     "test_oracle_of_bias.py",

@@ -16,7 +16,7 @@ from nullproof.tables.contents import KINDS, Content, FileOptions
 from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
 from nullproof.tables.text_files import mixes_up
 from nullproof.tables.values import text
-from nullproof.words import some
+from nullproof.words import cut, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -180,7 +180,8 @@ def _refuse_damage(content: Content) -> None:
         raise
     except _DAMAGE as problem:
         raise NullproofError(
-            f"{content.name} is a damaged Excel file: {problem}; save it again as .xlsx, or as CSV"
+            f"{content.name} is a damaged Excel file: {cut(str(problem), 200)}; save it again as .xlsx, "
+            "or as CSV"
         ) from problem
 
 

@@ -20,6 +20,7 @@ from nullproof.errors import NullproofError
 from nullproof.web.descriptions import Description, described, shown_name, too_many
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import MEGABYTE, Settings
+from nullproof.web.trials import ends_its_reader
 
 _LONGEST_NAME = 200
 _ZSTD = b"\x28\xb5\x2f\xfd"
@@ -127,6 +128,8 @@ class Receiver:
         try:
             self._unpack()
             self._refuse_many_lines()
+            if ends_its_reader(self.path):
+                raise self._damaged()
             found = described(self.name, self.path, self._settings)
             size = self.path.stat().st_size
             return Upload(self.name, self.path, size, found, self._settings)
@@ -136,12 +139,15 @@ class Receiver:
             told = str(problem).replace(str(self.path), shown_name(self.name))
             raise RequestError(400, told) from problem
         except pl.exceptions.PanicException as problem:
-            raise RequestError(
-                400, f"{shown_name(self.name)} is damaged and cannot be read; make it again"
-            ) from problem
+            raise self._damaged() from problem
         except KeyboardInterrupt:
             # polars turns Ctrl-C into an exception of whichever thread is calling it.
             raise RequestError(503, "the server is ending; start it again") from None
+
+    def _damaged(self) -> RequestError:
+        return RequestError(
+            400, f"{shown_name(self.name)} is damaged and cannot be read; make it again"
+        )
 
     def _refuse_many_lines(self) -> None:
         """Refuse a plain text with far too many rows before it is read into memory."""

@@ -94,12 +94,18 @@ def duckdb_files(
                     cells = texts.cells(as_text, like)
                     yield LazyFiles(cells, True, spelled, texts.writings)
                 else:
-                    cells = connection.read_parquet(
-                        pattern, union_by_name=True, hive_partitioning=hive
-                    )
-                    yield LazyFiles(cells)
+                    yield LazyFiles(_parquet(connection, pattern, hive))
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
+
+
+def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
+    try:
+        return connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
+    except RuntimeError as problem:
+        raise NullproofError(
+            f"DuckDB cannot name the columns of {pattern}: {problem}; give them names in UTF-8"
+        ) from problem
 
 
 def _brief(problem: Exception) -> str:

@@ -1,0 +1,164 @@
+"""Small valid files of every kind that is read, to be broken."""
+
+from __future__ import annotations
+
+import datetime as dt
+import gzip
+import io
+import json
+import sys
+from functools import cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from nullproof.cleaning import Cell, Cleaner
+from nullproof.cleaning.worksheet import write_worksheet
+from nullproof.counts.index import CountIndex
+from support.workbooks import workbook
+
+LABEL = "churn"
+FRAME = pl.DataFrame(
+    {
+        "age": [31.5, None, 50, 64, 33, 61, 47, None],
+        "visits": [1, 2, None, 4, 5, 6, 7, 8],
+        "town": ["Ulm", "Bonn", None, "Bonn", "Halle, Saale", "Köln", "", "Ulm"],
+        "since": [dt.date(2024, 1, 1 + k) if k != 3 else None for k in range(8)],
+        "member": [True, False, None, True, True, False, False, True],
+        LABEL: ["no", "no", "yes", "yes", "no", "yes", "no", "yes"],
+    }
+)
+NESTED = FRAME.with_columns(
+    tags=pl.Series([["a"], [], None, ["b", "c"], ["a"], ["a"], [None], ["b"]]),
+    kind=pl.Series(["x", "y", "x", None, "y", "x", "y", "x"], dtype=pl.Categorical),
+    moment=pl.Series([dt.datetime(2024, 1, 1, k) for k in range(8)]),
+    price=pl.Series([1, 2, 3, None, 5, 6, 7, 8]).cast(pl.Decimal(10, 2)),
+)
+ARFF = (
+    "% customers\n@relation 'a b'\n@attribute age numeric\n@attribute town {Ulm,'Bad Ems',\"K\\\"\"}\n"
+    "@attribute since date 'yyyy-MM-dd'\n@attribute note string\n@attribute churn {no,yes}\n@data\n"
+    "31,Ulm,2024-01-01,'it\\'s',no\n?,'Bad Ems',?,x,yes\n{0 5, 3 'y', 4 yes}\n64,Ulm,2024-02-01,?,yes\n"
+)
+ODD_TEXTS = (
+    "a;b;y\n1,5;31.12.1999;p\n2,25;01.02.2003;q\n1.234,5;;p\n",
+    'a|"b c"|y\n"x ""y"""|1|p\n"two\nlines"|2|q\n',
+    "\ufeffid,a,y\r\n001,1e5,p\r\n002,-inf,q\r\n003,NA,p\r\n",
+    "a,y\n12 %,p\n$ 1,300,q\n" * 2,
+)
+
+
+def texts() -> list[bytes]:
+    """CSV and its like, in several encodings."""
+    plain = FRAME.write_csv().encode()
+    return [
+        plain,
+        plain,
+        *(text.encode() for text in ODD_TEXTS),
+        FRAME.write_csv().encode("utf-16"),
+        FRAME.write_csv().encode("cp1252"),
+    ]
+
+
+def tabbed() -> list[bytes]:
+    return [FRAME.write_csv(separator="\t").encode()]
+
+
+def parquets() -> list[bytes]:
+    """Parquet files with and without packing and statistics, in one piece and in several."""
+    found = []
+    for frame, options in (
+        (FRAME, {"compression": "uncompressed"}),
+        (NESTED, {"compression": "uncompressed", "statistics": False}),
+        (FRAME, {"compression": "snappy", "row_group_size": 3}),
+        (NESTED, {"compression": "zstd"}),
+        (FRAME, {"compression": "gzip"}),
+    ):
+        buffer = io.BytesIO()
+        frame.write_parquet(buffer, **options)
+        found.append(buffer.getvalue())
+    return found
+
+
+def arrows() -> list[bytes]:
+    found = []
+    for frame, packing in ((FRAME, "uncompressed"), (NESTED, "lz4"), (NESTED, "uncompressed")):
+        buffer = io.BytesIO()
+        frame.write_ipc(buffer, compression=packing)  # type: ignore[call-overload]
+        found.append(buffer.getvalue())
+    return found
+
+
+def arrow_streams() -> list[bytes]:
+    found = []
+    for frame in (FRAME, NESTED):
+        buffer = io.BytesIO()
+        frame.write_ipc_stream(buffer)
+        found.append(buffer.getvalue())
+    return found
+
+
+@cache
+def workbooks() -> tuple[bytes, ...]:
+    rows = [FRAME.columns, *(list(row) for row in FRAME.rows())]
+    return workbook(rows), workbook({"empty": [], "here": rows, "more": rows[:3]})
+
+
+def packed(raw: bytes, packing: str) -> bytes:
+    """The same bytes in gzip or zstd."""
+    if packing == "gzip":
+        return gzip.compress(raw, 1)
+    home = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
+    found: bytes = import_module(home).compress(raw)
+    return found
+
+
+@cache
+def index() -> CountIndex:
+    return CountIndex.from_table(FRAME, LABEL, binning="uniform")
+
+
+def saved_indexes(folder: Path) -> list[bytes]:
+    """Indexes of bins, categories and candidate sets, as they are saved."""
+    rows: list[tuple[Any, ...]] = [("a", None), ({"a", "b"}, "x"), ("b", "y"), (None, "x")]
+    found = []
+    for one in (index(), CountIndex.from_rows(rows, ["p", "q", "p", "q"])):
+        one.save(folder / "seed.index")
+        found.append((folder / "seed.index").read_bytes())
+    return found
+
+
+def cleaner() -> Cleaner:
+    return Cleaner(index(), FRAME.drop(LABEL), FRAME, own_holes="any")
+
+
+def worksheets(folder: Path, ending: str) -> list[bytes]:
+    """A worksheet with some of its answers filled in."""
+    own = cleaner()
+    cells = [
+        Cell(row, name, table)
+        for table in ("training", "points")
+        for name in FRAME.columns[:-1]
+        for row in range(FRAME.height)
+        if FRAME[name][row] is None
+    ]
+    path = folder / f"seed{ending}"
+    write_worksheet(path, own, cells)
+    if ending != ".csv":
+        return [path.read_bytes()]
+    answers = {"age": "50", "visits": "2", "town": "Ulm", "since": "2024-01-04", "member": "true"}
+    lines = path.read_text("utf-8").splitlines()
+    filled = [
+        ",".join([*line.rpartition(",")[0].split(",")[:-1], answers[cell.column], line[-9:]])
+        for line, cell in zip(lines[1:], cells, strict=True)
+    ]
+    return ["\r\n".join([lines[0], *filled, ""]).encode(), path.read_bytes()]
+
+
+def cleaner_state(folder: Path) -> Any:
+    """What a cleaner saves, as JSON."""
+    own = cleaner()
+    own.fill({(1, "age"): 50, (2, "town"): "Ulm", (2, "visits", "points"): 2})
+    own.save(folder / "seed.json")
+    return json.loads((folder / "seed.json").read_text("utf-8"))
