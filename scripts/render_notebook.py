@@ -1,4 +1,4 @@
-"""Run a notebook's cells and store what they show: python scripts/render_notebook.py examples/gallery.ipynb
+"""Run a notebook's cells and store what they show: python scripts/render_notebook.py examples/*.ipynb
 
 No Jupyter is needed: a cell shows what it prints and, if its last line is an expression, that value.
 """
@@ -10,6 +10,7 @@ import contextlib
 import io
 import json
 import sys
+import tempfile
 import warnings
 from pathlib import Path
 from typing import Any
@@ -58,6 +59,7 @@ def shown(value: Any, count: int) -> dict[str, Any]:
 
 if __name__ == "__main__":
     for name in sys.argv[1:]:
-        path = Path(name)
-        made = rendered(json.loads(path.read_text("utf-8")))
+        path = Path(name).resolve()
+        with tempfile.TemporaryDirectory() as folder, contextlib.chdir(folder):
+            made = rendered(json.loads(path.read_text("utf-8")))
         path.write_text(json.dumps(made, indent=1, ensure_ascii=False) + "\n", "utf-8")

@@ -23,6 +23,7 @@ def borrowed() -> dict[str, Path]:
     found = {
         "changelog.md": ROOT / "CHANGELOG.md",
         "contributing.md": ROOT / "CONTRIBUTING.md",
+        "security.md": ROOT / "SECURITY.md",
     }
     results, data = ROOT / "experiments/results", ROOT / "src/nullproof/demo"
     found |= {f"results/{path.name}": path for path in sorted(results.glob("*.md"))}

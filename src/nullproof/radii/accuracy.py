@@ -155,14 +155,14 @@ def certified_accuracy_curve(
 ) -> AccuracyCurve:
     """Tell how many predictions are right and stay so under any attack, for every size of attack at once.
 
+    Options that are not explained here are those of `radius`.
+
     Parameters
     ----------
     labels
         The true label of each point; None where it is not known.
     threat
         ``"cells"``: an attack blanks or falsifies ``k`` training cells. ``"rows"``: it adds ``k`` rows.
-
-    The other options are those of `radius`.
 
     Examples
     --------
