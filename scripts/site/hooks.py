@@ -13,7 +13,7 @@ from notebooks import page_of
 from schemas import tables
 
 ROOT = Path(__file__).parents[2]
-LINK = re.compile(r"(?<=\]\()([^)#\s]+)(?=[)#])")
+LINK = re.compile(r"\[([^\[\]]*)\]\(([^)#\s]+)(#[^)\s]*)?\)")
 COMMANDS = "<!-- every command -->"
 SCHEMAS = "<!-- every schema -->"
 
@@ -55,20 +55,22 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         markdown = markdown.replace(SCHEMAS, tables(ROOT / "docs/schemas"))
     place = page.file.src_uri
     kept = borrowed().get(place, ROOT / "docs" / place)
-    return LINK.sub(lambda match: moved(match[0], kept, place), markdown)
+    return LINK.sub(lambda match: moved(match, kept, place), markdown)
 
 
-def moved(link: str, kept: Path, place: str) -> str:
-    """A link of a file as it must be written where the file lies on the site."""
-    if "://" in link:
-        return link
-    target = Path(os.path.normpath(kept.parent / link))
+def moved(link: re.Match[str], kept: Path, place: str) -> str:
+    """A link of a file as it must be written on the site; its words alone if that does not have it."""
+    words, name, heading = link[1], link[2], link[3] or ""
+    if "://" in name:
+        return link[0]
+    target = Path(os.path.normpath(kept.parent / name))
     for other, path in (borrowed() | notebooks()).items():
         if path == target:
-            return relative(other, place)
+            return f"[{words}]({relative(other, place)}{heading})"
     if target.is_relative_to(ROOT / "docs"):
-        return relative(target.relative_to(ROOT / "docs").as_posix(), place)
-    return link
+        other = target.relative_to(ROOT / "docs").as_posix()
+        return f"[{words}]({relative(other, place)}{heading})"
+    return words if target.exists() else link[0]
 
 
 def relative(target: str, place: str) -> str:
