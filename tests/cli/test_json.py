@@ -59,6 +59,21 @@ def test_a_bias_by_column(run: Runner) -> None:
     assert problems("certify", document) == []
 
 
+def test_reports_keep_to_their_schema(run: Runner) -> None:
+    """In every reading, beside another report, and with a point that was asked for; nothing else fits."""
+    ways = {**WAYS, "biased": (*WAYS["plain"], "--bias", "age=0.1")}
+    assert run("report", "customers.csv", *WAYS["keyed"], *LABEL, "-o", "other.json").code == 0
+    ways["few"] = (*WAYS["keyed"], "--limit", "2", "--point", "11037", "--compare", "other.json")
+    for way, arguments in ways.items():
+        done = run("report", "customers.csv", *arguments, *LABEL, "--json", "-q")
+        assert done.code == 0, done.err
+        document = json.loads(done.out)
+        assert problems("report", document) == [], way
+    assert problems("report", {**document, "news": 1}) == ["$.news is in no schema"]
+    document["points"][0]["verdict"] = "sure"
+    assert problems("report", document)
+
+
 def test_every_schema_is_tried() -> None:
     """No schema lies about without a command."""
-    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*COMMANDS}
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*COMMANDS, "report"}

@@ -71,6 +71,28 @@ def test_findings_and_what_was_asked(run: Runner, folder: Path) -> None:
     assert run(*shlex.split(first["next"]["command"])[1:]).code == 0
 
 
+def test_any_point_can_be_asked_for(run: Runner, folder: Path) -> None:
+    """--point lists it beside the sample, by number or key; the report says how, and what --limit gives."""
+    write_customers(folder)
+    few = ("report", "customers.csv", "new.csv", "--label", "churn", "--limit", "2")
+    plain = json.loads(run(*few, "--ignore", "customer", "--json").out)
+    left = next(n for n in range(5) if n not in [point["point"] for point in plain["points"]])
+    assert "--point" in plain["sample"]["more"]
+    asked = (*few, "--ignore", "customer", "--point", f"{left}")
+    for form in ("html", "md"):
+        assert plain["sample"]["more"] in run(*asked, "--format", form).out
+    more = json.loads(run(*asked, "--json").out)
+    assert [point["point"] for point in more["points"]] == sorted(
+        [left, *(point["point"] for point in plain["points"])]
+    )
+    assert more["sample"]["how"].endswith("besides 1 point that was asked for")
+    assert f"--limit 2 --point {left}" in more["asked"]["command"]
+    named = json.loads(run(*few, "--key", "customer", "--point", "11037", "--json").out)
+    assert "11037" in [point["key"] for point in named["points"]]
+    refused = run(*few, "--key", "customer", "--point", "11")
+    assert (refused.code, "but no point has this name" in refused.err) == (2, True)
+
+
 def test_right_predictions_are_told_without_points(run: Runner, folder: Path) -> None:
     """The training rows have labels, so what certify says of them a report says too."""
     write_customers(folder)

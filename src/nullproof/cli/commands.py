@@ -25,6 +25,7 @@ from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, noting, tell, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
+from nullproof.tables.names import place_of
 from nullproof.tables.training import TrainingTable
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def certify(
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
     from nullproof.cli.certificates import show_certificates
-    from nullproof.cli.explanations import position_of, show_explanation
+    from nullproof.cli.explanations import show_explanation
     from nullproof.decision import certify as decide
 
     asked_bias = written_bias(bias)
@@ -100,7 +101,8 @@ def certify(
         named = request.naming(points)
         result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
-        one = result[position_of(explain, result.points)].explain(rival=rival)
+        place = place_of(explain, result.points.names, len(result), "--explain")
+        one = result[place].explain(rival=rival)
         with failing(check and not one.certain):
             request.answer(one, lambda console: show_explanation(console, one))
         return
@@ -313,6 +315,18 @@ def report(
         Path | None,
         typer.Option("--compare", metavar="JSON", help="A report as JSON to put beside this one."),
     ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", metavar="N", help="How many points to tell one by one; else 200."),
+    ] = None,
+    also: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--point",
+            metavar="POINT",
+            help="Tell of this point too (by --key or position); repeatable.",
+        ),
+    ] = None,
     bias: BiasOption = None,
 ) -> None:
     """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
@@ -321,6 +335,7 @@ def report(
     """
     from nullproof.cli.provenance import asked_of
     from nullproof.reporting.comparison import read
+    from nullproof.reporting.document import LIMIT
     from nullproof.reporting.reports import FORMATS, format_of
     from nullproof.reporting.reports import report as tell_of
 
@@ -336,6 +351,8 @@ def report(
     if form not in FORMATS:
         raise NullproofError(f"--format is {form!r}; give html, md or json")
     asked_bias = written_bias(bias)
+    again: dict[str, Any] = {"--bias": bias, "--format": written, "--compare": compare}
+    again |= {"--limit": limit, "--point": also}
     if compare is not None:
         # A mistake there is told before the work, not after it.
         read(compare)
@@ -349,7 +366,9 @@ def report(
             on_progress=say,
             bias=asked_bias,
             truth=labels,
-            asked=asked_of(request, bias, written, compare, notices),
+            asked=asked_of(request, again, notices),
+            limit=LIMIT if limit is None else limit,
+            also=also or (),
             **request.model(index),
             **request.naming(points),
         )

@@ -5,56 +5,26 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-import numpy as np
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.shown import SHOWN
 from nullproof.cli.terminal import empty_grid, say_more
-from nullproof.errors import NullproofError
 from nullproof.show import factor
 from nullproof.tables.names import shown_name
-from nullproof.words import cut, some
+from nullproof.words import cut
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from nullproof.explanation import Explanation
-    from nullproof.tables.names import RowNames
-    from nullproof.tables.points import Points
     from nullproof.terms import Lead
 
 _BAR = 21
 _RIVALS = 6
 _HEADS = (">least", ">known cells", ">greatest")
 _STYLES = {1: "green", -1: "yellow", 0: ""}
-
-
-def position_of(written: str, points: Points) -> int:
-    """The point that was named on the line: by its name if the points have names, else by its position."""
-    if points.names is not None:
-        return _named(written, points.names)
-    if written.isascii() and written.isdigit() and int(written) < len(points):
-        return int(written)
-    raise NullproofError(
-        f"--explain is {written!r}; give the position of a point, from 0 to {len(points) - 1:,}"
-    )
-
-
-def _named(written: str, names: RowNames) -> int:
-    places = np.flatnonzero(names.values == written).tolist()
-    if len(places) == 1:
-        return int(places[0])
-    if places:
-        raise NullproofError(
-            f"--explain is {written!r}, which names points {some(places, 5)} in {names.column!r}; leave "
-            "--key out and give a position"
-        )
-    known = some((name for name in names.values if name is not None), 5)
-    raise NullproofError(
-        f"--explain is {written!r}, but no point has this name in {names.column!r}; give one of {known}"
-    )
 
 
 def show_explanation(console: Console, one: Explanation) -> None:

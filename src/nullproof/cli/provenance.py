@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from nullproof import __version__
 from nullproof.cli.registry import typed
@@ -20,16 +20,13 @@ if TYPE_CHECKING:
 _ELSEWHERE = ("train", "test", "as_json", "output")
 
 
-def asked_of(
-    request: Request,
-    bias: list[str] | None,
-    form: str | None,
-    compare: Path | None,
-    notices: Sequence[str],
-) -> Asked:
-    """What a report tells of its origin; no command where a table came on standard input."""
+def asked_of(request: Request, own: Mapping[str, Any], notices: Sequence[str]) -> Asked:
+    """What a report tells of its origin; no command where a table came on standard input.
+
+    ``own`` are the options that only report has, and the bias.
+    """
     gone = "-" in (request.train, request.test)
-    again = {"--bias": bias, "--format": form, "--compare": compare, "-o": request.output}
+    again, bias = {**own, "-o": request.output}, own["--bias"]
     commands = {
         "clean": typed("clean", request, {"--bias": bias, "-o": "worksheet.csv"}),
         "radius": typed("radius", request),

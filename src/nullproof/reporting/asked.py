@@ -63,6 +63,20 @@ class Asked:
             "command": self.command,
         }
 
+    def more_points(self, most: int) -> str:
+        """Say how to have points told of that are left out; ``most`` is the most of a sample."""
+        if self.command is not None:
+            return (
+                "Any other point comes with --point and its number or key, added to the command at the "
+                f"end of this report; --limit N takes more of them, here up to {most:,}."
+            )
+        if self.version is None:
+            return (
+                "Any other point comes with also=[its number or key], given to report; limit=N takes "
+                f"more of them, here up to {most:,}."
+            )
+        return "Any other point can be opened on the page of nullproof serve."
+
 
 def _of_model(judged: Certificates) -> dict[str, str]:
     model = judged.model

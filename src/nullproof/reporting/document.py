@@ -85,11 +85,12 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     among them where one label's odds reach ``confidence`` already), ``stages`` of ``table``
     (``"training"``, ``"points"`` or ``"both"``), ``columns``, ``n_cells``, ``so_far`` and ``expected``
     (of the points judged, how many will be there after this stage and those before it, on average),
-    ``n_left_off`` stages; ``stop`` and ``cases``: where to stop, and what points need at best and at
-    worst, each as a sentence or empty.
+    ``n_left_off`` stages; ``stop`` (a sentence, or null: where to stop) and ``cases`` (a sentence, or
+    empty: what points need at best and at worst).
 ``sample``
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
-    out) and ``how`` (in words; it depends on nothing but the verdicts).
+    out), ``how`` (in words; it depends on nothing but the verdicts and what was asked for) and ``more``
+    (in words, how to have other points; empty if none is left out).
 ``points``
     By position: ``point``, ``key`` (its name, if the points have names; in ``weakest`` and ``attack``,
     too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
@@ -119,6 +120,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nullproof.bias import Bias
@@ -137,8 +139,9 @@ from nullproof.reporting.accuracy import accuracy
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.cleaning import first_steps
 from nullproof.reporting.findings import findings, next_step
-from nullproof.tables.names import Key
+from nullproof.tables.names import Key, place_of
 from nullproof.tables.points import OwnHoles
+from nullproof.tables.values import text
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
 
@@ -164,6 +167,7 @@ def tell(
     on_progress: Progress | None = None,
     key: Key | None = None,
     asked: Asked | None = None,
+    also: Iterable[Any] = (),
 ) -> dict[str, Any]:
     """Work out all that a report says; see the module for the keys of the document.
 
@@ -183,6 +187,8 @@ def tell(
         What names the points in the report: a column of theirs, or one name per point.
     asked
         Where the tables come from, to be told.
+    also
+        Points to be shown besides: their names if there is a key, else their positions.
     """
     if limit < 0:
         raise NullproofError(f"limit is {limit}; give a number of points that is 0 or more")
@@ -192,7 +198,8 @@ def tell(
     encoded = model.points(points, own_holes, key)
     say("certifying", 0.05)
     found = certificates_of(model, encoded)
-    return document_of(found, truth=truth, limit=limit, say=say, asked=asked)
+    places = [place_of(text(one), encoded.names, len(encoded), "a point asked for") for one in also]
+    return document_of(found, truth=truth, limit=limit, say=say, asked=asked, also=places)
 
 
 def document_of(
@@ -202,6 +209,7 @@ def document_of(
     limit: int = LIMIT,
     say: Progress,
     asked: Asked | None = None,
+    also: Sequence[int] = (),
 ) -> dict[str, Any]:
     """The document of points whose verdicts, up to the model's bias, are known.
 
@@ -214,13 +222,14 @@ def document_of(
     say("finding the fewest cells for each point", 0.4)
     anywhere = judged.verdicts if judged.strict else verdicts(strict, points)
     fragile = radii_of(strict, points, anywhere, within(say, 0.4, 0.5))
-    limit = min(limit, max(overview.WEAKEST, _BUDGET // strict.d))
-    chosen = overview.sample(judged.verdict == "open", fragile.radius, limit)
+    most = max(overview.WEAKEST, _BUDGET // strict.d)
+    chosen = overview.sample(judged.verdict == "open", fragile.radius, min(limit, most), also)
     say("weighing the worlds", 0.5)
     told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7))
     say("completing each feature, planning what to clean", 0.7)
     document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     asked = asked or Asked()
+    document["sample"]["more"] = "" if document["sample"]["all"] else asked.more_points(most)
     notes = [*overview.sentences(asked.notices), *document["notes"]]
     if asked.training_rows:
         notes.insert(0, _TRAINING_ROWS)

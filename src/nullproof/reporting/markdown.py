@@ -76,7 +76,9 @@ def _summary(document: Document) -> str:
     sample = document["sample"]
     if sample["all"]:
         return said
-    return f"{said} Odds and worlds are worked out for some points: {sample['how']}."
+    return (
+        f"{said} Odds and worlds are worked out for some points: {sample['how']}. {sample['more']}"
+    )
 
 
 def _groups(document: Document) -> list[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -234,10 +234,23 @@ def weakest(radius: NDArray[np.float64], n_wanted: int = WEAKEST) -> NDArray[np.
     return picked
 
 
-def sample(is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
-    """All points if the limit allows it, else the weakest, and even samples of open ones and others."""
+def sample(
+    is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int, also: Sequence[int] = ()
+) -> Sample:
+    """All points if the limit allows it, else the weakest, and even samples of open ones and others.
+
+    ``also`` are shown besides.
+    """
     if len(is_open) <= limit:
         return Sample(np.arange(len(is_open)), "all points")
+    found = _sample(is_open, radius, limit)
+    shown = np.union1d(found.shown, np.array(also, dtype=np.intp))
+    besides = len(shown) - len(found.shown)
+    asked = f"; besides {many(besides, 'point')} that {'was' if besides == 1 else 'were'} asked for"
+    return Sample(shown, found.how + (asked if besides else ""))
+
+
+def _sample(is_open: NDArray[np.bool_], radius: NDArray[np.float64], limit: int) -> Sample:
     open_ones, held = np.flatnonzero(is_open), np.flatnonzero(~is_open)
     # Three quarters for the open ones, and what one side does not need goes to the other.
     n_held = min(len(held), limit - min(len(open_ones), limit * 3 // 4))

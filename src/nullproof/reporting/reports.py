@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
@@ -108,6 +109,7 @@ def report(
     on_progress: Progress | None = None,
     key: Key | None = None,
     asked: Asked | None = None,
+    also: Iterable[Any] = (),
 ) -> Report:
     """Tell how certain the predictions are, why not more, and how fragile: as a page to send round.
 
@@ -137,6 +139,8 @@ def report(
         What names the points in the report: a column of theirs, or one name per point.
     asked
         Where the tables come from, to be told in the report: an `Asked`.
+    also
+        Points to be shown one by one besides: their names if there is a key, else their positions.
 
     Examples
     --------
@@ -161,5 +165,6 @@ def report(
             on_progress=on_progress,
             key=key,
             asked=asked,
+            also=also,
         )
     )

@@ -62,6 +62,35 @@ def key_at(names: RowNames | None, place: int) -> dict[str, Any]:
     return {} if names is None else {"key": names.values[place]}
 
 
+def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> int:
+    """The row that is meant: by its name if the rows have names, else by its position from 0.
+
+    ``option`` is what messages call it by.
+    """
+    if names is not None:
+        return _named(written, names, option)
+    if written.isascii() and written.isdigit() and int(written) < n_rows:
+        return int(written)
+    raise NullproofError(
+        f"{option} is {written!r}; give the position of a point, from 0 to {n_rows - 1:,}"
+    )
+
+
+def _named(written: str, names: RowNames, option: str) -> int:
+    places = np.flatnonzero(names.values == written).tolist()
+    if len(places) == 1:
+        return int(places[0])
+    if places:
+        raise NullproofError(
+            f"{option} is {written!r}, which names points {some(places, 5)} in {names.column!r}; leave "
+            "--key out and give a position"
+        )
+    known = some((name for name in names.values if name is not None), 5)
+    raise NullproofError(
+        f"{option} is {written!r}, but no point has this name in {names.column!r}; give one of {known}"
+    )
+
+
 def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
     """Refuse a key that the index predicts from or that it predicts."""
     if not isinstance(key, str):

@@ -15,7 +15,7 @@ _MOST_ODDS = 12
 def fragment_points(document: dict[str, Any]) -> str:
     """All points that the document tells one by one, folded."""
     sample = document["sample"]
-    how = "" if sample["all"] else f" Shown are {sample['how']}."
+    how = "" if sample["all"] else f" Shown are {sample['how']}. {sample['more']}"
     return section(
         "points",
         "Point by point",

@@ -95,7 +95,10 @@
         point.hidden = !fits;
         shown += fits;
       }
-      count.textContent = `${shown} of ${points.length} shown`;
+      const lacks = /^\d+$/.test(wanted) && !numbered();
+      count.textContent = `${shown} of ${points.length} shown${
+        lacks ? `; point ${wanted} is not listed in this report` : ""
+      }`;
       arrange();
     };
     const arrange = () => {

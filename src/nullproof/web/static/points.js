@@ -23,11 +23,12 @@ export class PointList {
       type: "text",
       autocomplete: "off",
       spellcheck: "false",
-      placeholder: named ? "name or value" : "number or value",
+      placeholder: named ? "name or value, Enter opens it" : "number or value, Enter opens it",
       oninput: () => {
         this.offset = 0;
         this.loadSoon();
       },
+      onkeydown: (event) => event.key === "Enter" && this.#jump(),
     });
     this.sort = choice([["point", "by position"], ["tolerance", "least tolerance first"]], "point", {
       onchange: start,
@@ -68,6 +69,13 @@ export class PointList {
       fill(this.body, el("p", { className: "problem", role: "alert" }, problem.message));
       return null;
     }
+  }
+
+  // Enter opens what was typed: any point of the table by its number or name, else the first one found.
+  async #jump() {
+    this.offset = 0;
+    const page = await this.load();
+    if (page?.points.length) this.onPoint(page.points[0].point);
   }
 
   // The rows that are shown change at once; which rows belong here is asked for.
