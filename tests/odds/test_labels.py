@@ -14,6 +14,7 @@ from support.odds_tables import assert_bounds, large_index
 
 import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
+import nullproof.odds.narrowing as narrowing_module
 import nullproof.odds.worlds as counting_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof.cli import terminal as report
@@ -80,8 +81,8 @@ def test_too_many_completions_are_told() -> None:
 
 def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the gap cannot be reached the bounds are wider, and a notice says so."""
-    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
-    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    monkeypatch.setattr(narrowing_module, "_QUICK", -1.0)
+    monkeypatch.setattr(narrowing_module, "_LIMIT", 0)
     index = CountIndex.from_rows([("a",), ("b",), (None,)] * 2, ["no"] * 3 + ["yes"] * 3)
     with pytest.warns(NullproofWarning, match=r"odds of 1 points are known only to within 0\.5"):
         odds = label_odds(index, ("a",), alpha=0)

@@ -25,6 +25,7 @@ from support.strategies import EXTREME_ALPHAS, EXTREME_WEIGHTS, Case, random_cas
 
 import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
+import nullproof.odds.narrowing as narrowing_module
 from nullproof import CountIndex, NullproofWarning, certify
 from nullproof.counts.sparse import DenseCounts
 from nullproof.odds.filling import Cells, Open, count_of
@@ -160,8 +161,8 @@ def test_random_tables(chunk: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_grid_on_random_tables(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is counted exactly, the bounds still contain the truth, however many ties."""
-    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
-    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    monkeypatch.setattr(narrowing_module, "_QUICK", -1.0)
+    monkeypatch.setattr(narrowing_module, "_LIMIT", 0)
     monkeypatch.setattr(grid_module, "MAX_SIZE", 4096)
     rng = random.Random(f"grid-{SEED}-{seed}")
     for _ in range(80):
@@ -256,7 +257,7 @@ def test_certain_points_need_no_work(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (odds.upper[certificates.certain] == certificates.possible[certificates.certain]).all()
     assert not odds.upper[~certificates.possible].any()
     assert (odds.upper[certificates.possible] > 0).all()
-    monkeypatch.setattr(bounds_module.OddsBounds, "_of_point", None)
+    monkeypatch.setattr(bounds_module.OddsBounds, "bounds", None)
     only = label_odds(index, complete[:300][certificates.certain], alpha=0)
     assert (only.lower == only.upper).all()
 

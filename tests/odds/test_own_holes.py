@@ -22,8 +22,8 @@ from support.odds_tables import assert_bounds, large_index
 from support.own_holes import with_own_holes, without_holes
 from support.strategies import EXTREME_ALPHAS, Case, random_case
 
-import nullproof.odds.bounds as bounds_module
 import nullproof.odds.grid as grid_module
+import nullproof.odds.narrowing as narrowing_module
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof.model import Model
 from nullproof.odds.labels import label_odds
@@ -138,8 +138,8 @@ def test_candidate_sets_beside_holes() -> None:
 
 def test_grid_on_random_tables(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is counted exactly, the bounds still contain the truth."""
-    monkeypatch.setattr(bounds_module, "_QUICK", -1.0)
-    monkeypatch.setattr(bounds_module, "_LIMIT", 0)
+    monkeypatch.setattr(narrowing_module, "_QUICK", -1.0)
+    monkeypatch.setattr(narrowing_module, "_LIMIT", 0)
     monkeypatch.setattr(grid_module, "MAX_SIZE", 4096)
     rng = random.Random(f"{SEED}-skip-grid")
     for _ in range(100):

@@ -34,7 +34,7 @@ def test_only_a_proven_lower_bound_is_enough(
     """A label counts if its lower bound reaches the share, not if only its upper bound does."""
 
     def deciding(*_: Any) -> tuple[Any, Any]:
-        return np.array(lower), np.array(upper)
+        return np.array([lower]), np.array([upper])
 
     monkeypatch.setattr(OddsBounds, "deciding", deciding)
     model = Model(CountIndex.from_rows(ROWS, LABELS), 1)
@@ -60,9 +60,9 @@ def test_all_completions_must_agree(
     rows = [("a", "x"), ("a", None), ("a", "y"), ("a", None)]
     model = Model(CountIndex.from_rows(rows, ["yes", "yes", "no", "no"]), 1)
 
-    def deciding(_: Any, codes: list[int], *__: Any) -> tuple[Any, Any]:
-        lower = bounds["xy"[codes[1]]]
-        return np.array(lower), np.minimum(np.array(lower) + 0.015, 1)
+    def deciding(_: Any, codes: Any, *__: Any) -> tuple[Any, Any]:
+        lower = np.array([bounds["xy"[code]] for code in codes[1]]).reshape(-1, 2)
+        return lower, np.minimum(lower + 0.015, 1)
 
     monkeypatch.setattr(OddsBounds, "deciding", deciding)
     for point in (("a", None), ("a", {"x", "y"})):

@@ -3,188 +3,189 @@
 Rounding every term to a multiple of ``h`` moves a log support by an error that is known up to a
 small chance; so the label whose rounded support leads by more than both errors wins surely. What
 may be wrong with the rounded distributions (cut tails, Chernoff bounds, roundings of the Fourier
-transform) is a sum of probabilities, taken off the lower and put onto the upper bound.
+transform) is a sum of probabilities, taken off the lower and put onto the upper bound. Points with
+grids of the same width and size, and as many labels that stand a chance, are worked out together.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator
+from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Floats, Model
-from nullproof.odds.filling import ERROR_SLOPES, SLOPES, Term, Terms, exponents, reaches
+from nullproof.odds.products import products_of_others
+from nullproof.odds.spread import Spread, summed
+from nullproof.odds.terms import ERROR_SLOPES, Terms, exponents, reaches
 
 MAX_SIZE = 2**20
 _MAX_CACHED = 2**28  # bytes
+# So many numbers at once stay near the processor.
+_BLOCK = 2**17
 _EPS = float(np.finfo(np.float64).eps)
+# Less than a rounding of a transform, even if all frequencies of a grid are left out.
+_NOTHING = 1e-20
 _COARSEST, _FINEST = -6, 44
+_FIRST = 4
+# At so many places the densities of supports are looked at before a grid is chosen.
+_LOOKS = 32
+# Of so few labels each pair is compared on its own, which loses no step.
+_FEW = 4
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 
-@dataclass(frozen=True)
-class Spread:
-    """What is known of a point's log supports before they are rounded; arrays hold one per label.
+class Group(NamedTuple):
+    """Points of one grid width and size, and the labels of each that stand a chance (points × some)."""
+
+    places: NDArray[np.intp]
+    labels: NDArray[np.intp]
+    level: int
+    size: int
+
+
+class Rounded(NamedTuple):
+    """Rounded log supports of points × labels, in steps of the grid.
 
     Parameters
     ----------
-    labels
-        Positions of the labels that are possible and whose support is not surely zero.
-    base
-        The support's logarithm if every finite term had its least value.
-    mean, variance, above, below
-        Mean and variance of the log support where it is finite, and how far it gets from its mean.
+    probs
+        How likely each step is, from the first step on; the last axis is the grid.
     zero
         The probability of a support of zero.
-    error
-        The probability that was cut off with the tails.
-    slack
-        A bound of the rounding errors of its logarithm.
-    n_open
-        How many terms are not constant.
-    curves
-        Chernoff exponents of the log support around its mean, 2·slopes × labels.
-    n_products
-        The binary logarithm of how many products of counts there are at most.
-    others_error
-        The same for the possible labels that are left out.
+    under, over
+        Where the true supports begin, at least and at most, if the rounded one is at the first step.
     """
 
-    labels: NDArray[np.intp]
-    base: Floats
-    mean: Floats
-    variance: Floats
-    above: Floats
-    below: Floats
+    probs: Floats
     zero: Floats
-    error: Floats
-    slack: Floats
-    n_open: Floats
-    curves: Floats
-    n_products: Floats
-    others_error: float
-
-    def only(self, chosen: NDArray[np.bool_]) -> Spread:
-        """The same of some of the labels."""
-        arrays = {field.name: getattr(self, field.name) for field in fields(self)}
-        del arrays["others_error"]
-        return replace(self, **{name: array[..., chosen] for name, array in arrays.items()})
-
-    @property
-    def all_error(self) -> float:
-        """The probability cut off with all tails, with room for second order terms."""
-        return 1.1 * (float(self.error.sum()) + self.others_error) + 4 * _EPS
-
-    def chances(self) -> Floats:
-        """Bound the probability that each label wins, by how rarely it reaches the likeliest one.
-
-        Chernoff again, for the difference of the two log supports; 1 for the likeliest label.
-        """
-        best = int(self.mean.argmax())
-        up, down = self.curves[: len(SLOPES)], self.curves[len(SLOPES) :, best : best + 1]
-        lead = self.mean[best] - self.mean - self.slack - self.slack[best]
-        with np.errstate(under="ignore"):
-            reached = np.exp((up + down - SLOPES[:, None] * lead).min(axis=0).clip(max=0.0))
-        hidden = 1.1 * (self.error + self.error[best]) + 4 * _EPS
-        bound: Floats = 1.01 * reached + self.zero[best] + hidden
-        bound[best] = 1.0
-        return bound.clip(max=1.0)
+    under: Floats
+    over: Floats
 
 
 class Grid:
-    """Bounds of the odds of points, one at a time.
+    """Bounds of the odds of complete points on grids."""
 
-    Parameters
-    ----------
-    chance
-        The probability given to each Chernoff bound.
-    """
-
-    def __init__(self, model: Model, terms: Terms, chance: float) -> None:
-        self._model, self._terms, self._chance = model, terms, chance
-        self._sums: dict[tuple[int, int], Floats] = {}
+    def __init__(self, model: Model, terms: Terms) -> None:
+        self._model, self._terms = model, terms
         self._rounded: dict[tuple[int, int, int], Floats] = {}
-        self._spectra: dict[tuple[tuple[int, int, int], int, int], NDArray[np.complex128]] = {}
+        self._spectra: dict[tuple[int, int, int, int, int], NDArray[np.complex128]] = {}
         self._n_cached = 0
 
     def after(self, model: Model, terms: Terms, changed: set[int]) -> Grid:
         """The grid of a table in which only some features changed; what is known of others stays."""
-        other = Grid(model, terms, self._chance)
-        other._sums = {key: own for key, own in self._sums.items() if key[0] not in changed}
+        other = Grid(model, terms)
         other._rounded = {key: own for key, own in self._rounded.items() if key[0] not in changed}
-        other._spectra = {
-            key: own for key, own in self._spectra.items() if key[0][0] not in changed
-        }
+        other._spectra = {key: own for key, own in self._spectra.items() if key[0] not in changed}
         other._n_cached = sum(own.nbytes for own in other._spectra.values())
         return other
 
-    def spread(self, codes: list[int], possible: NDArray[np.intp]) -> Spread:
-        """Sum up the terms of a point."""
-        total = np.sum([self.of_value(j, code) for j, code in enumerate(codes)], axis=0)
-        constants, magnitudes = self._terms.constants
-        finite = (total[3, possible] > -np.inf) & (constants[possible] > -np.inf)
-        alive, hidden = possible[finite], possible[~finite]
-        least, mean, variance, log_finite, error, magnitude, n_open, n_products = total[:8, alive]
-        above, below = reaches(total[8:, alive], SLOPES, self._chance)
-        return Spread(
-            labels=alive,
-            base=constants[alive] + least,
-            mean=constants[alive] + mean,
-            variance=variance,
-            above=above,
-            below=below,
-            zero=-np.expm1(log_finite),
-            error=error,
-            slack=4 * self._model.slack(magnitude + magnitudes[alive]),
-            n_open=n_open,
-            curves=total[8:, alive],
-            n_products=n_products,
-            others_error=float(total[4, hidden].sum()),
-        )
-
-    def first_level(self, spread: Spread, gap: float) -> int:
-        """A first level (``h = 2^-level``) that should be fine enough, judged by normal distributions."""
+    def first_levels(self, spread: Spread, near: Mask, gap: Floats) -> Integers:
+        """Levels (``h = 2^-level``) that should be fine enough, judged by normal distributions."""
         roundings = np.minimum(spread.n_open / 2, 1.45 * np.sqrt(spread.n_open))
-        apart = np.subtract.outer(spread.mean, spread.mean) ** 2
-        variance = np.add.outer(spread.variance, spread.variance)
-        with np.errstate(divide="ignore", invalid="ignore", under="ignore"):
-            density = np.exp(-apart / (2 * variance)) / np.sqrt(2 * np.pi * variance)
-        density[~np.isfinite(density)] = 0.0
-        np.fill_diagonal(density, 0.0)
-        doubt = (2 * density * np.add.outer(roundings, roundings)).sum(axis=1).max(initial=0.0)
-        width = float((spread.above + spread.below).max(initial=0.0)) / 32
-        h = min(0.8 * gap / doubt if doubt else 1.0, width or 1.0)
-        return int(np.clip(math.ceil(-math.log2(h)), _COARSEST, _FINEST))
+        sigma = np.sqrt(np.where(near, spread.variance, 0.0))
+        highest = np.where(near, spread.mean + 4 * sigma, -np.inf).max(axis=1)
+        width = np.where(near, spread.above + spread.below, 0.0).max(axis=1)
+        # Where the highest supports lie, which decide: ties further below do no harm.
+        step = np.where(width > 0, width, 1.0) / _LOOKS
+        places = highest[:, None] - step[:, None] * np.arange(_LOOKS)
+        with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
+            away = (places[:, None] - spread.mean[:, :, None]) / sigma[:, :, None]
+            heights = np.exp(-(away**2) / 2) / sigma[:, :, None]
+            below = 1 / (1 + np.exp(-1.702 * away))
+        open_ones = near & (sigma > 0)
+        density = np.where(open_ones[:, :, None], heights, 0.0) / math.sqrt(2 * math.pi)
+        less = np.where(open_ones[:, :, None], below.clip(min=1e-12), 1.0)
+        rates = density / less
+        weighed = rates * roundings[:, :, None]
+        pairs = rates * (weighed.sum(axis=1, keepdims=True) - weighed)
+        pairs += weighed * (rates.sum(axis=1, keepdims=True) - rates)
+        ties = (pairs * less.prod(axis=1, keepdims=True)).sum(axis=2).max(axis=1) * step
+        h = np.minimum(np.where(ties > 0, 0.4 * gap / np.where(ties > 0, ties, 1.0), 1.0), step)
+        return np.ceil(-np.log2(h)).clip(_COARSEST, _FINEST).astype(np.int64)
 
     def bounds(
-        self, codes: list[int], spread: Spread, level: int, n_possible: int
-    ) -> tuple[Floats, Floats] | None:
-        """Bound the odds of the labels of ``spread``; None if the grid would be too fine."""
-        if level > _FINEST:
-            return None
-        h, alive = 2.0**-level, spread.labels
-        sums = np.sum([self._of_level(j, c, level) for j, c in enumerate(codes)], axis=0)[:, alive]
-        least, greatest, mean, steps = sums[:4]
-        above, below = reaches(sums[4:], ERROR_SLOPES / h, self._chance)
-        under = np.maximum(least, mean - below) - spread.slack
-        over = np.minimum(greatest, mean + above) + spread.slack
-        width = (spread.above + spread.below + greatest - least) / h + 4
-        size = _fast_size(float(np.minimum(steps + 1, width).max(initial=1.0)))
-        if size > MAX_SIZE:
-            return None
-        start = np.floor((spread.mean - spread.below - greatest - spread.base) / h) - 1
-        start = np.where(steps + 1 <= size, 0.0, start)
-        probs = self._distributions(codes, alive, level, size)
-        probs = np.array([np.roll(p, -int(s) % size) for p, s in zip(probs, start, strict=True)])
-        places = spread.base / h + start
-        sure = _wins(probs, spread.zero, (places + under / h, places + over / h), strict=True)
-        maybe = _wins(probs, spread.zero, (places + over / h, places + under / h), strict=False)
-        all_zero = float(np.prod(spread.zero)) / n_possible
+        self, codes: NDArray[np.int32], spread: Spread, near: Mask, levels: Integers
+    ) -> tuple[Floats, Floats, Mask]:
+        """Bound the odds of the near labels, as if the others stood no chance.
+
+        The last one says for which points there are bounds; the grids of the others would be too fine.
+        """
+        least, greatest = np.zeros(near.shape), np.ones(near.shape)
+        fits = np.zeros(len(near), dtype=bool)
+        for level in np.unique(levels[levels <= _FINEST]).tolist():
+            here = np.flatnonzero(levels == level)
+            sums = summed(
+                codes[:, here],
+                partial(self._of_level, level),
+                (self._model.m, _FIRST + 2 * len(ERROR_SLOPES)),
+            )
+            for group, own in _groups(here, near, level, spread, sums):
+                found = self._of_group(codes, spread, group, own)
+                least[group.places[:, None], group.labels] = found[0]
+                greatest[group.places[:, None], group.labels] = found[1]
+                fits[group.places] = True
+        return least, greatest, fits
+
+    def _of_group(
+        self, codes: NDArray[np.int32], spread: Spread, group: Group, sums: Floats
+    ) -> tuple[Floats, Floats]:
+        rounded = self._distributions(codes, spread, group, sums)
+        sure, maybe = _wins(rounded, strict=True), _wins(rounded, strict=False)
+        places, size, n_labels = group.places, group.size, group.labels.shape[1]
+        n_possible = spread.possible[places].sum(axis=1)
+        all_zero = np.prod(rounded.zero, axis=1) / n_possible
+        near = np.zeros((len(places), self._model.m), dtype=bool)
+        np.put_along_axis(near, group.labels, True, axis=1)
         # The 1-norm of the transforms' errors, and the roundings of sums over the grid.
         transform = math.sqrt(size) * self._transform_error(size) + 8 * size * _EPS
-        error = spread.all_error + 1.1 * len(alive) * (4 * self._chance + transform)
-        return np.maximum(sure + all_zero - error, 0.0), np.minimum(maybe + all_zero + error, 1.0)
+        error = spread.take(places).errors(near) + 1.1 * n_labels * (4 * spread.chance + transform)
+        return (
+            np.maximum(sure + (all_zero - error)[:, None], 0.0),
+            np.minimum(maybe + (all_zero + error)[:, None], 1.0),
+        )
+
+    def _distributions(
+        self, codes: NDArray[np.int32], spread: Spread, group: Group, sums: Floats
+    ) -> Rounded:
+        places, labels, level, size = group
+        h, rows = 2.0**-level, places[:, None]
+        base, mean, slack, zero, far = (
+            getattr(spread, name)[rows, labels]
+            for name in ("base", "mean", "slack", "zero", "below")
+        )
+        least, greatest, off, steps = np.moveaxis(sums[:, :, :_FIRST], 2, 0)
+        above, below = reaches(sums[:, :, _FIRST:], ERROR_SLOPES / h, spread.chance)
+        under = np.maximum(least, off - below) - slack
+        over = np.minimum(greatest, off + above) + slack
+        start = np.floor((mean - far - greatest - base) / h) - 1
+        start = np.where(steps + 1 <= size, 0.0, start)
+        probs = self._circular(codes, group)
+        turned = np.concatenate([probs, probs], axis=2)
+        begin = base / h + start
+        turned = _at(turned, (start % size).astype(np.intp), size)
+        return Rounded(turned, zero, begin + under / h, begin + over / h)
+
+    def _circular(self, codes: NDArray[np.int32], group: Group) -> Floats:
+        """Circular distributions of the rounded sums, which sum to 1 - zero."""
+        places, labels, level, size = group
+        m, n_left = self._model.m, size // 2 + 1
+        product = np.ones((*labels.shape, n_left), dtype=np.complex128)
+        for j, own in enumerate(codes[:, places]):
+            keys, where = np.unique(own[:, None].astype(np.int64) * m + labels, return_inverse=True)
+            spectra = [self._spectrum((j, key // m, key % m), level, size) for key in keys.tolist()]
+            if any(one is not None for one in spectra):
+                known = [np.ones(n_left) if one is None else one[:n_left] for one in spectra]
+                product *= np.stack(known)[where.reshape(labels.shape)]
+                # No spectrum exceeds 1, so a frequency that is all but gone stays so.
+                heights = np.abs(product).max(axis=(0, 1))
+                n_left = int(np.flatnonzero(heights > _NOTHING)[-1]) + 1
+                product = product[:, :, :n_left]
+        return np.maximum(np.fft.irfft(product, size), 0.0)
 
     def _transform_error(self, size: int) -> float:
         """Bound the 2-norm of the error of a distribution that came through the Fourier transform.
@@ -196,69 +197,33 @@ class Grid:
         d = self._model.d
         return (d + 1) * 16 * _EPS * math.log2(size) + 4 * d * _EPS
 
-    def _distributions(
-        self, codes: list[int], labels: NDArray[np.intp], level: int, size: int
-    ) -> Floats:
-        """Circular distributions of the rounded sums, labels × size; each sums to 1 - zero."""
-        found = np.zeros((len(labels), size))
-        for row, i in zip(found, labels.tolist(), strict=True):
-            product: NDArray[np.complex128] | None = None
-            for j, code in enumerate(codes):
-                term = self._terms.of(j, code)[i]
-                if len(term.logs) == 1 and term.zero == 0:
-                    continue
-                own = self._spectrum((j, code, i), level, size)
-                if product is None:
-                    product = own.copy()
-                else:
-                    product *= own
-            if product is None:
-                row[0] = 1.0
-            else:
-                row[:] = np.maximum(np.fft.irfft(product, size), 0.0)
-        return found
-
-    def of_value(self, j: int, code: int) -> Floats:
-        """What a value adds to the sums of each label: eight numbers, then Chernoff exponents."""
-        key = (j, code)
-        if key not in self._sums:
-            columns = []
-            for term in self._terms.of(j, code):
-                finite = math.log1p(-term.zero) if len(term.logs) and term.zero < 1 else -math.inf
-                least = float(term.logs[0]) if len(term.logs) else 0.0
-                first = [least, term.mean, term.variance, finite, term.count.error]
-                first += [term.magnitude, float(len(term.logs) > 1)]
-                first.append(math.log2(len(term.count.probs)))
-                columns.append(np.concatenate([first, term.exponents]))
-            self._sums[key] = np.array(columns).T
-        return self._sums[key]
-
-    def _of_level(self, j: int, code: int, level: int) -> Floats:
+    def _of_level(self, level: int, j: int, code: int) -> Floats:
         """Least, greatest and mean rounding error, greatest step, and exponents of the error."""
         key = (j, code, level)
         if key not in self._rounded:
-            h = 2.0**-level
-            columns = []
-            for term in self._terms.of(j, code):
-                steps = _steps(term, h)
-                errors = term.logs - term.logs[:1] - steps * h
-                total = float(term.probs.sum()) or 1.0
-                mean = float(errors @ term.probs) / total
-                first = [errors.min(initial=0.0), errors.max(initial=0.0), mean]
-                first.append(steps.max(initial=0.0))
-                curve = exponents(errors - mean, term.probs, ERROR_SLOPES / h)
-                columns.append(np.concatenate([first, curve]))
-            self._rounded[key] = np.array(columns).T
+            h, (above, shares) = 2.0**-level, self._terms.table(j, code)
+            steps = np.rint(above / h)
+            errors = above - steps * h
+            mean = (errors * shares).sum(axis=1)
+            curves = exponents(errors - mean[:, None] * (shares > 0), shares, ERROR_SLOPES / h)
+            least, greatest = errors.min(axis=1, initial=0.0), errors.max(axis=1, initial=0.0)
+            most = steps.max(axis=1, initial=0.0)
+            self._rounded[key] = np.column_stack([least, greatest, mean, most, curves])
         return self._rounded[key]
 
     def _spectrum(
         self, which: tuple[int, int, int], level: int, size: int
-    ) -> NDArray[np.complex128]:
-        key = (which, level, size)
+    ) -> NDArray[np.complex128] | None:
+        """The Fourier transform of a rounded term; None for a constant, which is at step 0."""
+        j, code, i = which
+        term = self._terms.of(j, code)[i]
+        if len(term.logs) == 1 and term.zero == 0:
+            return None
+        key = (j, code, i, level, size)
         if key not in self._spectra:
-            j, code, i = which
-            term = self._terms.of(j, code)[i]
-            places = (_steps(term, 2.0**-level) % size).astype(np.intp)
+            above, _ = self._terms.table(j, code)
+            steps = np.rint(above[i, : len(term.logs)] * 2.0**level)
+            places = (steps % size).astype(np.intp)
             made = np.fft.rfft(np.bincount(places, term.probs, minlength=size))
             if self._n_cached + made.nbytes > _MAX_CACHED:
                 self._spectra.clear()
@@ -268,40 +233,91 @@ class Grid:
         return self._spectra[key]
 
 
-def _steps(term: Term, h: float) -> Floats:
-    """The terms' places on the grid, from the least one on."""
-    return np.rint((term.logs - term.logs[:1]) / h)
+def _groups(
+    here: NDArray[np.intp], near: Mask, level: int, spread: Spread, sums: Floats
+) -> Iterator[tuple[Group, Floats]]:
+    """Points of one level by the size of their grid and the number of labels, a block at a time.
 
-
-def _fast_size(least: float) -> int:
-    """A power of two of at least ``least``: quick to transform, and shared by many points."""
-    if least > MAX_SIZE:
-        return 2 * MAX_SIZE
-    return 1 << max(6, math.ceil(math.log2(least)))
-
-
-def _wins(probs: Floats, zero: Floats, places: tuple[Floats, Floats], *, strict: bool) -> Floats:
-    """The probability that each label is ahead of all others.
-
-    Parameters
-    ----------
-    places
-        Where each label's distribution starts on the common grid, as the one that is ahead and as
-        the one that is behind.
-    strict
-        Whether a draw is not enough.
+    With what their rounding errors sum up to. Points whose grid would be too large are left out.
     """
-    m, size = probs.shape
-    below = np.concatenate([zero[:, None], zero[:, None] + np.cumsum(probs, axis=1)], axis=1)
-    ahead, behind = places
-    found = np.empty(m)
-    every = np.arange(size)
-    for i in range(m):
-        product = probs[i]
-        for k in range(m):
+    some, own = near[here], spread.take(here)
+    apart, steps = sums[:, :, 1] - sums[:, :, 0], sums[:, :, 3]
+    width = (own.above + own.below + apart) * 2.0**level + 4
+    sizes = _fast_sizes(np.where(some, np.minimum(steps + 1, width), 1.0).max(axis=1))
+    n_labels = some.sum(axis=1)
+    for size in np.unique(sizes[sizes <= MAX_SIZE]).tolist():
+        for n in np.unique(n_labels[sizes == size]).tolist():
+            alike = np.flatnonzero((sizes == size) & (n_labels == n))
+            length = max(1, _BLOCK // (n * size))
+            for start in range(0, len(alike), length):
+                block = alike[start : start + length]
+                labels = np.nonzero(some[block])[1].reshape(len(block), n)
+                yield Group(here[block], labels, level, size), sums[block[:, None], labels]
+
+
+def _fast_sizes(least: Floats) -> Integers:
+    """Powers of two of at least ``least``: quick to transform, and shared by many points."""
+    powers = np.ceil(np.log2(least)).clip(6, math.log2(MAX_SIZE) + 1)
+    return np.left_shift(1, powers.astype(np.int64))
+
+
+def _wins(rounded: Rounded, *, strict: bool) -> Floats:
+    """The probability that each label is ahead of all others, points × labels.
+
+    ``strict``: it surely is, however all supports were rounded, and a draw is not enough; otherwise it
+    may be.
+    """
+    probs, zero = rounded.probs, rounded.zero
+    edge = np.zeros((*zero.shape, 1))
+    less = np.concatenate([edge, np.cumsum(probs, axis=2)], axis=2) + zero[:, :, None]
+    ends = (rounded.under, rounded.over) if strict else (rounded.over, rounded.under)
+    # Labels whose support may be zero win far below the others, where one grid would be long.
+    if probs.shape[1] <= _FEW or zero.any():
+        return _pair_by_pair(probs, less, *ends, strict=strict)
+    return _on_one_grid(np.concatenate([edge, probs, edge], axis=2), less, *ends, strict=strict)
+
+
+def _pair_by_pair(
+    probs: Floats, less: Floats, ahead: Floats, behind: Floats, *, strict: bool
+) -> Floats:
+    n_points, n_labels, size = probs.shape
+    found = np.empty((n_points, n_labels))
+    for i in range(n_labels):
+        product = probs[:, i]
+        for k in range(n_labels):
             if k != i:
-                lead = float(np.clip(ahead[i] - behind[k], -2.0 * size, 2.0 * size))
-                shift = math.ceil(lead) if strict else math.floor(lead) + 1
-                product = product * below[k].take(every + shift, mode="clip")
-        found[i] = product.sum()
+                lead = (ahead[:, i] - behind[:, k]).clip(-2.0 * size, 2.0 * size)
+                shift = np.ceil(lead) if strict else np.floor(lead) + 1
+                product = product * _at(less[:, k], shift.astype(np.intp), size)
+        found[:, i] = product.sum(axis=1)
+    return found
+
+
+def _on_one_grid(
+    padded: Floats, less: Floats, ahead: Floats, behind: Floats, *, strict: bool
+) -> Floats:
+    """The same with both ends of each support moved to whole steps, outwards."""
+    # Where a draw is enough, one step less is.
+    ahead = np.floor(ahead) if strict else np.ceil(ahead)
+    behind = np.ceil(behind) if strict else np.floor(behind) - 1
+    # Below the highest first step nobody is ahead of that label.
+    first = np.minimum(ahead, behind).max(axis=1)[:, None]
+    length = padded.shape[2] - 2 - int((first - ahead).min())
+    own = _at(padded, (first - ahead).astype(np.intp) + 1, length)
+    others = _at(less, (first - behind).astype(np.intp), length)
+    others = products_of_others(np.moveaxis(others, 1, 0))
+    found: Floats = np.einsum("pls,lps->pl", own, others)
+    return found
+
+
+def _at(numbers: Floats, first: NDArray[np.intp], length: int) -> Floats:
+    """So many numbers along the last axis from a first place on; beyond the ends the first and last one."""
+    found = np.empty((*first.shape, length))
+    size = numbers.shape[-1]
+    for here in np.ndindex(first.shape):
+        own, start = numbers[here], int(first[here])
+        left, right = min(max(-start, 0), length), min(max(size - start, 0), length)
+        row = found[here]
+        row[:left], row[right:] = own[0], own[-1]
+        row[left:right] = own[start + left : start + right]
     return found

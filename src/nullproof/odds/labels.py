@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.odds.bounds import OddsBounds
+from nullproof.odds.bounds import OddsBounds, too_many
 from nullproof.odds.filling import Filling, Rule, rule_of
-from nullproof.odds.sureness import SURE, Sureness
+from nullproof.odds.sureness import SURE, Sureness, in_blocks
 from nullproof.progress import Progress, over
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.selection import chosen
@@ -254,21 +254,36 @@ def odds_of(
     """
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
-    asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))
     rule = Sureness(model, cells)
+    asker = rule.asker.wider(float(gap))
+    if gap < rule.asker.gap:
+        asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))
     possible, certain = found.possible, found.certain
     lower, upper = np.zeros(possible.shape), possible.astype(np.float64)
     lower[certain] = possible[certain]
+    never = too_many(points, np.flatnonzero(~certain).tolist())
     left = dict.fromkeys(np.flatnonzero(~certain).tolist(), _INTERRUPTED)
+    blocks = in_blocks(points, np.array([place for place in left if place not in never], dtype=int))
     with suppress(*[KeyboardInterrupt] * keep):
-        for place in over([*left], "weighing the worlds", on_progress):
-            lower[place], upper[place] = asker.of(points, place, possible[place])
-            if lower[place].max() < SURE <= upper[place].max():
-                label = rule.label(points, place, possible[place])
-                lower[place, label] = max(lower[place, label], SURE * (label >= 0))
-            del left[place]
+        for block in over(blocks, "weighing the worlds", on_progress):
+            some, own = points.take(block), possible[block]
+            lower[block], upper[block] = _bounds(asker, rule, some, own)
+            left = {place: why for place, why in left.items() if place not in {*block.tolist()}}
     asker.notify()
-    unsolved = {**asker.too_many, **left}
+    unsolved = {**left, **never}
     tell_of("the odds", unsolved)
     reasons = reasons_of(len(points), unsolved)
     return Odds(model, lower, upper, reasons, points.frame, points.names)
+
+
+def _bounds(
+    asker: OddsBounds, rule: Sureness, points: Points, possible: NDArray[np.bool_]
+) -> tuple[Floats, Floats]:
+    """Bounds of points that are not certain; they tell whether a label is `SURE` wherever that is known."""
+    lower, upper = asker.of(points, possible)
+    doubtful = np.flatnonzero((lower.max(axis=1) < SURE) & (upper.max(axis=1) >= SURE))
+    labels = rule.of_open(points.take(doubtful), possible[doubtful])
+    some = labels >= 0
+    where = doubtful[some], labels[some]
+    lower[where] = np.maximum(lower[where], SURE)
+    return lower, upper

@@ -129,10 +129,14 @@ def winning_shares(table: Floats) -> Floats:
 
 def products_of_others(rows: Floats) -> Floats:
     """Per row the product of all other rows."""
-    before, after = np.ones_like(rows), np.ones_like(rows)
-    np.cumprod(rows[:-1], axis=0, out=before[1:])
-    np.cumprod(rows[:0:-1], axis=0, out=after[-2::-1])
-    return before * after
+    found = np.ones_like(rows)
+    for row in range(1, len(rows)):
+        np.multiply(found[row - 1], rows[row - 1], out=found[row])
+    after = np.ones_like(rows[:1])
+    for row in range(len(rows) - 2, -1, -1):
+        after *= rows[row + 1]
+        found[row] *= after[0]
+    return found
 
 
 def winning_weights(table: Weights) -> dict[tuple[int, ...], Any]:

@@ -21,6 +21,8 @@ from nullproof.verdicts import Verdicts, verdicts
 SURE = 0.99
 NONE, UNDECIDED = -1, -2
 _LEAST_GAP = 1e-6
+# So many points are asked about at once, and so many completions of one, of which the first may tell.
+_BLOCK, _TOGETHER = 256, 16
 
 
 class Sureness:
@@ -29,7 +31,7 @@ class Sureness:
     def __init__(self, model: Model, cells: Rule = "uniform", share: float = SURE) -> None:
         self.model, self.cells, self.share = model.unbiased, cells, share
         filling = Filling(model.index, cells)
-        self._asker = OddsBounds(self.model, filling, max((1 - share) / 4, _LEAST_GAP))
+        self.asker = OddsBounds(self.model, filling, max((1 - share) / 4, _LEAST_GAP))
         self._known: dict[bytes, int] = {}
         self._below: dict[bytes, float] = {}
 
@@ -42,14 +44,14 @@ class Sureness:
         before, now = self.model.index, model.index
         changed = {j for j in range(model.d) if not _same_counts(before, now, j)}
         other = Sureness(model, self.cells, self.share)
-        other._asker = self._asker.after(other.model, Filling(now, self.cells), changed)
+        other.asker = self.asker.after(other.model, Filling(now, self.cells), changed)
         moved: dict[tuple[int, int], float] = {}
         for key, upper in self._below.items():
             codes = np.frombuffer(key, dtype=np.int32)
             for j in changed:
                 where = j, int(codes[j])
                 if where not in moved:
-                    moved[where] = other._asker.moved(self._asker, *where)
+                    moved[where] = other.asker.moved(self.asker, *where)
                 upper += moved[where]
             if upper < self.share:
                 other._below[key], other._known[key] = upper, NONE
@@ -63,39 +65,55 @@ class Sureness:
         ``found`` are verdicts over all worlds; the odds of a certain label are 1.
         """
         told = np.where(found.certain, found.possible.argmax(axis=1), NONE)
-        whole = np.flatnonzero(~found.certain & points.complete)
-        told[whole] = self._asker.leaders(points.codes[:, whole], found.possible[whole], self.share)
-        places = np.flatnonzero(told == NONE).tolist()
-        for place in over(places, "weighing the worlds", on_progress):
-            told[place] = self.label(points, place, found.possible[place])
+        blocks = in_blocks(points, np.flatnonzero(~found.certain))
+        for block in over(blocks, "weighing the worlds", on_progress):
+            told[block] = self.of_open(points.take(block), found.possible[block])
         return told
 
-    def label(self, points: Points, place: int, possible: NDArray[np.bool_]) -> int:
-        """The same for one point that is not certain."""
-        one = points.with_codes(points.codes[:, place : place + 1])
-        if one.complete[0]:
-            return self._of_codes(one.codes[:, 0], possible)
-        if one.n_completions(0) > MAX_COMPLETIONS:
+    def of_open(self, points: Points, possible: NDArray[np.bool_]) -> NDArray[np.intp]:
+        """The same for points that are not certain."""
+        told = np.full(len(points), NONE)
+        whole = np.flatnonzero(points.complete)
+        told[whole] = self._of_codes(points.codes[:, whole], possible[whole])
+        for place in np.flatnonzero(~points.complete).tolist():
+            told[place] = self._of_completions(points, place)
+        return told
+
+    def _of_completions(self, points: Points, place: int) -> int:
+        if points.n_completions(place) > MAX_COMPLETIONS:
             return UNDECIDED
-        filled = one.completions(0)
+        filled = points.completions(place)
         found = verdicts(self.model, filled)
         agreed = {*found.possible[found.certain].argmax(axis=1).tolist()}
-        some = ~found.certain
-        for codes, own in zip(filled.codes.T[some], found.possible[some], strict=True):
+        some = np.flatnonzero(~found.certain)
+        for start in range(0, len(some), _TOGETHER):
             if _differ(agreed):
                 break
-            agreed.add(self._of_codes(codes, own))
+            here = some[start : start + _TOGETHER]
+            agreed |= {*self._of_codes(filled.codes[:, here], found.possible[here]).tolist()}
         return NONE if _differ(agreed) else min(agreed)
 
-    def _of_codes(self, codes: NDArray[np.int32], possible: NDArray[np.bool_]) -> int:
-        key = codes.tobytes()
-        if key not in self._known:
-            lower, upper = self._asker.deciding(codes.tolist(), possible, self.share)
-            reached = int(lower.argmax()) if lower.max() >= self.share else UNDECIDED
-            self._known[key] = NONE if upper.max() < self.share else reached
-            if self._known[key] == NONE:
-                self._below[key] = float(upper.max())
-        return self._known[key]
+    def _of_codes(self, codes: NDArray[np.int32], possible: NDArray[np.bool_]) -> NDArray[np.intp]:
+        keys = [own.tobytes() for own in np.ascontiguousarray(codes.T)]
+        new = {key: place for place, key in enumerate(keys) if key not in self._known}
+        some = np.fromiter(new.values(), dtype=np.intp, count=len(new))
+        lower, upper = self.asker.deciding(codes[:, some], possible[some], self.share)
+        reached = np.where(lower.max(axis=1) >= self.share, lower.argmax(axis=1), UNDECIDED)
+        tops = upper.max(axis=1)
+        labels = np.where(tops < self.share, NONE, reached).tolist()
+        for key, label, top in zip(new, labels, tops.tolist(), strict=True):
+            self._known[key] = label
+            if label == NONE:
+                self._below[key] = top
+        return np.array([self._known[key] for key in keys], dtype=np.intp)
+
+
+def in_blocks(points: Points, places: NDArray[np.intp]) -> list[NDArray[np.intp]]:
+    """Some of the points in the parts in which they are asked about: complete ones many at a time."""
+    complete = points.complete[places]
+    whole, others = places[complete], places[~complete]
+    starts = range(0, len(whole), _BLOCK)
+    return [*(whole[start : start + _BLOCK] for start in starts), *others[:, None]]
 
 
 def _same_counts(before: CountIndex, now: CountIndex, j: int) -> bool:
