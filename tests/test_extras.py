@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import os
 import subprocess
@@ -14,6 +15,7 @@ import urllib.request
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -55,19 +57,18 @@ def attacked(folder: Path) -> None:
 
 
 def from_dask(folder: Path) -> None:
-    import dask.dataframe
     import pandas as pd
 
+    frames: Any = importlib.import_module("dask.dataframe")
     frame = pd.DataFrame(FRAME.to_dict(as_series=False))
-    counted = CountIndex.from_table(dask.dataframe.from_pandas(frame, npartitions=2), label="y")
-    assert counted == INDEX
+    assert CountIndex.from_table(frames.from_pandas(frame, npartitions=2), label="y") == INDEX
 
 
 def from_duckdb(folder: Path) -> None:
     import duckdb
 
     FRAME.write_parquet(folder / "part.parquet")
-    table = duckdb.connect().read_parquet(str(folder / "*.parquet"))
+    table = duckdb.read_parquet(str(folder / "*.parquet"))
     assert CountIndex.from_table(table, label="y") == INDEX
     assert CountIndex.from_table(str(folder / "*.parquet"), label="y") == INDEX
 

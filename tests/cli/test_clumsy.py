@@ -49,7 +49,7 @@ CALLS: dict[str, str] = {
     f"clean {BOTH} --cost agee=2": "costs names 'agee'",
     f"certify {BOTH} --bias agee=0.1": "'agee'",
     # Options that are not there, or not there alone
-    f"certify {BOTH} --lable churn": "No such option: --lable",
+    f"certify {BOTH} --lable churn": "No such option",
     f"certify {BOTH} --label town": "--label is given 2 times; give it once",
     f"radius {BOTH} --gap 0.1": "--gap belongs to odds, not to radius; leave it out",
     f"odds {BOTH} --bias 0.1": "--bias is about accident",

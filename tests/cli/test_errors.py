@@ -67,7 +67,7 @@ def test_bad_test_files(run: Runner, folder: Path, written: bytes, reason: str) 
         (["certify", "train.csv"], "no label column was named; add --label COL with one of age,"),
         (["certify"], "Missing argument 'TRAIN'; see nullproof --help"),
         (["certfy"], "No such command 'certfy'"),
-        ([*CERTIFY, "--frob"], "No such option: --frob"),
+        ([*CERTIFY, "--frob"], "No such option"),
         ([*CERTIFY, "--label"], "requires an argument"),
         ([*CERTIFY[:5], "--alpha", "x"], "'x' is not a number; give one like 0, 0.5 or 1/2"),
         ([*CERTIFY[:5], "--alpha", "1/0"], "'1/0' is not a number"),

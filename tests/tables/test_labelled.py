@@ -75,7 +75,7 @@ def ways(frame: pl.DataFrame) -> dict[str, Any]:
         "pandas": frame.to_pandas(),
         "arrow": frame.to_arrow(),
         "lazy": frame.lazy(),
-        "duckdb": duckdb.connect().from_arrow(frame.to_arrow()),
+        "duckdb": duckdb.from_arrow(frame.to_arrow()),
         "mapping": frame.to_dict(as_series=False),
     }
 

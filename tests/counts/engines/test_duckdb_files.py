@@ -49,6 +49,9 @@ def test_hive_partitions_are_columns(tmp_path: Path) -> None:
     assert CountIndex.from_table(tmp_path, "label") == CountIndex.from_table(table, "label")
 
 
+@pytest.mark.skipif(
+    duckdb.__version__.startswith("1."), reason="before DuckDB 2 the groups must fit the limit"
+)
 def test_files_larger_than_the_memory_limit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
