@@ -1,31 +1,46 @@
 """Break one thing at a time in what decides, and see that a test fails: ./check --mutants [MODULE …]
 
-A mutant is a module with one small change: another comparison, another operator, a number one larger, a
-condition turned round. It is killed if one of the module's tests fails or takes far too long. What
-survives either shows a test that is lacking, or changes nothing that anybody can see: those are listed
-with the reason in tests/mutants.toml.
+A mutant is a module with one small change (scripts/mutations.py). It is killed if one of the module's
+tests fails or takes far too long. What survives either shows a test that is lacking, or changes nothing
+that anybody can see: those are listed with the reason in tests/mutants.toml.
+
+Tests are collected once. Each is run once as it is, to see how long it takes and which lines it runs; then
+each mutant gets a process of its own, split off with everything imported, in which the functions have
+the changed code, and the tests that run its lines are tried, the quickest first. Dear tests are run
+only for what survives the others.
 """
 
 from __future__ import annotations
 
 import argparse
-import ast
-import copy
+import contextlib
+import gc
+import hashlib
+import importlib
 import os
-import shutil
-import subprocess
+import pickle
+import pkgutil
+import resource
+import signal
 import sys
-import tempfile
 import time
 import tomllib
-from collections.abc import Iterator
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from fractions import Fraction
 from pathlib import Path
-from typing import NamedTuple
+from types import CodeType, FunctionType, ModuleType
+from typing import Any, NamedTuple
+
+import coverage
+import pytest
+from mutations import Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
 SETTINGS = ROOT / "tests" / "mutants.toml"
-# As many random tables as catch a fault within seconds.
-FEW = {
+# As many random tables as catch a fault within seconds, and one thread, since others do not survive a fork.
+ENVIRONMENT = {
     "NULLPROOF_TABLES": "400",
     "NULLPROOF_WAYS_TABLES": "100",
     "NULLPROOF_RADIUS_TABLES": "60",
@@ -33,223 +48,238 @@ FEW = {
     "NULLPROOF_CLEANING_TABLES": "40",
     "NULLPROOF_JOINT_TABLES": "15",
     "NULLPROOF_LIMITED_TABLES": "100",
+    "OPENBLAS_NUM_THREADS": "1",
+    "POLARS_MAX_THREADS": "1",
 }
-_COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
-    ast.Lt: ast.LtE,
-    ast.LtE: ast.Lt,
-    ast.Gt: ast.GtE,
-    ast.GtE: ast.Gt,
-    ast.Eq: ast.NotEq,
-    ast.NotEq: ast.Eq,
-    ast.Is: ast.IsNot,
-    ast.IsNot: ast.Is,
-    ast.In: ast.NotIn,
-    ast.NotIn: ast.In,
-}
-_OPERATED: dict[type[ast.operator], type[ast.operator]] = {
-    ast.Add: ast.Sub,
-    ast.Sub: ast.Add,
-    ast.Mult: ast.Add,
-    ast.FloorDiv: ast.Mult,
-    ast.Div: ast.Mult,
-    ast.Mod: ast.Mult,
-    ast.Pow: ast.Mult,
-    ast.BitAnd: ast.BitOr,
-    ast.BitOr: ast.BitAnd,
-    ast.LShift: ast.RShift,
-    ast.RShift: ast.LShift,
-}
-_TURNED = {"min": "max", "any": "all", "minimum": "maximum", "argmin": "argmax", "floor": "ceil"}
-_NAMED = {**_TURNED, **{other: name for name, other in _TURNED.items()}}
+_MEMORY = 6 * 2**30
+_PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range)
 
 
-class Mutant(NamedTuple):
-    """One change: its line, what was there, what is there now, and the whole module."""
+class Run(NamedTuple):
+    """A test as it is: whether it passes, in how many seconds, and which lines of each file it runs."""
 
-    line: int
-    text: str
-    before: str
-    after: str
-    source: str
+    passes: bool
+    seconds: float
+    lines: dict[str, frozenset[int]]
+
+
+class Module:
+    """A module, its mutants that are left, and what became of the others."""
+
+    def __init__(self, name: str, known: list[dict[str, Any]], given: Any) -> None:
+        self.name = name
+        self.path = str(ROOT / "src" / "nullproof" / f"{name.replace('.', '/')}.py")
+        same = {(one["line"], *change) for one in known for change in one["changes"]}
+        first, of = (int(number) for number in given.part.split("/"))
+        every = mutants(Path(self.path).read_text("utf-8"), self.path)[first - 1 :: of]
+        self.left = [one for one in every if (one.text, one.before, one.after) not in same]
+        self.n_same, self.n_killed = len(every) - len(self.left), 0
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.before}  →  {self.after}"
-
-
-def mutants(source: str) -> Iterator[Mutant]:
-    """Every module that differs from this one by one small change, in the order of the lines."""
-    tree = ast.parse(source)
-    # Types, texts and examples are not what decides.
-    places = [place for place, node in enumerate(ast.walk(tree)) if isinstance(node, _KINDS)]
-    skipped = {id(node) for node in _annotations(tree)}
-    nodes = [*ast.walk(tree)]
-    found = []
-    for place in places:
-        if id(nodes[place]) in skipped:
-            continue
-        for number in range(_ways(nodes[place])):
-            changed = copy.deepcopy(tree)
-            node = [*ast.walk(changed)][place]
-            before = ast.unparse(node)
-            _change(node, number)
-            after = ast.unparse(node)
-            if after != before:
-                text = source.splitlines()[node.lineno - 1].strip()
-                found.append(Mutant(node.lineno, text, before, after, ast.unparse(changed)))
-    yield from sorted(found, key=lambda one: one.line)
-
-
-_KINDS = (
-    ast.Compare,
-    ast.BinOp,
-    ast.AugAssign,
-    ast.BoolOp,
-    ast.UnaryOp,
-    ast.Constant,
-    ast.Call,
-    ast.IfExp,
-)
-
-
-def _ways(node: ast.AST) -> int:
-    """In how many ways a node is changed."""
-    match node:
-        case ast.Compare(ops=ops):
-            return len(ops)
-        case ast.BinOp(op=op) | ast.AugAssign(op=op):
-            return int(type(op) in _OPERATED)
-        case ast.BoolOp() | ast.IfExp():
-            return 1
-        case ast.UnaryOp(op=ast.Not() | ast.USub()):
-            return 1
-        case ast.Constant(value=bool() | int() | float()):
-            return 1
-        case ast.Call(func=ast.Name(id=name) | ast.Attribute(attr=name)):
-            return int(name in _NAMED)
-    return 0
-
-
-def _change(node: ast.AST, number: int) -> None:
-    match node:
-        case ast.Compare(ops=ops):
-            ops[number] = _COMPARED[type(ops[number])]()
-        case ast.BinOp(op=op) | ast.AugAssign(op=op):
-            node.op = _OPERATED[type(op)]()
-        case ast.BoolOp(op=op):
-            node.op = ast.Or() if isinstance(op, ast.And) else ast.And()
-        case ast.IfExp(body=body, orelse=other):
-            node.body, node.orelse = other, body
-        case ast.UnaryOp(op=ast.Not()):
-            node.operand = ast.UnaryOp(ast.Not(), node.operand)
-        case ast.UnaryOp():
-            node.op = ast.UAdd()
-        case ast.Constant(value=value):
-            node.value = not value if isinstance(value, bool) else value + 1
-        case ast.Call(func=ast.Name() | ast.Attribute() as called):
-            part = "id" if isinstance(called, ast.Name) else "attr"
-            setattr(called, part, _NAMED[getattr(called, part)])
-
-
-def _annotations(tree: ast.AST) -> Iterator[ast.AST]:
-    """All nodes within types, and within the messages of errors."""
-    for node in ast.walk(tree):
-        parts: list[ast.AST | None] = []
-        if isinstance(node, ast.FunctionDef):
-            every = [*node.args.args, *node.args.kwonlyargs, *node.args.posonlyargs]
-            parts = [
-                node.returns,
-                *(argument.annotation for argument in every),
-                *node.decorator_list,
-            ]
-        elif isinstance(node, ast.ClassDef):
-            parts = [*node.decorator_list]
-        elif isinstance(node, ast.AnnAssign):
-            parts = [node.annotation]
-        elif isinstance(node, ast.Raise | ast.JoinedStr):
-            parts = [node]
-        for part in parts:
-            if part is not None:
-                yield from ast.walk(part)
+        return (
+            f"{self.name}: {self.n_killed} killed, {len(self.left)} left, "
+            f"{self.n_same} known to change nothing"
+        )
 
 
 class Bench:
-    """A copy of the package in which one module at a time is replaced, and its tests."""
+    """A pytest plugin that tries mutants of some modules instead of running the tests once."""
 
-    def __init__(self, module: str, tests: list[str], folder: Path) -> None:
-        self.path = folder / "src" / "nullproof" / f"{module.replace('.', '/')}.py"
-        shutil.copytree(ROOT / "src", folder / "src")
-        self.source = self.path.read_text("utf-8")
-        self.tests = tests
-        self.environment = {
-            **os.environ,
-            **FEW,
-            "PYTHONPATH": str(folder / "src"),
-            "PYTHONDONTWRITEBYTECODE": "1",
-        }
-        start = time.monotonic()
-        if not self.passes(600):
-            raise SystemExit(f"the tests of {module} fail as they are; mend them first")
-        self.limit = 3 * (time.monotonic() - start) + 10
+    def __init__(self, modules: list[Module], dear: set[str], given: Any) -> None:
+        self.modules, self.seconds, self.slowest = modules, given.seconds, given.slowest
+        self.dear = dear
+        self.kept_runs = Path(given.runs) if given.runs else None
+        self.runs: dict[pytest.Item, Run] = {}
+        self.kills: Counter[pytest.Item] = Counter()
+        self.n_failed = 0
+        self.out = os.fdopen(os.dup(1), "w")
 
-    def passes(self, limit: float) -> bool:
-        """Whether all tests pass within some seconds."""
-        command = [
-            sys.executable,
-            "-m",
-            "pytest",
-            "-q",
-            "-x",
-            "-p",
-            "no:randomly",
-            "-p",
-            "no:cacheprovider",
-        ]
-        try:
-            done = subprocess.run(
-                [*command, *self.tests],
-                cwd=ROOT,
-                env=self.environment,
-                capture_output=True,
-                timeout=limit,
-                check=False,
-            )
-        except subprocess.TimeoutExpired:
-            return False
-        return done.returncode == 0
+    def pytest_sessionstart(self) -> None:
+        """Let hypothesis draw the same examples each time, and import the whole package."""
+        from hypothesis import settings
 
-    def survives(self, mutant: Mutant) -> bool:
-        """Whether no test notices the change."""
-        self.path.write_text(mutant.source, "utf-8")
-        try:
-            return self.passes(self.limit)
-        finally:
-            self.path.write_text(self.source, "utf-8")
+        settings.register_profile("mutants", derandomize=True, database=None)
+        settings.load_profile("mutants")
+        for found in pkgutil.walk_packages([str(ROOT / "src" / "nullproof")], "nullproof."):
+            if not found.name.endswith("__main__"):
+                importlib.import_module(found.name)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Run each test once, then try the mutants."""
+        functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+        gc.freeze()
+        cheap = [item for item in session.items if _file(item) not in self.dear]
+        for items in (cheap, [item for item in session.items if item not in cheap]):
+            left = any(module.left for module in self.modules)
+            if not items or not left:
+                continue
+            self._run_all(items)
+            for module in self.modules:
+                live = [one for one in functions if one.__code__.co_filename == module.path]
+                self._try(module, items, live)
+                self._say(str(module))
+        for module in self.modules:
+            for mutant in module.left:
+                self._say(f"{module.name}, {mutant}")
+        return True
+
+    def _try(self, module: Module, items: list[pytest.Item], live: list[FunctionType]) -> None:
+        """Try the mutants of a module that are left with some tests."""
+        tried, module.left = module.left, []
+        for number, mutant in enumerate(tried, 1):
+            if self._survives(module, mutant, items, live):
+                module.left.append(mutant)
+            else:
+                module.n_killed += 1
+            if number % 50 == 0:
+                self._say(f"  {number} of {len(tried)}; {module}")
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        """Note a failure."""
+        self.n_failed += report.failed
+
+    def _passes(self, item: pytest.Item) -> bool:
+        item.ihook.pytest_runtest_protocol(item=item, nextitem=None)
+        return not self.n_failed
+
+    def _say(self, line: str) -> None:
+        print(line, file=self.out, flush=True)
+
+    def _run_all(self, items: list[pytest.Item]) -> None:
+        """Run each test once as it is, unless that was kept from another time with the same modules."""
+        sources = repr([Path(module.path).read_text("utf-8") for module in self.modules])
+        known: dict[tuple[str, str], Run] = {}
+        if self.kept_runs is not None and self.kept_runs.exists():
+            known = pickle.loads(self.kept_runs.read_bytes())
+        for item in items:
+            key = (item.nodeid, hashlib.sha256(sources.encode()).hexdigest())
+            if key not in known:
+                known[key] = self._as_it_is(item)
+            self.runs[item] = known[key]
+            if not self.runs[item].passes:
+                self._say(f"{item.nodeid} is too slow or fails as it is, and is left out")
+        self._say(f"{len(items)} tests, {sum(self.runs[item].seconds for item in items):.0f} s")
+        if self.kept_runs is not None:
+            self.kept_runs.write_bytes(pickle.dumps(known))
+
+    def _as_it_is(self, item: pytest.Item) -> Run:
+        """Run one test in a process of its own, traced."""
+
+        def traced() -> Run:
+            paths = [module.path for module in self.modules]
+            tracer = coverage.Coverage(data_file=None, config_file=False, include=paths)
+            start = time.process_time()
+            tracer.start()
+            passes = self._passes(item)
+            tracer.stop()
+            # That a test runs no line of these modules is nothing to warn of.
+            warnings.simplefilter("ignore")
+            found = tracer.get_data()
+            lines = {path: frozenset(found.lines(path) or ()) for path in paths}
+            return Run(passes, time.process_time() - start, lines)
+
+        found = split_off(traced, self.slowest)
+        return found if isinstance(found, Run) else Run(passes=False, seconds=0, lines={})
+
+    def _survives(
+        self, module: Module, mutant: Mutant, items: list[pytest.Item], live: list[FunctionType]
+    ) -> bool:
+        """Whether no test notices the change within the time it is worth."""
+        tests = []
+        for item in items:
+            run = self.runs[item]
+            lines = run.lines.get(module.path, frozenset())
+            if run.passes and (lines & mutant.lines if mutant.lines else lines):
+                tests.append(item)
+        tests.sort(key=lambda item: self.runs[item].seconds / (1 + 3 * self.kills[item]))
+        whole = sum(self.runs[item].seconds for item in tests)
+
+        def tried() -> int | None:
+            put_in_place(mutant, module.name, live)
+            for number, item in enumerate(tests):
+                if not self._passes(item):
+                    return number
+                if time.process_time() > self.seconds:
+                    return None
+            return None
+
+        found = split_off(tried, int(3 * min(whole, self.seconds)) + 10)
+        if isinstance(found, int):
+            self.kills[tests[found]] += 1
+        return found is None
 
 
-def tried(
-    module: str, tests: list[str], known: set[tuple[str, str, str]], part: tuple[int, int]
-) -> int:
-    """Try the mutants of a module, or one part of them; how many survived that are not known."""
-    with tempfile.TemporaryDirectory() as folder:
-        bench = Bench(module, tests, Path(folder))
-        every = [*mutants(bench.source)][part[0] - 1 :: part[1]]
-        kept = [
-            mutant for mutant in every if (mutant.text, mutant.before, mutant.after) not in known
-        ]
-        survivors = 0
-        for done, mutant in enumerate(kept, 1):
-            if bench.survives(mutant):
-                survivors += 1
-                print(f"{module}, {mutant}", flush=True)
-            if done % 25 == 0:
-                print(
-                    f"  {module}: {done} of {len(kept)} tried, {survivors} survived",
-                    file=sys.stderr,
-                    flush=True,
-                )
-    killed, same = len(kept) - survivors, len(every) - len(kept)
-    print(f"{module}: {killed} of {len(kept)} killed, {same} known to change nothing", flush=True)
-    return survivors
+def split_off(work: Callable[[], Any], seconds: int) -> Any:
+    """Do work in a process of its own, and give its result; the word "ended" if it did not finish."""
+    reading, writing = os.pipe()
+    child = os.fork()
+    if child == 0:
+        with contextlib.suppress(BaseException):
+            nothing = os.open(os.devnull, os.O_RDWR)
+            os.dup2(nothing, 1)
+            os.dup2(nothing, 2)
+            resource.setrlimit(resource.RLIMIT_CPU, (seconds, seconds))
+            resource.setrlimit(resource.RLIMIT_AS, (_MEMORY, _MEMORY))
+            # The machine may be busy: waiting is a failure only if it takes very long.
+            signal.alarm(20 * seconds)
+            os.write(writing, pickle.dumps(work()))
+        os._exit(0)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        answer = pipe.read()
+    os.waitpid(child, 0)
+    return pickle.loads(answer) if answer else "ended"
+
+
+def _file(item: pytest.Item) -> str:
+    return item.nodeid.split("::")[0]
+
+
+def put_in_place(mutant: Mutant, module: str, live: list[FunctionType]) -> None:
+    """Give the functions of a module that is imported the code of the mutant, and its constants."""
+    if mutant.lines:
+        codes = {(code.co_qualname, code.co_firstlineno): code for code in _codes(mutant.code)}
+        for function in live:
+            key = (function.__code__.co_qualname, function.__code__.co_firstlineno)
+            if key in codes:
+                function.__code__ = codes[key]
+        return
+    name = f"nullproof.{module}"
+    fresh = ModuleType(name)
+    fresh.__file__ = sys.modules[name].__file__
+    here = sys.modules[name]
+    sys.modules[name] = fresh
+    exec(mutant.code, vars(fresh))
+    sys.modules[name] = here
+    others = [one for key, one in [*sys.modules.items()] if key.startswith(("nullproof", "test"))]
+    for key, value in vars(fresh).items():
+        old = getattr(here, key, None)
+        if isinstance(value, type) and value.__module__ == name:
+            _renew(old, value)
+        elif isinstance(value, FunctionType) and value.__module__ == name:
+            old.__defaults__, old.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
+        elif isinstance(value, _PLAIN) and repr(value) != repr(old):
+            for other in others:
+                if repr(vars(other).get(key)) == repr(old):
+                    setattr(other, key, value)
+
+
+def _renew(old: Any, new: Any) -> None:
+    """Give a class the defaults and constants of another."""
+    for key, value in vars(new).items():
+        if isinstance(value, FunctionType):
+            was = vars(old)[key]
+            was.__defaults__, was.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
+        elif isinstance(value, _PLAIN) and not key.startswith("__"):
+            setattr(old, key, value)
+
+
+def _codes(code: CodeType) -> Iterator[CodeType]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield one
+            yield from _codes(one)
 
 
 def main() -> None:
@@ -260,17 +290,30 @@ def main() -> None:
         "modules", nargs="*", help="such as verdicts or radii.cells; by default all"
     )
     parser.add_argument("--part", default="1/1", help="one part of the mutants, e.g. 2/5")
+    parser.add_argument(
+        "--seconds", type=int, default=60, help="of processor time after which one has survived"
+    )
+    parser.add_argument(
+        "--slowest", type=int, default=20, help="seconds: tests that take longer are left out"
+    )
+    parser.add_argument("--runs", help="a file that keeps which lines each test runs")
     given = parser.parse_args()
     unknown = [name for name in given.modules if name not in settings["tests"]]
     if unknown:
         parser.error(f"{unknown[0]} is none of {', '.join(settings['tests'])}")
-    first, of = (int(number) for number in given.part.split("/"))
-    n_left = 0
-    for module in given.modules or settings["tests"]:
-        same = settings.get("same", {}).get(module, [])
-        known = {(one["line"], one["before"], one["after"]) for one in same}
-        n_left += tried(module, settings["tests"][module], known, (first, of))
-    sys.exit(n_left > 0)
+    os.environ.update({**ENVIRONMENT, **os.environ})
+    os.chdir(ROOT)
+    sys.path.insert(0, str(ROOT / "src"))
+    names = given.modules or [*settings["tests"]]
+    same = settings.get("same", {})
+    modules = [Module(name, same.get(name, []), given) for name in names]
+    bench = Bench(modules, {*settings["dear"]}, given)
+    options = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
+    pytest.main(
+        [*options, *dict.fromkeys(test for name in names for test in settings["tests"][name])],
+        plugins=[bench],
+    )
+    sys.exit(any(module.left for module in modules))
 
 
 if __name__ == "__main__":

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gc
+import itertools
+import math
 import pickle
 import weakref
+from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 
-from nullproof import CountIndex, certify
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof import model as model_module
+from nullproof import verdicts as verdicts_module
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Model
 from nullproof.verdicts import verdicts
 
@@ -100,3 +106,186 @@ def test_points_know_what_their_codes_mean() -> None:
     assert points.completions(1).codes.T.tolist() == [[2, 0], [2, 1]]
     ((candidates, here),) = points.with_candidates(0)
     assert (candidates, here.tolist()) == ((0, 1), [False, False, True])
+
+
+def test_what_a_model_is_by_default() -> None:
+    """Smoothing 1, the frequencies of the labels, and holes that may hold anything."""
+    made: Any = Model(index())
+    assert (made.alpha, made.prior, made.bias) == (1, (Fraction(1, 2),) * 2, (1, 1))
+    assert made.prior_is_counted
+    assert not Model(index(), prior="uniform").prior_is_counted
+
+
+def test_an_enemy_may_choose_any_values() -> None:
+    """Without its bias a model keeps all else; if no column has one, it is its own."""
+    free = Model(index(), 2)
+    assert free.unbiased is free
+    for bias in (Fraction(1, 3), {"x0": 0.5}):
+        bound = Model(free.index, 2, bias=bias)
+        assert bound.unbiased is not bound
+        assert bound.unbiased.agrees(free)
+    given = Model(index(), 2, [1, 3], bias=0)
+    assert given.unbiased.agrees(Model(given.index, 2, [1, 3]))
+    assert not given.unbiased.prior_is_counted
+
+
+def test_another_bias_leaves_named_columns_theirs() -> None:
+    """`biased` changes the bias of the columns that no mapping named, and nothing else."""
+    made: Any = Model(index(), 2, bias={"x1": 0.25})
+    other = made.biased(Fraction(1, 2))
+    assert (made.bias, other.bias) == ((1, Fraction(1, 4)), (Fraction(1, 2), Fraction(1, 4)))
+    assert (other.alpha, other.prior, other.fixed) == (made.alpha, made.prior, made.fixed)
+    assert other.prior_is_counted
+
+
+def supports(made: Model, counts: list[list[int]], n_added: int = 0) -> list[Fraction]:
+    """S_i by its definition, with rows added to each label, of which the counts know."""
+    alpha, found = made.alpha, []
+    for i, own in enumerate(counts):
+        n = int(made.index.label_counts[i]) + n_added
+        share = made.prior[i]
+        if made.prior_is_counted:
+            share = Fraction(n, made.index.n_rows)
+        for c, size in zip(own, made.index.n_values.tolist(), strict=True):
+            if c != LEFT_OUT:
+                below = n + alpha * size
+                share = share * (c + alpha) / below if below else Fraction(0)
+        found.append(share)
+    return found
+
+
+@pytest.mark.parametrize("prior", [None, "uniform", [0, 5], [Fraction(1, 3), 7]])
+@pytest.mark.parametrize("alpha", [0, 1, Fraction(2, 3), 0.1])
+def test_supports_and_the_one_comparison(alpha: Any, prior: Any) -> None:
+    """`exceeds` compares the products that define a support; equal ones exceed each other neither way."""
+    uneven = CountIndex.from_rows([*ROWS, ("b", "z")], [*LABELS, "no"])
+    made = Model(uneven, alpha, prior)
+    sides = list(itertools.product((0, 1, 2, LEFT_OUT), repeat=2))
+    seen = set()
+    for mine, theirs in itertools.product(sides, sides):
+        counts = [list(mine), list(theirs)]
+        for n_added in (0, 3):
+            first, second = supports(made, counts, n_added)
+            added = (n_added, n_added)
+            assert made.exceeds(0, mine, 1, theirs, added=added) == (first > second)
+            assert made.exceeds(1, theirs, 0, mine, added=added) == (second > first)
+            seen.add((first > second) - (first < second))
+        for i, exact in enumerate(supports(made, counts)):
+            assert made.support(i, counts[i]) == exact
+            log = made.log_support(i, counts[i])
+            assert log == (pytest.approx(math.log(exact)) if exact else -math.inf)
+            # The rest of a support is the product of its smoothed counts.
+            if LEFT_OUT not in counts[i] and exact:
+                p, q = made.alpha.as_integer_ratio()
+                rest = sum(math.log(c * q + p) for c in counts[i])
+                assert made.log_weights[i] + rest == pytest.approx(math.log(exact))
+    if prior == [0, 5]:
+        assert made.log_weights[0] == -math.inf
+    else:
+        assert {-1, 1} <= seen
+
+
+def test_a_label_without_rows_or_smoothing_has_no_support() -> None:
+    """0/0 is no support: such a label exceeds nothing and is exceeded by whatever has any."""
+    part = CountIndex.from_rows([("a", "x")], ["yes"], like=index())
+    made = Model(part, 0, [1, 1])
+    assert made.support(0, [0, 0]) == made.support(0, [LEFT_OUT, LEFT_OUT]) == 0
+    assert made.log_support(0, [LEFT_OUT, LEFT_OUT]) == made.log_weights[0] == -math.inf
+    assert made.exceeds(1, [1, 1], 0, [LEFT_OUT, LEFT_OUT])
+    assert not made.exceeds(0, [LEFT_OUT, LEFT_OUT], 1, [1, 1])
+    assert not made.exceeds(0, [0, 0], 1, [0, 0])
+    # With an added row of its own it has some.
+    assert made.exceeds(0, [1, 1], 1, [0, 1], added=(1, 0))
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 0.1])
+@pytest.mark.parametrize("bias", [1, 0, Fraction(1, 3), {"x1": 0.1}])
+def test_the_table_of_terms_has_the_logarithms_of_all_counts(alpha: Any, bias: Any) -> None:
+    """Per code: the logs of its low and high counts; 0 where left out; the range over all values."""
+    rows = [*ROWS, (frozenset("ab"), None), (None, None)]
+    made = Model(CountIndex.from_rows(rows, [*LABELS, "no", "yes"]), alpha, bias=bias)
+    table, starts = made.terms
+    for j, n_values in enumerate(made.index.n_values.tolist()):
+        own = table[starts[j] : starts[j] + n_values + 3]
+        codes = np.arange(n_values + 2)
+        for side, counts in ((0, made.low(j, codes)), (1, made.high(j, codes))):
+            for i in range(made.m):
+                logs = [one_term(made, i, j, int(c)) for c in counts[:, i]]
+                column = own[:, side * made.m + i]
+                assert column[:-1] == pytest.approx(logs)
+                least = (max if side else min)(logs[:n_values])
+                assert column[-1] == pytest.approx(least)
+        assert made.log_terms(j, made.low(j, codes)) == pytest.approx(own[:-1, : made.m])
+        ranged = made.range_rows(j, [np.arange(n_values), np.array([0])])
+        assert ranged == pytest.approx(own[[-1, 0]])
+
+
+def one_term(made: Model, i: int, j: int, count: int) -> float:
+    """The logarithm of one factor of a support."""
+    if count == LEFT_OUT:
+        return 0.0
+    size = int(made.index.label_counts[i]) + made.alpha * int(made.index.n_values[j])
+    factor = (count + made.alpha) / size
+    return math.log(factor) if factor else -math.inf
+
+
+def test_a_column_beyond_the_table_has_no_rows_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Wide columns take no place among the terms, and verdicts are the same."""
+    made = Model(index(), 1)
+    plain = verdicts(made, made.points(POINTS))
+    monkeypatch.setattr(model_module, "WIDE", 1)
+    monkeypatch.setattr(verdicts_module, "WIDE", 1)
+    wide = Model(index(), 1)
+    assert len(wide.terms[0]) == 0
+    again = verdicts(wide, wide.points(POINTS))
+    assert (again.possible == plain.possible).all()
+    assert again.min_log == pytest.approx(plain.min_log)
+
+
+@pytest.mark.parametrize("alpha", [-1, -0.1, math.inf, math.nan, "1", None, Fraction(-1, 9)])
+def test_smoothing_is_a_number_that_is_0_or_more(alpha: Any) -> None:
+    """Anything else is refused in one sentence, as a number of the prior is."""
+    with pytest.raises(NullproofError, match="alpha is"):
+        Model(index(), alpha)
+    with pytest.raises(NullproofError, match="prior is"):
+        Model(index(), 1, [1, alpha])
+
+
+def test_priors_add_up_to_one() -> None:
+    """Whatever is given: frequencies, equal shares, or numbers, which are divided by their sum."""
+    part = CountIndex.from_rows([("a", "x"), ("a", "y"), ("b", "x")], ["yes", "yes", "no"])
+    given: list[tuple[Any, Any]] = [
+        (None, (Fraction(1, 3), Fraction(2, 3))),
+        ("uniform", (Fraction(1, 2),) * 2),
+        ([0, 0.5], (0, 1)),
+        (np.array([3.0, 1.0]), (Fraction(3, 4), Fraction(1, 4))),
+    ]
+    for prior, expected in given:
+        assert Model(part, prior=prior).prior == expected
+    wrong: Any
+    for wrong in ([0, 0], [1], [1, 1, 1], "even"):
+        with pytest.raises(NullproofError, match="prior"):
+            Model(part, prior=wrong)
+
+
+def test_numbers_as_people_write_them() -> None:
+    """A fraction is exact, a decimal is the double that it is, and other texts are refused."""
+    assert model_module.written_number("1/3") == Fraction(1, 3)
+    assert model_module.written_number("0.1") == 0.1
+    for wrong in ("1/0", "a/2", "much", ""):
+        with pytest.raises(NullproofError, match="not a number"):
+            model_module.written_number(wrong)
+
+
+def test_the_bound_of_rounding_is_the_one_that_was_proven() -> None:
+    """eps · (d + 8) · (4 + magnitude), no less (theory 2)."""
+    eps = np.finfo(float).eps
+    assert Model(index()).slack(0.0) >= 40 * eps
+    assert Model(index()).slack(100.0) >= 1040 * eps
+
+
+def test_without_smoothing_unseen_values_decide_nothing() -> None:
+    """What the warning of unseen values says follows from the smoothing."""
+    for alpha, said in ((0, "every label ties at zero"), (1, "values of no row")):
+        with pytest.warns(NullproofWarning, match=said):
+            Model(index(), alpha).points([("c", "x")])

@@ -1,9 +1,12 @@
-"""The environments of ./run and ./check are made once, and again when what they need has changed."""
+"""Environments that are made once and again when needed, and the changes of ./check --mutants."""
 
 from __future__ import annotations
 
+import importlib.util
 import subprocess
+import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -45,3 +48,36 @@ def test_environments_follow_what_they_need(tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_text("something else\n")
     assert project.n_installed() == 2
     assert project.n_installed() == 2
+
+
+SOURCE = """
+def least(x: int, y: int = 1) -> int:
+    if x and y < 2:
+        return min(x, -y)
+    raise ValueError(f"{1}")
+"""
+
+
+def test_mutants_differ_in_one_place_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every comparison, operator, number and name is changed once, with all else as it was."""
+    place = importlib.util.spec_from_file_location("mutations", ROOT / "scripts" / "mutations.py")
+    assert place is not None
+    assert place.loader is not None
+    mutations: Any = importlib.util.module_from_spec(place)
+    monkeypatch.setitem(sys.modules, "mutations", mutations)
+    place.loader.exec_module(mutations)
+    found = mutations.mutants(SOURCE, "least.py")
+    assert [(one.before, one.after, sorted(one.lines)) for one in found] == [
+        ("1", "2", []),
+        ("x and y < 2", "x or y < 2", [3]),
+        ("y < 2", "y <= 2", [3]),
+        ("2", "3", [3]),
+        ("min(x, -y)", "max(x, -y)", [4]),
+        ("-y", "+y", [4]),
+    ]
+    answers = []
+    for one in found:
+        space: dict[str, Any] = {}
+        exec(one.code, space)
+        answers.append(space["least"](5, 1))
+    assert answers == [-1, -1, -1, -1, 5, 1]

@@ -97,7 +97,7 @@ def point_counts(model: Model, points: Points, position: int) -> Box:
     low: list[list[int]] = [[] for _ in range(model.m)]
     high: list[list[int]] = [[] for _ in range(model.m)]
     for j in range(model.d):
-        code = points.codes[j, position : position + 1]
+        code = points.codes[j, [position]]
         for i, (a, b) in enumerate(
             zip(
                 model.low(j, code)[0].tolist(),

@@ -1,0 +1,133 @@
+"""What stands behind `certify`, piece by piece: blocks, the bound of rounding, and holes of points."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from support.strategies import Case, random_case
+
+from nullproof import CountIndex, certify
+from nullproof import verdicts as verdicts_module
+from nullproof.model import Model
+from nullproof.tables.points import Points
+from nullproof.verdicts import least_ratio, verdicts, worst_completion
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+
+
+def questions(seed: int, n_tables: int) -> Iterator[tuple[Case, Model, Points]]:
+    """Random tables with two labels or more, and all their points."""
+    rng = random.Random(seed)
+    while n_tables:
+        case = random_case(rng)
+        if len(set(case.labels)) > 1:
+            index = CountIndex.from_rows(
+                case.rows, case.labels, features=case.features, domains=case.declared
+            )
+            model = Model(index, case.alpha, case.prior_for(index.labels))
+            holed = [(None, *point[1:]) for point in case.points]
+            yield case, model, model.points([*case.points, *holed], "any")
+            n_tables -= 1
+
+
+@pytest.mark.parametrize("size", [1, 5])
+def test_blocks_change_nothing(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points judged a few at a time have the verdicts that they have all at once."""
+    for _, model, points in questions(20261117, 25):
+        whole = verdicts(model, points)
+        with monkeypatch.context() as patch:
+            patch.setattr(verdicts_module, "_BLOCK", size)
+            parts = verdicts(model, points)
+        assert (parts.possible == whole.possible).all()
+        np.testing.assert_allclose(parts.min_log, whole.min_log, rtol=1e-12)
+        np.testing.assert_allclose(parts.max_log, whole.max_log, rtol=1e-12)
+
+
+def test_ranges_of_incomplete_points_are_those_of_their_completions() -> None:
+    """The least and the greatest log support of a point are reached by one of its completions."""
+    n_holed = 0
+    for _, model, points in questions(20261118, 30):
+        found = verdicts(model, points)
+        for place in np.flatnonzero(~points.complete).tolist():
+            each = verdicts(model, points.completions(place))
+            np.testing.assert_allclose(found.min_log[place], each.min_log.min(axis=0), rtol=1e-12)
+            np.testing.assert_allclose(found.max_log[place], each.max_log.max(axis=0), rtol=1e-12)
+            n_holed += (points.holes[:, place]).sum() > 1
+    assert n_holed > 10
+
+
+def test_the_bound_of_rounding_counts_every_term(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Errors are bounded by the absolute values of all log terms of both supports that are compared."""
+    given: list[Any] = []
+    plain = Model.slack
+
+    def noted(self: Model, magnitude: Any) -> Any:
+        given.append(magnitude)
+        return plain(self, magnitude)
+
+    monkeypatch.setattr(Model, "slack", noted)
+    for _, model, points in questions(20261119, 40):
+        for some in (points.take(np.flatnonzero(points.complete)), points):
+            if not len(some):
+                continue
+            given.clear()
+            found = verdicts(model, some)
+            low, high = -found.min_log, -found.max_log
+            for i in range(model.m):
+                others = np.delete(low, i, axis=1)
+                pair = high[:, i] + others.min(axis=1)
+                sure = np.isfinite(pair)
+                assert (np.asarray(given[0])[i][sure] >= pair[sure] - 1e-9).all()
+            if some.complete.all():
+                assert len(given) == 1
+                continue
+            # Of a label and the likeliest one the priors are taken: none is less than 1/m.
+            most = max(low[np.isfinite(low)].max(initial=0), high[np.isfinite(high)].max(initial=0))
+            assert given[-1] >= most - math.log(model.m) - 1e-9
+
+
+def test_a_label_without_prior_dominates_nobody() -> None:
+    """A prior of 0 is a support of 0, also where a point has candidates."""
+    index = CountIndex.from_rows([("x",), ("y",), ("x",), ("y",)], list("AABB"))
+    for point in (("x",), ({"x", "y"},)):
+        assert certify(index, point, alpha=1, prior=[0, 1]).possible == ("B",)
+        assert certify(index, point, alpha=1, prior=[1, 0]).possible == ("A",)
+
+
+def test_no_support_dominates_nobody() -> None:
+    """Where a candidate leaves a label without support, it does not beat those that have none either."""
+    index = CountIndex.from_rows([("x",), ("y",), ("z",)], list("ABC"))
+    assert certify(index, ({"x", "z"},), alpha=0).possible == ("A", "B", "C")
+
+
+def test_the_worst_completion_has_the_least_ratios() -> None:
+    """Each candidate chosen is worst for one label against another, by exact fractions (T4)."""
+    for _, model, points in questions(20261120, 60):
+        for place in np.flatnonzero(~points.complete).tolist():
+            for i, k in ((0, 1), (1, 0)):
+                chosen = worst_completion(model, points, place, i, k)
+                for j, code in enumerate(chosen):
+                    ratios = {}
+                    for own in points.candidates(j, int(points.codes[j, place])):
+                        above = int(model.low(j, np.array([own]))[0, i]) + model.alpha
+                        below = int(model.high(j, np.array([own]))[0, k]) + model.alpha
+                        # Without support a label exceeds nothing; against none it exceeds all.
+                        ratios[own] = (
+                            -1 if above == 0 else Fraction(above) / below if below else math.inf
+                        )
+                    assert ratios[code] == min(ratios.values())
+
+
+def test_least_ratio_by_hand() -> None:
+    """No support is least of all, anything over nothing is the most."""
+    assert least_ratio([(1, 2), (1, 3), (2, 5)]) == 1
+    assert least_ratio([(1, 0), (5, 1)]) == 1
+    assert least_ratio([(1, 9), (0, 0), (0, 5)]) == 1
+    assert least_ratio([(0, 1), (1, 9)]) == 0
