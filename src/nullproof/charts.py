@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
+from nullproof.files import write_whole
 from nullproof.words import either
 
 # Fonts differ from those that Vega measures by: room for labels that turn out longer.
@@ -42,17 +43,18 @@ class Picture:
                 f"{target.name} ends in none of {either(_ENDINGS)}; name one of them"
             )
         if target.suffix == ".svg":
-            target.write_text(svg(self), "utf-8")
+            content = svg(self).encode()
         elif target.suffix == ".html":
             # The text of the chart has the colour of the page, which has to be said where it is alone.
             scheme = (
                 '<!doctype html><meta charset="utf-8"><style>:root{color-scheme:light dark}</style>'
             )
-            target.write_text(f"{scheme}{svg(self)}\n", "utf-8")
+            content = f"{scheme}{svg(self)}\n".encode()
         elif target.suffix == ".png":
-            target.write_bytes(_vl_convert().vegalite_to_png(_on_paper(self.to_dict()), scale=2))
+            content = _vl_convert().vegalite_to_png(_on_paper(self.to_dict()), scale=2)
         else:
-            target.write_text(self.chart.to_json(), "utf-8")
+            content = self.chart.to_json().encode()
+        write_whole(target, lambda part: part.write_bytes(content))
 
     def _repr_html_(self) -> str:
         return svg(self)

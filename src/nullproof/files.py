@@ -6,11 +6,13 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
 from nullproof.errors import NullproofError
+from nullproof.scratch import own_part
 
 FORMATS = (".csv", ".parquet", ".json")
 _OF_SYSTEM = re.compile(r"([^:]+) \(os error \d+\)")
@@ -18,28 +20,38 @@ _OF_SYSTEM = re.compile(r"([^:]+) \(os error \d+\)")
 
 def write_whole(path: Path, write: Callable[[Path], Any]) -> None:
     """Write beside the target, then rename: a reader never sees half a file."""
+    write_together({path: write})
+
+
+def write_together(writes: Mapping[Path, Callable[[Path], Any]]) -> None:
+    """Write several files beside their targets, then rename them one after another, in this order."""
+    with ExitStack() as parts:
+        written = []
+        for path, write in writes.items():
+            with _told(path):
+                part = parts.enter_context(own_part(path))
+                write(part)
+                mask = os.umask(0)
+                os.umask(mask)
+                part.chmod(0o666 & ~mask)
+            written.append((part, path))
+        for part, path in written:
+            with _told(path):
+                part.replace(path)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Say in one sentence why a file cannot be written."""
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    except OSError as problem:
-        raise NullproofError(f"cannot write {path}: {problem.strerror}") from problem
-    os.close(handle)
-    part = Path(name)
-    try:
-        write(part)
-        mask = os.umask(0)
-        os.umask(mask)
-        part.chmod(0o666 & ~mask)
-        part.replace(path)
-    except OSError as problem:
-        raise NullproofError(f"cannot write {path}: {problem.strerror}") from problem
+        yield
     except Exception as problem:
         # Where polars writes, a full disk is an error of its own kind.
         told = _OF_SYSTEM.search(str(problem))
-        if told is None:
+        why = getattr(problem, "strerror", None) or (told and told[1].strip())
+        if not why and not isinstance(problem, OSError):
             raise
-        raise NullproofError(f"cannot write {path}: {told[1].strip()}") from problem
-    finally:
-        part.unlink(missing_ok=True)
+        raise NullproofError(f"cannot write {path}: {why or problem}") from problem
 
 
 def write_frames(path: Path, frames: Iterator[Any]) -> None:

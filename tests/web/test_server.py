@@ -21,9 +21,10 @@ import pytest
 from support.command_line import Runner, one_line
 from support.web_server import Process, analysed, served, serving, state, until, upload
 
+from nullproof.scratch import clear_folders, own_folder
 from nullproof.web.desk import Shelf
-from nullproof.web.folders import clear_abandoned, own_folder
 from nullproof.web.jobs import Job, Workers
+from nullproof.web.server import FOLDERS
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
@@ -209,10 +210,10 @@ def test_what_a_killed_server_left_is_cleared(
         killed.process.wait()
     (left,) = tmp_path.glob("nullproof-serve-*")
     assert [*left.glob("*.table")]
-    with own_folder() as living:
+    with own_folder(FOLDERS) as living:
         (living / "kept").touch()
         assert {*tmp_path.iterdir()} == {living}
-        clear_abandoned(tmp_path)
+        clear_folders(tmp_path, FOLDERS)
         assert (living / "kept").exists()
     assert [*tmp_path.iterdir()] == []
 

@@ -90,7 +90,8 @@ class OwnAnswers:
                 f"they are {some(names, 8)}"
             )
         n_points, j = len(self.points), self.schema.position[column]
-        if not isinstance(row, int | np.integer) or not 0 <= row < n_points:
+        whole = isinstance(row, int | np.integer) and not isinstance(row, bool)
+        if not whole or not 0 <= row < n_points:
             raise NullproofError(
                 f"there is an answer for point {row!r}, but points go from 0 to {n_points - 1:,}"
             )

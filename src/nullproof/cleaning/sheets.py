@@ -41,7 +41,9 @@ def _write_excel(path: Path, lines: list[Sequence[str]]) -> None:
         xlsxwriter = importlib.import_module("xlsxwriter")
     except ImportError:
         raise missing_extra("writing an Excel file", "excel") from None
-    with path.open("wb") as file, xlsxwriter.Workbook(file, {"in_memory": True}) as book:
+    # On a full disk the archive would complain a second time when it is forgotten.
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         # As text, lest a spreadsheet program take 3-4 for a date or 007 for 7.
         as_text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
         sheet = book.add_worksheet(_SHEET)
@@ -52,6 +54,7 @@ def _write_excel(path: Path, lines: list[Sequence[str]]) -> None:
                 if cell:
                     sheet.write_string(i, j, cell, as_text if i else bold)
         sheet.freeze_panes(1, 0)
+    path.write_bytes(buffer.getvalue())
 
 
 def _read_excel(path: Path, needed: Sequence[str]) -> list[tuple[int, Line]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from nullproof.cli.registry import typed
 from nullproof.cli.streams import tell
 from nullproof.counts.companion import KEY, companion_of, refuse_companion, write_with_companion
 from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.files import write_whole
 from nullproof.words import many
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
         changes.setdefault(column, {})[row] = None
     named = {KEY: companion_of(path).name}
     companion = write_with_companion(
-        attack.index, path, lambda: write_changed(as_read(request), changes, path, named)
+        attack.index, path, frame_writer(_changed(as_read(request), changes), path, named)
     )
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {many(attack.n_cells, 'cell')} blank")
@@ -99,7 +100,8 @@ def write_repaired(
     named = {KEY: companion_of(files.train).name} if files.train else None
     n_own = 0 if request.test is None else sum(map(len, work.changes("points").values()))
     if files.test is not None:
-        write_changed(points_as_read(request, points), work.changes("points"), files.test)
+        changed = _changed(points_as_read(request, points), work.changes("points"))
+        write_whole(files.test, frame_writer(changed, files.test))
         tell(f"wrote {files.test}: {request.test} with {many(n_own, 'answer')}")
     elif n_own:
         tell(
@@ -110,7 +112,7 @@ def write_repaired(
         return
     changes, path = work.changes("training"), files.train
     companion = write_with_companion(
-        work.index, path, lambda: write_changed(as_read(request), changes, path, named)
+        work.index, path, frame_writer(_changed(as_read(request), changes), path, named)
     )
     tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
     tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
@@ -120,13 +122,8 @@ def write_repaired(
     request.tell_next(typed_on_written("certify", request, path, {"--bias": bias}, **again))
 
 
-def write_changed(
-    frame: Any,
-    changes: dict[str, dict[int, Any]],
-    path: Path,
-    metadata: dict[str, str] | None = None,
-) -> None:
-    """Write a table as it was read, with some cells changed; ``metadata`` are for a Parquet file.
+def _changed(frame: Any, changes: dict[str, dict[int, Any]]) -> Any:
+    """A table as it was read, with some cells changed.
 
     Text is as it was written, but numbers and dates that people wrote in their own way are plain, as the
     changed cells among them are.
@@ -135,7 +132,7 @@ def write_changed(
 
     from nullproof.tables.cells import fill_in
 
-    write_frame(fill_in(nw.from_native(frame), changes), path, metadata)
+    return fill_in(nw.from_native(frame), changes)
 
 
 def as_read(request: Request) -> Any:
@@ -149,10 +146,16 @@ def points_as_read(request: Request, points: Table) -> Any:
 
 
 def _as_written(table: Any, path: str, options: FileOptions) -> Any:
+    from nullproof.tables.contents import stamp
     from nullproof.tables.formats import read_file
 
     if path == "-":
         return table.frame
+    if stamp(path) != table.stamp:
+        raise NullproofError(
+            f"{path} was changed while it was worked on, so its rows may be others now; run the command "
+            "again"
+        )
     with warnings.catch_warnings():
         # Whatever there is to say about the file was said when it was read first.
         warnings.simplefilter("ignore", NullproofWarning)
@@ -160,11 +163,11 @@ def _as_written(table: Any, path: str, options: FileOptions) -> Any:
         return read_file(path, as_text=kept, options=options, like=table.writings).frame
 
 
-def write_frame(frame: Any, path: Path, metadata: dict[str, str] | None = None) -> None:
-    """Write a polars frame whole or not at all."""
-    from nullproof.files import write_whole
-
+def frame_writer(
+    frame: Any, path: Path, metadata: dict[str, str] | None = None
+) -> Callable[[Path], Any]:
+    """A function that writes a frame in the format of a path; ``metadata`` are for a Parquet file."""
     if path.suffix == ".csv":
-        write_whole(path, frame.write_csv)
-    else:
-        write_whole(path, lambda part: frame.write_parquet(part, metadata=metadata))
+        written: Callable[[Path], Any] = frame.write_csv
+        return written
+    return lambda part: frame.write_parquet(part, metadata=metadata)

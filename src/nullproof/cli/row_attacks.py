@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.text import Text
 
 from nullproof.cli.following import after_row_attack, shown_of
-from nullproof.cli.outputs import SETTLED, as_read, typed_on_written, write_frame
+from nullproof.cli.outputs import SETTLED, as_read, frame_writer, typed_on_written
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.terminal import empty_grid, say_more, say_next
 from nullproof.counts.companion import KEY, companion_of, write_with_companion
@@ -89,11 +89,8 @@ def show_row_attack(console: Console, attack: RowAttack, shown: Shown) -> None:
 def write_longer(attack: RowAttack, request: Request, path: Path) -> None:
     """Write the table with the added rows, and beside it the counts of the table before."""
     training = TrainingTable.open(attack.index.schema, request.table)
-
-    def write() -> None:
-        longer = training.extended(attack.rows(), nw.from_native(as_read(request)))
-        write_frame(longer, path, {KEY: companion_of(path).name})
-
+    longer = training.extended(attack.rows(), nw.from_native(as_read(request)))
+    write = frame_writer(longer, path, {KEY: companion_of(path).name})
     companion = write_with_companion(attack.index, path, write)
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {many(attack.n_rows, 'row')} more")

@@ -16,9 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.counts.build import IndexLike
-from nullproof.counts.parquet import is_saved, save
+from nullproof.counts.parquet import is_saved, writer
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.files import write_whole
+from nullproof.files import write_together
 
 KEY = "nullproof-before"
 _ENDING = ".before.index"
@@ -39,15 +39,11 @@ def refuse_companion(table: Path) -> None:
         )
 
 
-def write_with_companion(index: IndexLike, table: Path, write: Callable[[], Any]) -> Path:
-    """Write the index beside a changed table that ``write`` writes: both whole, or neither."""
-
-    def both(part: Path) -> None:
-        save(index, part)
-        write()
-
+def write_with_companion(index: IndexLike, table: Path, write: Callable[[Path], Any]) -> Path:
+    """Write the index beside a changed table that ``write`` writes, both whole or neither."""
     companion = companion_of(table)
-    write_whole(companion, both)
+    # The companion first: a table without one would be counted wrongly, and nobody would know.
+    write_together({companion: writer(index), table: write})
     return companion
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
@@ -51,6 +52,11 @@ def is_saved(path: str | Path) -> bool:
 
 def save(index: IndexLike, path: str | Path) -> None:
     """Write the counts of an index to a file, whole or not at all."""
+    write_whole(Path(path), writer(index))
+
+
+def writer(index: IndexLike) -> Callable[[Path], None]:
+    """A function that writes the counts of an index to a file."""
     frame = _frame(index)
     text = json.dumps(_header(index), ensure_ascii=False)
 
@@ -59,7 +65,7 @@ def save(index: IndexLike, path: str | Path) -> None:
         frame.write_parquet(part, metadata=metadata, compression_level=1)
         _seal(part)
 
-    write_whole(Path(path), write)
+    return write
 
 
 def load(make: Make[Index], path: str | Path) -> Index:

@@ -6,6 +6,7 @@ import difflib
 import gzip
 import importlib
 import io
+import stat
 import sys
 import zlib
 from copy import copy
@@ -16,6 +17,7 @@ from typing import Any, BinaryIO, Literal
 from nullproof.errors import NullproofError, missing_extra
 
 Form = Literal["parquet", "arrow", "arrow stream", "excel", "arff", "text"]
+Stamp = tuple[int, int, int]
 KINDS = "CSV, TSV, Parquet, Arrow, Excel (.xlsx) or ARFF file"
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _ARFF = (b"@relation", b"@attribute")
@@ -156,6 +158,16 @@ class Content:
                     self.data = zstd.decompress(packed.read())
             except zstd.ZstdError as problem:
                 raise NullproofError(f"{self.name} is a damaged zstd file: {problem}") from problem
+
+
+def stamp(path: str | Path) -> Stamp | None:
+    """What changes when a file is changed: its number, size and time; None for what is no file."""
+    try:
+        found = Path(path).stat()
+    except (OSError, ValueError):
+        return None
+    is_file = stat.S_ISREG(found.st_mode)
+    return (found.st_ino, found.st_size, found.st_mtime_ns) if is_file else None
 
 
 def _zstd() -> Any:

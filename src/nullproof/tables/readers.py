@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, explained
 from nullproof.tables.columns import Column
-from nullproof.tables.contents import AS_IT_IS, FileOptions
+from nullproof.tables.contents import AS_IT_IS, FileOptions, Stamp, stamp
 from nullproof.tables.formats import FileTable, file_blocks, read_file
 from nullproof.tables.glimpse import nulled_texts
 from nullproof.tables.kinds import column_of_cells, number_column, read_series
@@ -35,7 +35,8 @@ class Table:
     ``spellings`` of missing are those that it was opened with; ``nulled`` tells those of a text file
     that its reader turned into nulls, by column, ``writings`` how a file wrote the numbers and dates of
     some columns. ``part`` gives a table of some of its rows, as if there were no others; ``places`` is
-    where the rows of such a part stand in the table that they are taken from.
+    where the rows of such a part stand in the table that they are taken from. ``stamp`` tells whether
+    the file was changed since.
     """
 
     names: tuple[str, ...]
@@ -47,6 +48,7 @@ class Table:
     part: Callable[[NDArray[np.intp]], Table] | None = None
     writings: Writings = field(default_factory=dict)
     places: NDArray[np.intp] | None = None
+    stamp: Stamp | None = None
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -120,8 +122,9 @@ def open_table(
         return _from_mapping(source, spelled)
     if not isinstance(source, str | Path):
         return _from_file(FileTable(source), spelled, as_text)
+    before = stamp(source)
     found = read_file(source, spellings=spelled, as_text=as_text, options=file, like=like)
-    table = _from_file(found, spelled, as_text)
+    table = replace(_from_file(found, spelled, as_text), stamp=before)
     if not found.from_text:
         return table
     return replace(table, nulled=partial(nulled_texts, source, found.frame, spelled))

@@ -14,10 +14,11 @@ from types import FrameType
 from typing import Any
 
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.web.folders import own_folder
+from nullproof.scratch import own_folder
 from nullproof.web.origins import keep_notices
 from nullproof.web.settings import LOOPBACK, Settings
 
+FOLDERS = "nullproof-serve-"
 _GRACE = 1
 _EVERYWHERE = ("0.0.0.0", "::", "")
 
@@ -48,7 +49,7 @@ def serve(
     # uvicorn hands a signal on after it has shut down; by then this must not kill the process.
     before = signal.signal(signal.SIGTERM, _leave)
     try:
-        with own_folder() as folder:
+        with own_folder(FOLDERS) as folder:
             config = uvicorn.Config(
                 make_app(settings, folder),
                 log_level="critical",

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import glob
 import re
-import tempfile
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError, missing_extra
+from nullproof.scratch import own_folder
 from nullproof.tables.spellings import USUAL, Spellings
 from nullproof.tables.text_files import separator_of
 from nullproof.tables.writings import Verdicts, Writings, writing
@@ -21,6 +21,7 @@ from nullproof.tables.writings import Verdicts, Writings, writing
 if TYPE_CHECKING:
     import polars as pl
 
+FOLDERS = "nullproof-count-"
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".zst")
@@ -82,8 +83,11 @@ def duckdb_files(
         raise missing_extra("counting a folder or a pattern of files", "duckdb") from None
     pattern, is_text = _pattern(path)
     hive = is_many(path)
-    with tempfile.TemporaryDirectory(prefix="nullproof-") as spill:
-        settings: dict[str, Any] = {"temp_directory": spill, "preserve_insertion_order": "false"}
+    with own_folder(FOLDERS) as spill:
+        settings: dict[str, Any] = {
+            "temp_directory": str(spill),
+            "preserve_insertion_order": "false",
+        }
         if memory_limit is not None:
             settings["memory_limit"] = memory_limit
         try:

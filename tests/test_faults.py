@@ -1,0 +1,223 @@
+"""Kills, full disks, folders that take nothing, files that change: nothing is lost, nothing is left.
+
+``NULLPROOF_KILLS`` sets how often each command is killed; without it a few of them are, once.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.command_line import Runner, one_line, write_customers
+
+from nullproof import CountIndex
+from nullproof.cli import outputs
+from nullproof.errors import NullproofError
+from nullproof.files import write_together, write_whole
+from nullproof.scratch import own_part
+
+ROOT = Path(__file__).parents[1]
+N_KILLS = int(os.environ.get("NULLPROOF_KILLS", "0"))
+FILES = ("customers.csv", "new.csv", "--label", "churn", "--ignore", "customer")
+TRAIN = (FILES[0], *FILES[2:])
+# Each command that writes, and the files that it writes.
+COMMANDS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "certify": (("certify", *FILES, "-o", "out.csv"), ("out.csv",)),
+    "certify, Parquet": (("certify", *FILES, "-o", "out.parquet"), ("out.parquet",)),
+    "radius": (("radius", *FILES, "-o", "out.json"), ("out.json",)),
+    "odds": (("odds", *FILES, "-o", "out.csv"), ("out.csv",)),
+    "clean": (("clean", *FILES, "-o", "out.xlsx"), ("out.xlsx",)),
+    "repair": (
+        ("clean", *FILES, "--answers", "sheet.csv", "--repaired", "out.csv"),
+        ("out.csv", "out.csv.before.index"),
+    ),
+    "poison": (("poison", *FILES, "-o", "out.csv"), ("out.csv", "out.csv.before.index")),
+    "report": (("report", *FILES, "-o", "out.html"), ("out.html",)),
+    "index": (("index", *TRAIN, "-o", "out.index"), ("out.index",)),
+    "index by DuckDB": (
+        ("index", *TRAIN, "--memory-limit", "1GB", "-o", "out.index"),
+        ("out.index",),
+    ),
+}
+KILLED = [*COMMANDS] if N_KILLS else ["poison", "index by DuckDB"]
+BEFORE = b"what was here before"
+
+
+class Command:
+    """A command as a process of its own, with its temporary files in a folder of its own."""
+
+    def __init__(self, folder: Path, name: str) -> None:
+        self.folder, (self.arguments, self.targets) = folder, COMMANDS[name]
+        self.scratch = folder / "scratch"
+        self.scratch.mkdir()
+        write_customers(folder)
+        if name == "repair":
+            self._run("clean", *FILES, "-o", "sheet.csv").wait()
+        self.inputs = {*folder.iterdir()}
+
+    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
+        environment = {**os.environ, "TMPDIR": str(self.scratch), "PYTHONPATH": str(ROOT / "src")}
+        return subprocess.Popen(
+            [sys.executable, "-m", "nullproof", "-q", *arguments],
+            cwd=self.folder,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+
+    def finished(self) -> float:
+        """Run it to its end; how long that took."""
+        start = time.monotonic()
+        assert self._run(*self.arguments).wait() == 0
+        return time.monotonic() - start
+
+    def killed(self, after: float) -> None:
+        process = self._run(*self.arguments)
+        try:
+            process.wait(after)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+    def put_before(self) -> None:
+        """Put files in the way that another run may have left; a companion must be an index."""
+        for name in self.targets:
+            path = self.folder / name
+            if name.endswith(".before.index"):
+                CountIndex.from_rows([("a",), ("b",)], ["p", "q"]).save(path)
+            else:
+                path.write_bytes(BEFORE)
+
+    def contents(self) -> list[bytes]:
+        return [(self.folder / name).read_bytes() for name in self.targets]
+
+    def others(self) -> set[Path]:
+        """What is neither an input nor a result."""
+        own = {*self.inputs, *(self.folder / name for name in self.targets)}
+        return ({*self.folder.iterdir()} - own) | {*self.scratch.iterdir()}
+
+
+@pytest.mark.parametrize("name", KILLED)
+def test_killed_at_any_moment(tmp_path: Path, name: str) -> None:
+    """Each file is the old one or the new one, a pair is never a new table alone, and all is cleared."""
+    command = Command(tmp_path, name)
+    seconds = command.finished()
+    new = command.contents()
+    command.put_before()
+    old = command.contents()
+    rng = random.Random(name)
+    for _ in range(N_KILLS or 1):
+        # The last part of a run writes.
+        command.killed(seconds * rng.uniform(0.5, 1.05))
+        found = command.contents()
+        assert all(one in both for one, both in zip(found, zip(old, new, strict=True), strict=True))
+        table, companion = found[0] == new[0], found[-1] == new[-1]
+        assert companion or not table
+        command.put_before()
+    command.finished()
+    assert command.contents() == new
+    assert command.others() == set()
+
+
+def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
+    """A part whose writer is gone goes with the next writing; that of a living one stays."""
+    target = tmp_path / "out [1].csv"
+    dead = tmp_path / ".out [1].csv.abcd1234.part"
+    (tmp_path / f"{dead.name}.xyz12345").mkdir()
+    (tmp_path / f"{dead.name}.xyz12345" / "0.parquet").write_text("half")
+    dead.write_text("half")
+    like_it = [tmp_path / ".out [1].csv.part", tmp_path / ".out1.csv.abcd1234.part"]
+    for other in like_it:
+        other.write_text("not ours")
+    with own_part(target) as living:
+        write_whole(target, lambda part: part.write_text("whole"))
+        assert {*tmp_path.iterdir()} == {target, living, *like_it}
+    assert {*tmp_path.iterdir()} == {target, *like_it}
+
+
+def test_of_two_files_none_is_written_if_one_fails(tmp_path: Path) -> None:
+    """Both parts are written before the first is renamed."""
+    first, second = tmp_path / "a", tmp_path / "b"
+
+    def fail(part: Path) -> None:
+        part.write_text("half")
+        raise OSError(28, "No space left on device")
+
+    with pytest.raises(NullproofError, match=r"cannot write .*b: No space left on device"):
+        write_together({first: lambda part: part.write_text("whole"), second: fail})
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A disk of 64 kB, which needs root."""
+    place = tmp_path / "disk"
+    place.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "tmpfs", str(place)]
+    if os.geteuid() or subprocess.run(mount, check=False, capture_output=True).returncode:
+        pytest.skip("a small disk needs root")
+    try:
+        yield place
+    finally:
+        subprocess.run(["umount", "-l", str(place)], check=True)
+
+
+def fill(path: Path) -> None:
+    """Write until there is no room."""
+    with path.open("wb", buffering=0) as stream, suppress(OSError):
+        while True:
+            stream.write(b"x" * 4096)
+
+
+WRITING = [name for name in COMMANDS if name not in ("repair", "index by DuckDB")]
+
+
+@pytest.mark.parametrize("name", WRITING)
+@pytest.mark.parametrize("fault", ["full", "read-only"])
+def test_disks_that_take_nothing(
+    run: Runner, folder: Path, small_disk: Path, name: str, fault: str
+) -> None:
+    """A full disk, and one that is read-only: one sentence, the old file, and nothing beside it."""
+    write_customers(folder)
+    arguments, targets = COMMANDS[name]
+    places = [small_disk / target for target in targets]
+    places[0].write_bytes(BEFORE)
+    if fault == "full":
+        fill(small_disk / "filler")
+    else:
+        subprocess.run(["mount", "-o", "remount,ro", str(small_disk)], check=True)
+    before = {path.name: path.stat().st_size for path in small_disk.iterdir()}
+    reason = "No space left on device" if fault == "full" else "Read-only file system"
+    one_line(run("-q", *arguments[:-1], str(places[0])), reason)
+    assert {path.name: path.stat().st_size for path in small_disk.iterdir()} == before
+    assert places[0].read_bytes() == BEFORE
+
+
+@pytest.mark.parametrize("threat", ["cells", "rows"])
+def test_a_file_that_changes_meanwhile(
+    run: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch, threat: str
+) -> None:
+    """Rows that were found in a file are not looked for in another one."""
+    write_customers(folder)
+    as_read = outputs.as_read
+
+    def change(request: Any) -> Any:
+        table = pl.read_csv("customers.csv")
+        table.reverse().write_csv("customers.csv")
+        return as_read(request)
+
+    for module in (outputs, sys.modules["nullproof.cli.row_attacks"]):
+        monkeypatch.setattr(module, "as_read", change)
+    before = {*folder.iterdir()}
+    done = run("-q", "poison", *FILES, "--threat", threat, "-o", "out.csv")
+    one_line(done, "customers.csv was changed while it was worked on")
+    assert {*folder.iterdir()} == before
