@@ -53,7 +53,9 @@ class Row(NamedTuple):
             statistics.median(a) / statistics.median(b)
             for a, b in zip(self.ours, self.peer, strict=True)
         )
-        met = "yes" if wall <= self.goal else "by processor time" if processor <= self.goal else "no"
+        met = (
+            "yes" if wall <= self.goal else "by processor time" if processor <= self.goal else "no"
+        )
         cells = (
             *(self.what, shown(self.ours[0]), shown(self.peer[0])),
             *(f"{wall:.3f}", f"{processor:.3f}", f"{self.goal:.3g}", met),
@@ -64,7 +66,8 @@ class Row(NamedTuple):
 def compared(what: str, goal: float, runs: int, ours: Any, peer: Any) -> Row:
     """Let the two take turns."""
     wall, processor = both_times(runs, ours=ours, peer=peer)
-    return Row(what, *((wall[name], processor[name]) for name in ("ours", "peer")), goal)
+    ours, peer = ((wall[name], processor[name]) for name in ("ours", "peer"))
+    return Row(what, ours, peer, goal)
 
 
 def run(*, quick: bool, only: str | None = None) -> list[str]:

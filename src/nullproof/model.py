@@ -31,6 +31,7 @@ WIDE = 10_000
 # Each feature has so many rows of terms besides those of its values.
 _SPECIAL = 3
 _TINY = Fraction(1, 10**150)
+_SHORT = 10**100
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -58,9 +59,7 @@ class Model:
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
-        self.floats_hold = all(
-            number == 0 or _TINY <= number <= 1 / _TINY for number in (self.alpha, *self.prior)
-        )
+        self.floats_hold = all(map(_is_plain, (self.alpha, *self.prior)))
 
     def on(self, index: CountIndex) -> Model:
         """The same smoothing, prior and bias on another index, say that of a changed table."""
@@ -76,10 +75,16 @@ class Model:
         other.bias = tuple(own if fixed else Fraction(bias) for own, fixed in pairs)
         return other
 
+    @cached_property
+    def is_unbiased(self) -> bool:
+        """Whether missing cells may hold anything."""
+        # All features often share one number, and to compare fractions takes a while.
+        return all(one == 1 for one in {id(one): one for one in self.bias}.values())
+
     @property
     def unbiased(self) -> Model:
         """The same model where missing cells may hold anything, as an enemy may choose."""
-        if min(self.bias, default=1) == 1:
+        if self.is_unbiased:
             return self
         other = Model(self.index, self.alpha, self.prior)
         other.prior_is_counted = self.prior_is_counted
@@ -248,14 +253,18 @@ class Model:
         whose = np.repeat(np.arange(self.d), sizes + _SPECIAL)
         low, high = self._narrow_counts(sizes, starts, whose)
         alpha = _float(self.alpha)
+        table: Floats = np.empty((len(whose), 2 * self.m))
         with np.errstate(all="ignore"):
             below = self.index.label_counts + alpha * self.index.n_values[whose, None]
-            sure = np.tile(np.where(below > 0, below, np.inf), 2)
-            table: Floats = np.log((np.hstack([low, high]) + alpha) / sure)
+            sure = np.where(below > 0, below, np.inf)
+            for side, counts in enumerate((low, high)):
+                own = table[:, side * self.m : (side + 1) * self.m]
+                np.divide(counts + alpha, sure, out=own)
+            np.log(table, out=table)
         narrow = np.flatnonzero(sizes > 0)
         if len(narrow):
             outside = starts[narrow] + sizes[narrow]
-            table[outside + 1] = np.tile(_left_out(below[outside]), 2)
+            table[outside + 1, : self.m] = table[outside + 1, self.m :] = _left_out(below[outside])
             # The rows after the values must not decide what the least and the greatest are.
             special = np.concatenate([outside + k for k in range(_SPECIAL)])
             least, most = table[:, : self.m].copy(), table[:, self.m :].copy()
@@ -269,24 +278,23 @@ class Model:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Low and high counts of all narrow features below each other, empty rows after each."""
         index = self.index
-        low = np.zeros((len(whose), self.m), dtype=np.int64)
-        open_here = np.zeros_like(low)
-        apart = []
-        for j in np.flatnonzero(sizes > 0).tolist():
-            rows = slice(int(starts[j]), int(starts[j] + sizes[j]))
-            if index.sets[j] or sizes[j] == 1:
-                apart.append((j, rows))
-            else:
-                low[rows] = index.exact(j)[:-1]
-                open_here[rows] = index.n_null[j]
+        narrow = np.flatnonzero(sizes > 0)
+        after = np.zeros((_SPECIAL, self.m), dtype=np.int64)
+        tables = [own for j in narrow.tolist() for own in (index.known[j].dense, after)]
+        low = np.concatenate(tables) if tables else after[:0]
+        open_here = index.n_null[whose]
+        for k in range(_SPECIAL):
+            open_here[starts[narrow] + sizes[narrow] + k] = 0
         high = low + open_here
-        if min(self.bias, default=1) < 1:
+        if not self.is_unbiased:
             n_known = (index.label_counts - index.n_open)[whose]
             groups = Groups(low, open_here, n_known, index.n_values[whose, None])
             least, most = held(groups, self.alpha, self.bias, whose)
             low, high = low + least, low + most
-        for j, rows in apart:
-            low[rows], high[rows] = self.low(j)[:-1], self.high(j)[:-1]
+        for j in narrow.tolist():
+            if index.sets[j] or sizes[j] == 1:
+                rows = slice(int(starts[j]), int(starts[j] + sizes[j]))
+                low[rows], high[rows] = self.low(j)[:-1], self.high(j)[:-1]
         return low, high
 
     def slack(self, magnitude: Any) -> Any:
@@ -328,6 +336,15 @@ class _LastTerms:
 
 
 _LAST = _LastTerms()
+
+
+def _is_plain(number: Fraction) -> bool:
+    """Whether a number is zero or within the sizes at which doubles hold."""
+    # Most numbers are plain: integers of some digits take a tenth of the time of comparing fractions.
+    above, below = number.as_integer_ratio()
+    if above == 0 or max(above, below) < _SHORT:
+        return True
+    return _TINY <= number <= 1 / _TINY
 
 
 def _left_out(size: NDArray[np.floating]) -> Floats:

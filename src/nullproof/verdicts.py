@@ -20,6 +20,10 @@ from nullproof.tables.points import Points
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
+# With many labels fewer points, so that a block stays in the cache.
+_FEWEST, _CELLS = 64, 1 << 15
+# Up to so many terms, one sum is faster than one for each feature.
+_SMALL = 1 << 14
 
 
 @dataclass(frozen=True)
@@ -68,16 +72,17 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     """Find the undominated labels of every point, exactly (T3, T4)."""
     n = len(points)
     possible = np.empty((n, model.m), dtype=bool)
-    low, high = np.empty((n, model.m)), np.empty((n, model.m))
+    sums = np.empty((n, 2 * model.m))
     table, rows = _term_rows(model, points)
     complete = points.complete
     # Equal points are judged once: a table of ties has many of them.
     known: dict[bytes, list[bool]] = {}
-    for start in range(0, n, _BLOCK):
-        block = slice(start, min(start + _BLOCK, n))
-        sums = np.ascontiguousarray(_sums(model, table, rows(block)).T)
-        low[block], high[block] = sums[: model.m].T, sums[model.m :].T
-        is_possible, unclear = _compare(model, sums[: model.m], sums[model.m :])
+    step = max(_FEWEST, min(_BLOCK, _CELLS // model.m))
+    for start in range(0, n, step):
+        block = slice(start, min(start + step, n))
+        _sum_up(model, table, rows(block), sums[block])
+        by_label = np.ascontiguousarray(sums[block].T)
+        is_possible, unclear = _compare(model, by_label[: model.m], by_label[model.m :])
         possible[block] = is_possible.T
         if not model.floats_hold:
             unclear[:] = True
@@ -89,7 +94,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     if not complete.all():
         holed = np.flatnonzero(~complete)
         possible[holed] = _possible_with_holes(model, points.take(holed))
-    return Verdicts(possible, low, high)
+    return Verdicts(possible, sums[:, : model.m], sums[:, model.m :])
 
 
 def point_counts(model: Model, points: Points, position: int) -> Box:
@@ -167,16 +172,16 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
     return np.vstack(tables), rows
 
 
-def _sums(model: Model, table: Floats, rows: NDArray[np.int32]) -> Floats:
+def _sum_up(model: Model, table: Floats, rows: NDArray[np.int32], total: Floats) -> None:
     """Log supports of a block of points: least for every label, then greatest."""
     prior = np.concatenate([model.log_prior, model.log_prior])
-    if rows.size <= _BLOCK:
-        summed: Floats = table[rows].sum(axis=0) + prior
-        return summed
-    total = np.tile(prior, (rows.shape[1], 1))
+    if rows.size * len(prior) <= _SMALL:
+        np.add(table[rows].sum(axis=0), prior, out=total)
+        return
+    total[:] = prior
+    terms = np.empty_like(total)
     for row in rows:
-        total += table.take(row, axis=0, mode="clip")
-    return total
+        total += table.take(row, axis=0, mode="clip", out=terms)
 
 
 def _compare(
@@ -186,11 +191,10 @@ def _compare(
 
     All log terms are at most 0, so a sum is the negative of its magnitude.
     """
-    top, second = low[0], np.full_like(low[0], -np.inf)
-    for one in low[1:]:
-        second = np.maximum(second, np.minimum(top, one))
-        top = np.maximum(top, one)
-    rival = np.where(low == top, second, top)
+    top = low.max(axis=0)
+    is_top = low == top
+    second = np.where(is_top, -np.inf, low).max(axis=0)
+    rival = np.where(is_top & (np.count_nonzero(is_top, axis=0) == 1), second, top)
     with np.errstate(invalid="ignore"):
         gap = high - rival
         unclear = (np.abs(gap) <= model.slack(-(high + rival))) & np.isfinite(gap)

@@ -2,20 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from nullproof.cli.following import after_certify, shown_of
 from nullproof.cli.outputs import failing
 from nullproof.cli.streams import working
 from nullproof.cli.written import written_bias
-from nullproof.progress import Progress, within
+from nullproof.progress import Progress
 
 if TYPE_CHECKING:
+    from nullproof.certificates import Certificates
     from nullproof.cli.options import Request
     from nullproof.model import Model
+    from nullproof.tables.arrivals import Arrival
     from nullproof.tables.readers import Blocks
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def certify_in_blocks(request: Request, bias: list[str] | None, *, check: bool) -> None:
@@ -48,23 +56,30 @@ class _Certified:
     all_certain: bool = True
 
     def frames(self, say: Progress, key: str | None) -> Iterator[Any]:
-        """The verdicts of each block as a data frame of polars."""
-        from nullproof.certificates import certificates_of
+        """The verdicts of each block as a data frame of polars; two blocks are certified at a time."""
         from nullproof.files import frame_of
         from nullproof.tables.arrivals import arrivals
-        from nullproof.tables.labels import true_labels
 
         schema, smoothed = self.model.index.schema, self.model.alpha != 0
-        judged, done = self._have_labels(), 0.0
-        for some in arrivals(schema, self.blocks, self.own_holes, key, smoothed=smoothed):
-            found = certificates_of(self.model, some.points)
-            if judged:
-                found = replace(found, actual=true_labels(schema, some.table))
-            found.work_out(within(say, done, some.share))
+        certify = partial(self._certified, judged=self._have_labels())
+        blocks = arrivals(schema, self.blocks, self.own_holes, key, smoothed=smoothed)
+        for some, found in _two_at_a_time(certify, blocks):
             self.n_points += len(found)
             self.all_certain &= bool(found.certain.all())
-            done = some.share
+            say("certifying", some.share)
             yield frame_of(found.file_columns(some.first))
+
+    def _certified(self, some: Arrival, judged: bool) -> Certificates:
+        """The certificates of a block, with all that is told of its points worked out."""
+        from nullproof.certificates import certificates_of
+        from nullproof.tables.labels import true_labels
+
+        found = certificates_of(self.model, some.points)
+        if judged:
+            found = replace(found, actual=true_labels(self.model.index.schema, some.table))
+        found.work_out(None)
+        found.predicted  # noqa: B018
+        return found
 
     def _have_labels(self) -> bool:
         """Whether any point has a true label: then a column tells which predictions are right."""
@@ -78,3 +93,16 @@ class _Certified:
             if codes is not None and (codes >= 0).any():
                 return True
         return False
+
+
+def _two_at_a_time(work: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[T, R]]:
+    """Each item and what comes of it, in order, while the next ones are read and worked on."""
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        going: deque[tuple[T, Future[R]]] = deque()
+        for item in items:
+            going.append((item, pool.submit(work, item)))
+            if len(going) > 2:
+                done, result = going.popleft()
+                yield done, result.result()
+        for done, result in going:
+            yield done, result.result()

@@ -6,6 +6,7 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
+from functools import cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -28,6 +29,7 @@ from nullproof.words import many, some
 CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_CELLS = 1_000_000
 _MOST_VALUES = 100_000_000
+_FEW_VALUES = 256
 T = TypeVar("T")
 
 
@@ -152,11 +154,7 @@ def count_codes(
     make: Make[Index], schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
 ) -> Index:
     """Count columns that are codes of a schema's features already."""
-    checked = (
-        _checked(feature, column, len(row_labels))
-        for feature, column in zip(schema.features, columns, strict=True)
-    )
-    pairs = list(_counts(checked, list(schema.features), row_labels, len(schema.labels)))
+    pairs = list(_counts(columns, list(schema.features), row_labels, len(schema.labels)))
     return _assembled(make, schema, pairs, row_labels)
 
 
@@ -186,10 +184,10 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
     return array
 
 
-def domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
+def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
     """The size of each domain: as given, or by the largest code of each column."""
     if n_values is None:
-        return [max(int(column.max()) + 1, 1) for column in codes.T]
+        return [max(code + 1, 1) for code in largest]
     try:
         sizes = list(n_values)
     except TypeError:
@@ -199,11 +197,17 @@ def domain_sizes(codes: NDArray[np.integer], n_values: Any) -> list[int]:
             f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
             "per feature"
         )
-    if len(sizes) != codes.shape[1]:
+    if len(sizes) != len(largest):
         raise NullproofError(
-            f"n_values has {len(sizes)} sizes but there are {codes.shape[1]} features; "
+            f"n_values has {len(sizes)} sizes but there are {len(largest)} features; "
             "give one size per feature"
         )
+    for j, (code, size) in enumerate(zip(largest, sizes, strict=True)):
+        if code >= size:
+            raise NullproofError(
+                f"column 'x{j}' holds the code {code} but its domain has {many(int(size), 'value')}; "
+                "give a larger n_values"
+            )
     return [int(size) for size in sizes]
 
 
@@ -212,26 +216,27 @@ def is_whole(number: Any) -> bool:
     return isinstance(number, numbers.Integral) and not isinstance(number, bool)
 
 
-def _checked(feature: Feature, column: Encoded, n_rows: int) -> Encoded:
-    """Make a user's own codes countable: -1 for missing, in a type with room for one code more."""
-    if feature.kind != "code":
-        return column
-    codes = np.ascontiguousarray(column.codes)
-    if len(codes) != n_rows:
-        raise NullproofError(
-            f"there are {len(codes)} rows but {n_rows} labels; give one label per row"
-        )
-    low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
-    if high >= feature.n_values:
-        raise NullproofError(
-            f"column {feature.name!r} holds the code {high} but its domain has "
-            f"{many(feature.n_values, 'value')}; give a larger n_values"
-        )
-    if low < -1:
-        codes = np.maximum(codes, -1)
-    if high >= np.iinfo(codes.dtype).max:
+def code_values(size: int) -> tuple[str, ...]:
+    """The values of a domain of codes."""
+    return _few_values(size) if size <= _FEW_VALUES else tuple(map(str, range(size)))
+
+
+@cache
+def _few_values(size: int) -> tuple[str, ...]:
+    return tuple(map(str, range(size)))
+
+
+def code_columns(codes: NDArray[np.integer], largest: Sequence[int]) -> Iterator[Encoded]:
+    """A user's own codes made countable: -1 for missing, in a signed type with room for one code more."""
+    if codes.dtype.kind == "u":
         codes = codes.astype(np.int32)
-    return Encoded(codes, column.sets)
+    most = int(np.iinfo(codes.dtype).max)
+    least = int(codes.min())
+    for j, high in enumerate(largest):
+        column = codes[:, j]
+        if least < -1:
+            column = np.maximum(column, -1)
+        yield Encoded(column.astype(np.int32) if high >= most else column, {})
 
 
 _Pair = tuple[Known, Counts, CandidateSets]

@@ -18,6 +18,8 @@ from numpy.typing import NDArray
 from nullproof.counts.build import (
     CandidateSets,
     checked_codes,
+    code_columns,
+    code_values,
     count_codes,
     count_like,
     count_table,
@@ -34,7 +36,6 @@ from nullproof.counts.sums import added, are_same
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.bins import Binning
-from nullproof.tables.columns import Encoded
 from nullproof.tables.contents import FileOptions
 from nullproof.tables.labelled import labelled_rows, tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes, refuse_holes
@@ -231,16 +232,18 @@ class CountIndex:
             plus one.
         """
         codes = checked_codes(codes)
-        sizes = domain_sizes(codes, n_values)
+        largest = codes.max(axis=0).tolist()
+        sizes = domain_sizes(largest, n_values)
         features = tuple(
-            Feature(name, "code", tuple(str(value) for value in range(size)))
+            Feature(name, "code", code_values(size))
             for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
         )
         row_labels, names = label_codes(labels_apart(labels))
-        columns = (
-            Encoded(codes[:, j] if codes.dtype.kind == "i" else codes[:, j].astype(np.int32), {})
-            for j in range(codes.shape[1])
-        )
+        if len(codes) != len(row_labels):
+            raise NullproofError(
+                f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
+            )
+        columns = code_columns(codes, largest)
         return count_codes(cls, Schema(features, names), columns, row_labels)
 
     @property

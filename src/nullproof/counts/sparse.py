@@ -18,6 +18,9 @@ from numpy.typing import NDArray
 
 Counts = NDArray[np.int64]
 _JOINT = 4096
+# Tables of so few rows are counted many columns at a time, of so many cells in all.
+_FEW_ROWS = 10_000
+_CELLS = 1 << 16
 _DENSE = 4_000_000
 
 
@@ -26,6 +29,11 @@ class DenseCounts:
     """Counts of a column, values × labels."""
 
     table: Counts
+
+    @property
+    def dense(self) -> Counts:
+        """The counts of all values."""
+        return self.table
 
     def rows(self, codes: NDArray[np.integer]) -> Counts:
         """The counts of some values; zeros for one outside the domain."""
@@ -74,6 +82,11 @@ class SparseCounts:
     keys: NDArray[np.int64]
     counts: Counts
     shape: tuple[int, int]
+
+    @property
+    def dense(self) -> Counts:
+        """The counts of all values."""
+        return self.rows(np.arange(self.shape[0]))
 
     def rows(self, codes: NDArray[np.integer]) -> Counts:
         """The counts of some values; zeros for one outside the domain."""
@@ -160,6 +173,9 @@ def count_columns(
     ------
     The counts (values × labels) and the missing cells per label, in the order of the columns.
     """
+    if len(labels) <= _FEW_ROWS:
+        yield from _count_few(columns, labels, n_labels)
+        return
     group: list[tuple[NDArray[np.signedinteger], int]] = []
     size = n_labels
     for codes, n_values in columns:
@@ -172,6 +188,47 @@ def count_columns(
             group.append((codes, n_values))
             size *= n_values + 1
     yield from _count_jointly(group, labels, n_labels)
+
+
+def _count_few(
+    columns: Iterable[tuple[NDArray[np.signedinteger], int]],
+    labels: NDArray[np.integer],
+    n_labels: int,
+) -> Iterator[tuple[Known, Counts]]:
+    """Count columns with few rows: many of them by one call, which takes longer to begin than to count."""
+    group: list[tuple[NDArray[np.signedinteger], int]] = []
+    for codes, n_values in columns:
+        if (n_values + 1) * n_labels > min(_CELLS, _DENSE):
+            yield from _count_in_a_row(group, labels, n_labels)
+            yield _count_alone(codes, n_values, labels, n_labels)
+            group = []
+            continue
+        group.append((codes, n_values))
+        if len(group) * len(labels) >= _CELLS:
+            yield from _count_in_a_row(group, labels, n_labels)
+            group = []
+    yield from _count_in_a_row(group, labels, n_labels)
+
+
+def _count_in_a_row(
+    group: list[tuple[NDArray[np.signedinteger], int]], labels: NDArray[np.integer], n_labels: int
+) -> Iterator[tuple[Known, Counts]]:
+    """One ``bincount`` over the cells of all columns, each with places of its own."""
+    if not group:
+        return
+    keys = np.empty((len(group), len(labels)), dtype=np.int32)
+    ends = np.cumsum([(n_values + 1) * n_labels for _, n_values in group])
+    for row, (codes, _) in zip(keys, group, strict=True):
+        row[:] = codes
+    keys *= n_labels
+    keys += (labels + n_labels).astype(np.int32)
+    keys[1:] += ends[:-1, None].astype(np.int32)
+    counts = np.bincount(keys.ravel(), minlength=int(ends[-1])).astype(np.int64, copy=False)
+    start = 0
+    for end in ends.tolist():
+        table = counts[start:end].reshape(-1, n_labels)
+        yield DenseCounts(table[1:]), table[0].copy()
+        start = end
 
 
 def _count_jointly(

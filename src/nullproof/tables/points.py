@@ -24,7 +24,11 @@ from nullproof.words import some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
 OwnHoles = Literal["skip", "any"]
-_BLOCK = 4096
+# So many cells at a time turn from rows into columns within the cache.
+_CELLS = 1 << 17
+# Up to this code, looking for those that occur is faster than sorting them.
+_MANY_CODES = 1 << 12
+_LARGEST = int(np.iinfo(np.int32).max)
 # The codes after those of the values; the number of values is added to each.
 _UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
 
@@ -64,6 +68,8 @@ class Points:
         ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
         """
         refuse_reading(own_holes)
+        if self._plain:
+            return self if self.own_holes == own_holes else replace(self, own_holes=own_holes)
         before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
@@ -79,7 +85,7 @@ class Points:
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature that is not left out."""
         wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
-        if not len(wanting):
+        if self._plain or not len(wanting):
             return np.ones(len(self), dtype=bool)
         last = self.n_values[wanting, None] + _SKIPPED
         return np.asarray((self.codes[wanting] <= last).all(axis=0))
@@ -93,6 +99,8 @@ class Points:
     def n_unseen(self) -> NDArray[np.int64]:
         """Per feature: how many points have a value outside the domain."""
         n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
+        if self._plain:
+            return n_unseen
         # One feature after another: no copy of all codes.
         for j in np.flatnonzero(self._largest >= self.n_values).tolist():
             n_unseen[j] = np.count_nonzero(self.codes[j] == self.n_values[j])
@@ -120,6 +128,11 @@ class Points:
         some = np.flatnonzero(self._largest > self.n_values)
         n_holes: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
         return n_holes
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether every cell holds a value of its domain."""
+        return bool((self._largest < self.n_values).all())
 
     @cached_property
     def _largest(self) -> NDArray[np.int32]:
@@ -158,8 +171,12 @@ class Points:
 
     def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
         """The codes that occur in feature ``j``, each once, and where each point's code is among them."""
-        codes, places = np.unique(self.codes[j], return_inverse=True)
-        return codes, places
+        own = self.codes[j]
+        if int(self._largest[j]) > _MANY_CODES:
+            codes, places = np.unique(own, return_inverse=True)
+            return codes, places
+        held = np.bincount(own) > 0
+        return np.flatnonzero(held).astype(np.int32), (np.cumsum(held) - 1)[own]
 
     def kind(self, j: int, code: int) -> Kind:
         """What a code of feature ``j`` means."""
@@ -286,15 +303,18 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
         raise _wrong_shape(array, schema)
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
     codes = np.empty(array.shape[::-1], dtype=np.int32)
-    for start in range(0, len(array), _BLOCK):
-        block = array[start : start + _BLOCK]
+    sizes = n_values.astype(np.int32)[:, None]
+    step = max(1, _CELLS // array.shape[1])
+    for start in range(0, len(array), step):
+        block = array[start : start + step]
         if array.dtype.itemsize > codes.dtype.itemsize:
-            block = np.clip(block, -1, np.iinfo(codes.dtype).max)
-        codes[:, start : start + _BLOCK] = block.T
-    for own, size in zip(codes, n_values.tolist(), strict=True):
+            block = np.clip(block, -1, _LARGEST)
+        own = codes[:, start : start + step]
+        own[:] = block.T
         unknown = own < 0
-        np.minimum(own, size, out=own)
-        np.copyto(own, size + _MISSING, where=unknown)
+        np.minimum(own, sizes, out=own)
+        if unknown.any():
+            np.copyto(own, sizes + _MISSING, where=unknown)
     return Points.without_holes(codes, n_values)
 
 
@@ -353,7 +373,8 @@ def tell_of_strange(
     smoothed: bool,
 ) -> None:
     """Say where points hold values that the training table never shows, or numbers beyond its ends."""
-    unseen, outside = _named(schema, n_unseen), _named(schema, n_outside)
+    unseen = _named(schema, n_unseen) if n_unseen.any() else ""
+    outside = _named(schema, n_outside) if any(n_outside) else ""
     if unseen:
         follows = (
             "for every label they count as values of no row"

@@ -307,5 +307,7 @@ def _at(cells: Any, rows: NDArray[np.intp]) -> Any:
 
 def labels_apart(labels: Any, spellings: Spellings = NOTHING_SPELLED) -> Column:
     """Read labels that came without a table: each is a label, unless its spelling was named."""
-    named = replace(spellings, usual=False)
+    named = replace(spellings, usual=False) if spellings.usual else spellings
+    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu":
+        return number_column("label", labels, named)
     return open_table({"label": labels}, missing=named).labels("label")
