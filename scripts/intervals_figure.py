@@ -15,8 +15,8 @@ FIGURE = Path(__file__).parent.parent / "docs/figures/intervals.svg"
 STYLE = "svg { color: #1f2328; } @media (prefers-color-scheme: dark) { svg { color: #e6edf3; } }"
 
 
-def main() -> None:
-    """Write the figure."""
+def figure() -> str:
+    """The two pictures, side by side."""
     train, new = load()
     index = CountIndex.from_table(train, "churn", ignore=["customer"])
     result = certify(index, new)
@@ -30,7 +30,7 @@ def main() -> None:
         placed(1, "Open", "the bars overlap: the holes decide", result[2]),
         "</svg>\n",
     ]
-    FIGURE.write_text("".join(parts), "utf-8")
+    return "".join(parts)
 
 
 def placed(column: int, title: str, why: str, one: Certificate) -> str:
@@ -51,4 +51,4 @@ def placed(column: int, title: str, why: str, one: Certificate) -> str:
 
 
 if __name__ == "__main__":
-    main()
+    FIGURE.write_text(figure(), "utf-8")

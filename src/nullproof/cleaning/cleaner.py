@@ -148,7 +148,7 @@ class Cleaner:
         return Certificates(self.model, self.points, self._verdicts)
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to fill: those that probably settle the most points for the least cost."""
+        """Propose cells to fill: those that probably make the most points done for the least cost."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
         first, later = self._lacking()

@@ -239,7 +239,7 @@ def cleaning_plan(
     key: Key | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
-    """Order the missing cells so that few of them settle many points.
+    """Order the missing cells so that few of them make many points done.
 
     Parameters
     ----------
