@@ -268,6 +268,19 @@ def test_a_question_mark_can_be_a_value(tmp_path: Path) -> None:
     assert [*read_worksheet(path, cleaner)] == [Cell(0, "x0")]
 
 
+@pytest.mark.filterwarnings("ignore:read as numbers")
+def test_answers_are_written_as_the_table_is(tmp_path: Path) -> None:
+    """Where the table has decimal commas, an answer may have one; a plain number is understood too."""
+    table, path = tmp_path / "table.csv", tmp_path / "sheet.csv"
+    lines = [f"{number // 10},{number % 10};{number > 20}" for number in range(1, 41)]
+    table.write_text("\n".join(["weight;heavy", *lines, ";True", ";False"]) + "\n")
+    cleaner = Cleaner(CountIndex.from_table(table, "heavy"), [(1.0,)], table)
+    write_worksheet(path, cleaner, [Cell(40, "weight"), Cell(41, "weight")])
+    answers = zip(read(str(path)), ("3,7", "1.2"), strict=True)
+    write(str(path), [{**line, "value": value} for line, value in answers])
+    assert [answer.value for answer in read_worksheet(path, cleaner).values()] == ["3.7", "1.2"]
+
+
 def test_keys_name_the_rows(work: Runner) -> None:
     """With --key each line has the name of its row, in either table."""
     named = [f"k{i}," + line for i, line in enumerate(TRAIN.splitlines())]

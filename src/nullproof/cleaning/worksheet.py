@@ -28,6 +28,7 @@ from nullproof.progress import Progress
 from nullproof.tables.cells import fill_in
 from nullproof.tables.names import key_at
 from nullproof.tables.points import Points
+from nullproof.tables.writings import plain_text
 from nullproof.words import cut, many, some
 
 NEEDED = ("table", "row", "column", "value", "check")
@@ -176,6 +177,7 @@ def write_worksheet(
 def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
     """Read the answers of a worksheet; lines without a value, or with ``?``, are left out."""
     answers: dict[Cell, Answer] = {}
+    writings = dict(cleaner.index.schema.writings)
     for number, line in read_lines(path, NEEDED):
         where = f"{path.name}, line {number}"
         if _is_unknown(line, cleaner.index):
@@ -188,7 +190,7 @@ def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
             )
         if cell in answers:
             raise NullproofError(f"{where}: {_named(cell)} has two answers; leave one of them")
-        answers[cell] = Answer(line["value"], where)
+        answers[cell] = Answer(plain_text(line["value"], writings.get(cell.column)), where)
     return answers
 
 

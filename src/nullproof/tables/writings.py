@@ -89,6 +89,15 @@ def writing(name: str) -> Writing:
     return Writing(name, _number(mark, unit), (("[^0-9+.-]", ""),))
 
 
+def plain_text(text: str, how: str | None) -> str:
+    """One text made plain by the writing of its column, if that has one."""
+    import polars as pl
+
+    if how is None:
+        return text
+    return str(pl.select(writing(how).plain(pl.lit(text))).item())
+
+
 def _number(mark: str, unit: str) -> str:
     """The pattern of a number with a decimal mark, thousands in groups, and a unit."""
     group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
