@@ -33,6 +33,7 @@ _NAMES: dict[Form, str] = {
     "arff": "an ARFF file",
     "text": "a text file",
 }
+_MOST_DIGITS = 38
 # Which options say something about which kinds of files.
 _TAKEN: dict[Form, tuple[str, ...]] = {
     "excel": ("header=False", "sheet"),
@@ -215,11 +216,11 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
     _refuse_options(content, form, options)
     with _explaining(content, form):
         if form == "parquet":
-            return FileTable(pl.read_parquet(content.source(), glob=False))
+            return _stored(pl.read_parquet(content.source(), glob=False), content)
         if form == "arrow":
-            return FileTable(pl.read_ipc(content.source()))
+            return _stored(pl.read_ipc(content.source()), content)
         if form == "arrow stream":
-            return FileTable(pl.read_ipc_stream(content.source()))
+            return _stored(pl.read_ipc_stream(content.source()), content)
         if form == "excel":
             frame = read_excel(content, as_text=as_text, options=options)
             return FileTable(*_plain(frame, asked), from_text=True)
@@ -229,6 +230,16 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
             content, nulls=asked.nulls, as_text=asked.texts, header=options.header
         )
         return FileTable(*_plain(frame, asked, separator), from_text=True)
+
+
+def _stored(frame: pl.DataFrame, content: Content) -> FileTable:
+    """A table with the types that its file says; refuse those that cannot be."""
+    import polars as pl
+
+    for name, dtype in frame.schema.items():
+        if isinstance(dtype, pl.Decimal) and not 0 < (dtype.precision or 1) <= _MOST_DIGITS:
+            raise _unreadable(content, f"{name!r} has decimals of {dtype.precision} digits")
+    return FileTable(frame)
 
 
 @contextmanager

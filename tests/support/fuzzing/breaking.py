@@ -117,6 +117,10 @@ def odd_document(document: Any, rng: random.Random) -> bytes:
     return broken(written, rng) if rng.random() < 0.25 else written
 
 
+def _odd(rng: random.Random) -> Any:
+    return copy.deepcopy(rng.choice(ODD))
+
+
 def _changed_part(document: Any, rng: random.Random) -> Any:
     place = document
     while isinstance(place, dict | list) and place:
@@ -126,7 +130,7 @@ def _changed_part(document: Any, rng: random.Random) -> Any:
             _change_at(place, key, rng)
             return document
         place = place[key]
-    return rng.choice(ODD)
+    return _odd(rng)
 
 
 def _change_at(place: Any, key: Any, rng: random.Random) -> None:
@@ -141,8 +145,8 @@ def _change_at(place: Any, key: Any, rng: random.Random) -> None:
     elif change == "add" and isinstance(place, list):
         place.insert(key, copy.deepcopy(place[key]))
     elif change == "add":
-        place[rng.choice(("", "none", "\ud800", "x" * 300))] = rng.choice(ODD)
+        place[rng.choice(("", "none", "\ud800", "x" * 300))] = _odd(rng)
     elif change == "text":
         place[key] = str(place[key])
     else:
-        place[key] = rng.choice(ODD)
+        place[key] = _odd(rng)
