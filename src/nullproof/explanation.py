@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -239,12 +240,21 @@ def explanation_of(
 
 
 def terms_against(
-    model: Model, points: Points, position: int, pair: tuple[int, int], known: Known
+    model: Model,
+    points: Points,
+    position: int,
+    pair: tuple[int, int],
+    known: Known,
+    cells: Sequence[CellWords] | None = None,
 ) -> Explanation:
-    """Explain one label of a point against one rival, both by position; ``known`` serves many points."""
+    """Explain one label of a point against one rival, both by position.
+
+    ``known`` serves many points; ``cells`` are the point's own in words, if they are known.
+    """
     (i, k), labels = pair, model.index.labels
     box = PointTerms(model, points.take(np.array([position])), known)
-    cells = (cell_words(model.index.schema, points, position, j) for j in range(model.d))
+    schema = model.index.schema
+    cells = cells or [cell_words(schema, points, position, j) for j in range(model.d)]
     terms = tuple(Term(cell, lead) for cell, lead in zip(cells, box.terms(i, k), strict=True))
     total = box.total(i, k)
     return Explanation(

@@ -183,6 +183,16 @@ class Model:
             return True
         return left * below_right > right * below_left
 
+    def greatest(self, counts: Sequence[Sequence[int]]) -> list[int]:
+        """The labels with the greatest support, given the counts of every label; exactly."""
+        supports = [self._support(i, own, 0) for i, own in enumerate(counts)]
+        known = [(above, below) if below else (0, 1) for above, below in supports]
+        top, under = known[0]
+        for above, below in known[1:]:
+            if above * under > top * below:
+                top, under = above, below
+        return [i for i, (above, below) in enumerate(known) if above * under == top * below]
+
     def _support(self, i: int, counts: Sequence[int], n_added: int) -> tuple[int, int]:
         """A label's support as a numerator and a denominator, 0 below the line for no support."""
         p, q = self.alpha.as_integer_ratio()
@@ -194,9 +204,9 @@ class Model:
                 # The number of all rows is the same for both labels, so that of before will do.
                 share += Fraction(n_added, max(self.index.n_rows, 1))
         # A feature that is left out has its own size as numerator, so that its factor is 1.
-        factors = (
+        factors = [
             int(c) * q + p if c != LEFT_OUT else size for c, size in zip(counts, sizes, strict=True)
-        )
+        ]
         return share.numerator * math.prod(factors), share.denominator * below
 
     def support(self, i: int, counts: Sequence[int]) -> Fraction:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import NamedTuple
 
@@ -47,12 +48,20 @@ class Lead(NamedTuple):
     greatest: float
 
 
-class CellTerms(NamedTuple):
-    """What one code of a feature says: per label the counts at both ends, and the share of each label."""
+Ratios = tuple[Ratio, Ratio, Ratio]
+
+
+@dataclass(frozen=True)
+class CellTerms:
+    """What one code of a feature says: per label the counts at both ends, and the share of each label.
+
+    ``pairs`` remembers what it adds to the lead of one label over another.
+    """
 
     low: list[list[int]]
     high: list[list[int]]
     shares: list[Fraction]
+    pairs: dict[tuple[int, int], tuple[Ratios, Lead]] = field(default_factory=dict)
 
 
 # What is known of codes already, by feature and code; for points of the same candidates.
@@ -68,10 +77,7 @@ class PointTerms:
     def __init__(self, model: Model, one: Points, known: Known | None = None) -> None:
         self.model, self.one = model, one
         self._known = {} if known is None else known
-        cells = [self._cell(j, code) for j, code in enumerate(one.codes[:, 0].tolist())]
-        self.low = [cell.low for cell in cells]
-        self.high = [cell.high for cell in cells]
-        self.shares = [cell.shares for cell in cells]
+        self.cells = [self._cell(j, code) for j, code in enumerate(one.codes[:, 0].tolist())]
 
     def _cell(self, j: int, code: int) -> CellTerms:
         if (j, code) not in self._known:
@@ -94,42 +100,41 @@ class PointTerms:
 
     def terms(self, i: int, k: int) -> list[Lead]:
         """What each feature adds to the lead of ``i`` over ``k``."""
-        columns = zip(self._least(i, k), self._reference(i, k), self._least(k, i), strict=True)
-        return [_lead(*ratios) for ratios in columns]
+        return [self._pair(j, i, k)[1] for j in range(len(self.cells))]
 
     def total(self, i: int, k: int) -> Lead:
         """The lead of ``i`` over ``k``: all ratios multiplied, without any rounding."""
         mine, theirs = self._prior(i, k), self._prior(k, i)
-        return _lead(
-            _product([mine, *self._least(i, k)]),
-            _product([mine, *self._reference(i, k)]),
-            _product([theirs, *self._least(k, i)]),
-        )
+        every = [(mine, mine, theirs), *(self._pair(j, i, k)[0] for j in range(len(self.cells)))]
+        return _lead(*(_product(ratios) for ratios in zip(*every, strict=True)))
 
     def _prior(self, i: int, k: int) -> Ratio:
         mine, theirs = self.model.prior[i], self.model.prior[k]
         return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
 
-    def _least(self, i: int, k: int) -> list[Ratio]:
-        """Per feature low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
-        p, q = self.model.alpha.as_integer_ratio()
-        found = []
-        for j, (low, high) in enumerate(zip(self.low, self.high, strict=True)):
-            mine, theirs = self.model.sizes[i][j], self.model.sizes[k][j]
-            pairs = [(a * q + p, b * q + p) for a, b in zip(low[i], high[k], strict=True)]
-            # A feature that is left out has its own size as numerator, so that its factor is 1.
-            left_out = low[i][0] == LEFT_OUT
-            a, b = (mine, theirs) if left_out else pairs[least_ratio(pairs)]
-            # A label without rows and without smoothing has no support.
-            found.append((a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0))
-        return found
+    def _pair(self, j: int, i: int, k: int) -> tuple[Ratios, Lead]:
+        """What feature ``j`` adds: the least ratio, that by the known cells, the rival's least one."""
+        cell = self.cells[j]
+        if (i, k) not in cell.pairs:
+            mine, theirs = cell.shares[i], cell.shares[k]
+            reference = (
+                mine.numerator * theirs.denominator,
+                theirs.numerator * mine.denominator,
+            )
+            ratios = self._least(j, i, k), reference, self._least(j, k, i)
+            cell.pairs[i, k] = ratios, _lead(*ratios)
+        return cell.pairs[i, k]
 
-    def _reference(self, i: int, k: int) -> list[Ratio]:
-        pairs = ((own[i], own[k]) for own in self.shares)
-        return [
-            (mine.numerator * theirs.denominator, theirs.numerator * mine.denominator)
-            for mine, theirs in pairs
-        ]
+    def _least(self, j: int, i: int, k: int) -> Ratio:
+        """Low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
+        p, q = self.model.alpha.as_integer_ratio()
+        low, high = self.cells[j].low[i], self.cells[j].high[k]
+        mine, theirs = self.model.sizes[i][j], self.model.sizes[k][j]
+        pairs = [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
+        # A feature that is left out has its own size as numerator, so that its factor is 1.
+        a, b = (mine, theirs) if low[0] == LEFT_OUT else pairs[least_ratio(pairs)]
+        # A label without rows and without smoothing has no support.
+        return a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0
 
 
 def _lead(least: Ratio, reference: Ratio, reverse: Ratio) -> Lead:

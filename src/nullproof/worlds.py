@@ -270,11 +270,7 @@ def favouring(
     points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
     ranges, (low, high) = given or (verdicts(model, points), point_counts(model, points, 0))
     counts = [high[i] if i == raised else low[i] for i in range(model.m)]
-    best = 0
-    for k in range(1, model.m):
-        if model.exceeds(k, counts[k], best, counts[best]):
-            best = k
-    winners = [i for i in range(model.m) if not model.exceeds(best, counts[best], i, counts[i])]
+    winners = model.greatest(counts)
     logs = np.where(np.arange(model.m) == raised, ranges.max_log[0], ranges.min_log[0])
     completed = (
         _completed(feature, code, cell)

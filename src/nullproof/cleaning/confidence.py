@@ -39,6 +39,13 @@ class Confidence:
         self.cells: Rule = cells or "uniform"
         self._rule: Sureness | None = None
 
+    @classmethod
+    def by(cls, rule: Sureness) -> Confidence:
+        """The confidence of a rule that may have been asked before."""
+        found = cls(rule.share, rule.cells)
+        found._rule = rule
+        return found
+
     def done(
         self,
         model: Model,

@@ -195,8 +195,10 @@ def best_case(
     low, high = point_counts(model, points, position)
     fewest, effort = math.inf, Effort()
     effort.left = effort.left if steps is None else steps
+    labels = [Rival(model, k, low[k], high[k]) for k in range(model.m)]
     for winner in np.flatnonzero(possible).tolist():
-        fewest = _Winner(model, low, high, winner).fewest(fewest, effort)
+        rivals = [rival for rival in labels if rival.label != winner]
+        fewest = _Winner(model, low, high, winner).fewest(rivals, fewest, effort)
     return fewest, effort.left > 0
 
 
@@ -225,13 +227,8 @@ class _Winner:
         added = np.bincount(self._features[:n_steps], minlength=self.model.d)
         return [a + int(b) for a, b in zip(self.low[self.winner], added, strict=True)]
 
-    def fewest(self, below: float, effort: Effort) -> float:
+    def fewest(self, rivals: list[Rival], below: float, effort: Effort) -> float:
         """The fewest cells, if fewer than ``below``, else ``below``."""
-        rivals = [
-            Rival(self.model, k, self.low[k], self.high[k])
-            for k in range(self.model.m)
-            if k != self.winner
-        ]
         n_raised = np.arange(len(self._reached))
         least = n_raised + sum(rival.at_least(self._reached) for rival in rivals)
         most = n_raised + sum(rival.at_most(self._reached) for rival in rivals)

@@ -247,14 +247,16 @@ def odds_of(
     gap: float = 0.01,
     on_progress: Progress | None = None,
     keep: bool = True,
+    rule: Sureness | None = None,
 ) -> Odds:
     """The odds of points whose verdicts, over all worlds, are known; options as for `label_odds`.
 
-    Unless it is to ``keep`` the points so far, Ctrl-C ends it.
+    Unless it is to ``keep`` the points so far, Ctrl-C ends it. ``rule`` is that of the same model and
+    cells, if there is one already.
     """
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
-    rule = Sureness(model, cells)
+    rule = rule or Sureness(model, cells)
     asker = rule.asker.wider(float(gap))
     if gap < rule.asker.gap:
         asker = OddsBounds(model.unbiased, Filling(model.index, cells), float(gap))

@@ -9,7 +9,7 @@ import numpy as np
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import plan_of
 from nullproof.model import Model
-from nullproof.odds.sureness import SURE
+from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress
 from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
@@ -22,11 +22,15 @@ SHOWN = 20
 
 
 def first_steps(
-    model: Model, points: Points, found: Verdicts, on_progress: Progress | None = None
+    model: Model,
+    points: Points,
+    found: Verdicts,
+    rule: Sureness,
+    on_progress: Progress | None = None,
 ) -> dict[str, Any] | None:
     """The plan as a report tells it, for the points that are not certain, or an even sample of them.
 
-    With a bias: for those that do not hold up to it.
+    With a bias: for those that do not hold up to it. ``rule`` tells whose odds are high.
     """
     open_ones = np.flatnonzero(~found.certain)
     n_judged = max(_FEWEST_POINTS, min(MOST_POINTS, _BUDGET // (model.d * model.m)))
@@ -38,13 +42,13 @@ def first_steps(
     plan = plan_of(model, chosen, own, on_progress=on_progress)
     if not plan.steps:
         return None
-    likely, _ = Confidence(SURE).done(model, chosen, own)
+    likely, _ = Confidence.by(rule).done(model, chosen, own)
     return {
         "goal": "certain" if model.unbiased is model else "holds",
         "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
-        "confidence": SURE,
+        "confidence": rule.share,
         "n_likely": int(likely.sum()),
         "stages": [
             {

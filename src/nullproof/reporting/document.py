@@ -130,6 +130,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
+from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, within
 from nullproof.radii.cells import radii_of
 from nullproof.radii.results import Radii
@@ -225,9 +226,12 @@ def document_of(
     most = max(overview.WEAKEST, _BUDGET // strict.d)
     chosen = overview.sample(judged.verdict == "open", fragile.radius, min(limit, most), also)
     say("weighing the worlds", 0.5)
-    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7))
+    rule = Sureness(strict)
+    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7), rule)
     say("completing each feature, planning what to clean", 0.7)
-    document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
+    document = _document(
+        judged, curve, (anywhere, fragile, rule), told, chosen, within(say, 0.7, 1.0)
+    )
     asked = asked or Asked()
     document["sample"]["more"] = "" if document["sample"]["all"] else asked.more_points(most)
     notes = [*overview.sentences(asked.notices), *document["notes"]]
@@ -246,12 +250,12 @@ def document_of(
 def _document(
     judged: Certificates,
     curve: CertaintyCurve,
-    results: tuple[Verdicts, Radii],
+    results: tuple[Verdicts, Radii, Sureness],
     told: list[dict[str, Any]],
     chosen: overview.Sample,
     say: Progress | None,
 ) -> dict[str, Any]:
-    model, points, (anywhere, fragile) = judged.model, judged.points, results
+    model, points, (anywhere, fragile, rule) = judged.model, judged.points, results
     certain = overview.certain(judged, anywhere)
     groups = tolerance.groups(judged, curve)
     return {
@@ -270,7 +274,7 @@ def _document(
         "fragility": overview.fragility(fragile),
         "features": _features(judged, within(say, 0.0, 0.6)),
         "attack": details.attack(model.unbiased, fragile),
-        "cleaning": first_steps(model, points, judged.verdicts, within(say, 0.6, 1.0)),
+        "cleaning": first_steps(model, points, judged.verdicts, rule, within(say, 0.6, 1.0)),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),

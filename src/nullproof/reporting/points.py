@@ -14,12 +14,13 @@ from nullproof.certificates import Certificates
 from nullproof.explanation import Explanation, terms_against
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
+from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
 from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import GAP, named, weakest
 from nullproof.tables.points import Points
-from nullproof.tables.wordings import cell_words, value_words
+from nullproof.tables.wordings import CellWords, cell_words, value_words
 from nullproof.terms import Known, Lead
 from nullproof.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.words import cut, text
@@ -42,21 +43,25 @@ def points(
     shown: NDArray[np.intp],
     actual: NDArray[np.int32] | None = None,
     on_progress: Progress | None = None,
+    rule: Sureness | None = None,
 ) -> list[dict[str, Any]]:
     """All that is known of each of some points; radii do not depend on the bias.
 
-    ``actual`` are the positions of the true labels of all points, -1 for unknown.
+    ``actual`` are the positions of the true labels of all points, -1 for unknown. ``rule`` tells whose
+    odds are high, and remembers what it learned.
     """
     judged, model, encoded = everything.take(shown), everything.model, everything.points
     strict, own = model.unbiased, judged.points
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
     is_open = np.flatnonzero(~anywhere.certain)
-    odds = _odds(strict, own, anywhere, is_open, within(on_progress, 0.0, 0.7))
+    weighing = within(on_progress, 0.0, 0.7)
+    odds = _odds(own, anywhere, is_open, rule or Sureness(strict), weighing)
     cells, boxes = encoded.take_whole(shown), _Boxes(strict, own)
     known: Known = {}
     told = []
     places = over(shown.tolist(), "describing the points", within(on_progress, 0.7, 1.0))
     for at, place in enumerate(places):
+        words = [cell_words(model.index.schema, cells, at, j) for j in range(model.d)]
         told.append(
             {
                 "point": place,
@@ -65,16 +70,13 @@ def points(
                 **_truth(judged, at, -1 if actual is None else int(actual[place])),
                 "possible": _label_texts(model, anywhere.possible[at]),
                 **_radius(fragile, place),
-                "values": [
-                    cell_words(model.index.schema, cells, at, j)._asdict()
-                    for j in range(min(model.d, MOST_VALUES))
-                ],
+                "values": [own._asdict() for own in words[:MOST_VALUES]],
                 "n_values_left_off": max(0, model.d - MOST_VALUES),
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
                 "odds_reason": None if anywhere.certain[at] or at in odds else _reason(own, at),
-                "explanation": _explanation(model, cells, at, anywhere, known),
+                "explanation": _explanation(model, (cells, at, words), anywhere, known),
                 **_witness(boxes, anywhere, at),
             }
         )
@@ -105,15 +107,16 @@ def _truth(judged: Certificates, at: int, actual: int) -> dict[str, Any]:
 
 
 def _explanation(
-    model: Model, cells: Points, at: int, found: Verdicts, known: Known
+    model: Model, point: tuple[Points, int, list[CellWords]], found: Verdicts, known: Known
 ) -> dict[str, Any] | None:
     """What speaks for the strongest label of a point and what for its strongest rival; None without one."""
     if model.m == 1:
         return None
+    cells, at, words = point
     low, high = found.min_log[at], found.max_log[at].copy()
     label = int(np.lexsort((high, low, found.possible[at]))[-1])
     high[label] = -np.inf
-    said = terms_against(model, cells, at, (label, int(high.argmax())), known)
+    said = terms_against(model, cells, at, (label, int(high.argmax())), known, words)
     # In every line of a table, long labels are shorter than elsewhere.
     brief = replace(said, label=cut(text(said.label), 24), rival=cut(text(said.rival), 24))
     terms = [term for term in said.strongest_first if term.lead != (0.0, 0.0, 0.0)]
@@ -210,18 +213,19 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
 
 
 def _odds(
-    model: Model,
     encoded: Points,
     found: Verdicts,
     places: NDArray[np.intp],
+    rule: Sureness,
     on_progress: Progress | None,
 ) -> dict[int, list[Any]]:
     """Bounds of the odds of some points, likeliest label first."""
+    model = rule.model
     places = _affordable(model, encoded, places)
     if not len(places):
         return {}
     some, own = encoded.take(places), found.take(places)
-    odds = odds_of(model, some, own, gap=GAP, on_progress=on_progress, keep=False)
+    odds = odds_of(model, some, own, gap=GAP, on_progress=on_progress, keep=False, rule=rule)
     told = {}
     for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
         order = np.lexsort((-lower, -(lower + upper)))
