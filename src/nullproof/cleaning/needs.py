@@ -34,7 +34,7 @@ from nullproof.words import many, span
 
 Counts = list[list[int]]
 _SURE = 1e-9
-_TYPICAL, _FEWEST = 50, 10
+_TYPICAL, _FEWEST = 25, 5
 # A point costs time for every feature and pair of labels.
 _BUDGET = 60_000
 # A sentence about many points is not worth a long search for one.

@@ -173,19 +173,28 @@ class Grid:
     def _circular(self, codes: NDArray[np.int32], group: Group) -> Floats:
         """Circular distributions of the rounded sums, which sum to 1 - zero."""
         places, labels, level, size = group
-        m, n_left = self._model.m, size // 2 + 1
-        product = np.ones((*labels.shape, n_left), dtype=np.complex128)
-        for j, own in enumerate(codes[:, places]):
-            keys, where = np.unique(own[:, None].astype(np.int64) * m + labels, return_inverse=True)
-            spectra = [self._spectrum((j, key // m, key % m), level, size) for key in keys.tolist()]
-            if any(one is not None for one in spectra):
-                known = [np.ones(n_left) if one is None else one[:n_left] for one in spectra]
-                product *= np.stack(known)[where.reshape(labels.shape)]
+        products = np.zeros((*labels.shape, size // 2 + 1), dtype=np.complex128)
+        columns = codes[:, places].T.tolist()
+        for row, column in enumerate(columns):
+            for place, i in enumerate(labels[row].tolist()):
+                made = self._product(column, i, level, size)
+                products[row, place, : len(made)] = made
+        return np.maximum(np.fft.irfft(products, size), 0.0)
+
+    def _product(self, codes: list[int], i: int, level: int, size: int) -> NDArray[np.complex128]:
+        """The spectrum of the rounded sum of one label, without the frequencies that are all but gone."""
+        product, n_terms = np.ones(size // 2 + 1, dtype=np.complex128), 0
+        for j, code in enumerate(codes):
+            own = self._spectrum((j, code, i), level, size)
+            if own is None:
+                continue
+            product *= own[: len(product)]
+            n_terms += 1
+            if n_terms.bit_count() == 1:
                 # No spectrum exceeds 1, so a frequency that is all but gone stays so.
-                heights = np.abs(product).max(axis=(0, 1))
-                n_left = int(np.flatnonzero(heights > _NOTHING)[-1]) + 1
-                product = product[:, :, :n_left]
-        return np.maximum(np.fft.irfft(product, size), 0.0)
+                heights = product.real**2 + product.imag**2
+                product = product[: int(np.flatnonzero(heights > _NOTHING**2)[-1]) + 1]
+        return product
 
     def _transform_error(self, size: int) -> float:
         """Bound the 2-norm of the error of a distribution that came through the Fourier transform.

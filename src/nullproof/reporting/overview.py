@@ -23,7 +23,8 @@ from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, some, text
 
-GAP = 0.01
+# With many labels none is far ahead, and finer bounds would take long.
+_GAP, _WIDE_GAP, _MANY_LABELS = 0.01, 0.03, 20
 WEAKEST = 10
 MOST_FEATURES = 60
 MOST_LABELS = 40
@@ -122,7 +123,7 @@ def open_ones(
         "n_odds": len(weighed),
         "n_likely": sum(max(o["lower"] for o in point["odds"]) >= SURE for point in weighed),
         "cells": "uniform",
-        "gap": GAP,
+        "gap": gap(index),
     }
 
 
@@ -184,13 +185,19 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
             f"{many(n_incomplete, 'point')} of {len(points):,} have holes of their own that are not "
             "left out: they are certain only if every way to fill these, too, gives the same label."
         )
-    wide = [p for p in told if p["odds"] and any(o["upper"] - o["lower"] > GAP for o in p["odds"])]
+    close = gap(index)
+    wide = [p for p in told if any(o["upper"] - o["lower"] > close for o in p["odds"] or ())]
     if wide:
         said.append(
             f"The odds of {many(len(wide), 'point')} are known less closely than to within "
-            f"{GAP:g}: they have holes of their own, or labels tie too often there."
+            f"{close:g}: they have holes of their own, or labels tie too often there."
         )
     return said
+
+
+def gap(index: CountIndex) -> float:
+    """How close the two bounds of odds are made."""
+    return _GAP if len(index.labels) < _MANY_LABELS else _WIDE_GAP
 
 
 def sentences(notices: Iterable[str]) -> list[str]:

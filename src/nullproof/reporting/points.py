@@ -18,7 +18,7 @@ from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
 from nullproof.reasons import too_many_completions
-from nullproof.reporting.overview import GAP, named, weakest
+from nullproof.reporting.overview import gap, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import CellWords, cell_words, value_words
 from nullproof.terms import Known, Lead
@@ -225,7 +225,15 @@ def _odds(
     if not len(places):
         return {}
     some, own = encoded.take(places), found.take(places)
-    odds = odds_of(model, some, own, gap=GAP, on_progress=on_progress, keep=False, rule=rule)
+    odds = odds_of(
+        model,
+        some,
+        own,
+        gap=gap(model.index),
+        on_progress=on_progress,
+        keep=False,
+        rule=rule,
+    )
     told = {}
     for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
         order = np.lexsort((-lower, -(lower + upper)))
