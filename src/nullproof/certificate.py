@@ -43,6 +43,17 @@ class Certificate:
     ``possible`` are the labels that win or tie in some world; the point is certain if there is only
     one, its ``label``. For an incomplete point they are the labels that no other label beats
     everywhere. ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> one = certify(index, ("a", "x"))
+    >>> one.certain, one.label, one.possible
+    (True, 'yes', ('yes',))
+    >>> one.tolerance
+    1.0
     """
 
     certain: bool

@@ -47,6 +47,21 @@ class Certificates:
         What every world agrees on, as positions in ``labels``.
     actual
         The true labels as positions in ``labels``, -1 for one that is not known; None if none is.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> found = certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> found.certain
+    array([ True, False,  True])
+    >>> found.predicted.tolist(), found.verdict.tolist()
+    (['yes', None, 'no'], ['certain', 'open', 'certain'])
+    >>> found[1]
+    Certificate(open: no or yes, a tie)
+    >>> len(found[found.certain])
+    2
     """
 
     model: Model

@@ -54,6 +54,17 @@ class CertaintyCurve:
         Per point whether the plain prediction is right; None if that is not known.
     actual
         Per point the position of its true label, -1 if that is not known; None if none is.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> curve = certify(index, [("a", "x"), ("a", "y"), ("b", "y")]).curve()
+    >>> curve
+    CertaintyCurve: of 3 predictions hold 2 at 0, 2 at 0.05, 2 at 1
+    >>> curve.at(0.05).n_hold
+    2
     """
 
     tolerance: Floats

@@ -47,6 +47,17 @@ class Explanation:
         The whole lead. The terms and the prior add up to it.
     leads
         The whole lead over each of the other labels.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, explain
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> one = explain(index, ("a", "x"))
+    >>> one.label, one.rival, one.certain
+    ('yes', 'no', True)
+    >>> one.said(one.total.least), one.said(one.total.greatest)
+    ('× 1.50 for yes', '× 2.25 for yes')
     """
 
     model: Model

@@ -73,6 +73,14 @@ def plot_intervals(certificates: Certificate | Certificates, *, points: Any = No
     -------
     Picture
         A support of 0 is drawn at the left end of the scale.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> plot_intervals(certify(index, [("a", "x"), ("a", "y")]))
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
     """
     alt = altair()
     rows = chart_rows(certificates, points)
@@ -104,6 +112,14 @@ def plot_tolerance(certificates: Certificates, truth: Any = None) -> Picture:
     truth
         The true label of each point: draws how many predictions are right too, of those that hold and
         of the rest.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> plot_tolerance(certify(index, [("a", "x"), ("a", "y")]))
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
     """
     alt = altair()
     rows = tolerance_rows(certificates, truth)
@@ -135,6 +151,14 @@ def plot_radius(radii: Radii | Any) -> Picture:
     radii
         What `radius` or `radii` found. Points that are open (0) and points beyond any attack
         (infinite) have no bar; the title tells how many there are.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, radius
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> plot_radius(radius(index, [("a", "x"), ("a", "y")]))
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
     """
     radius = np.asarray(radii.radius if isinstance(radii, Radii) else radii, dtype=np.float64)
     finite = radius[(radius > 0) & np.isfinite(radius)]
@@ -151,6 +175,15 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
     ----------
     curves
         What `certified_accuracy_curve` found, or several of them, say for cells and for rows.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> from nullproof.radii import certified_accuracy_curve
+    >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
+    >>> plot_certified_accuracy(curve)
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
     """
     alt = altair()
     chart = (
@@ -174,7 +207,15 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
 
 
 def plot_missing(index: CountIndex) -> Picture:
-    """Draw the share of missing cells per feature and label, features with most holes first."""
+    """Draw the share of missing cells per feature and label, features with most holes first.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> plot_missing(index)
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
+    """
     alt = altair()
     missing, _ = index.missing_cells()
     order = np.argsort(-missing.sum(axis=1), kind="stable")[:_MOST_FEATURES].tolist()
@@ -212,6 +253,15 @@ def plot_cleaning(curves: Curve | Sequence[Curve]) -> Picture:
     ----------
     curves
         What `simulate_cleaning` found, with the same table and points.
+
+    Examples
+    --------
+    >>> from nullproof.cleaning import Cleaner, simulate_cleaning
+    >>> rows, labels = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")], ["yes", "yes", "no", "no"]
+    >>> index = CountIndex.from_rows(rows, labels)
+    >>> cleaner = Cleaner(index, [("a", "x"), ("a", "y")], rows, labels)
+    >>> plot_cleaning(simulate_cleaning(cleaner, [("a", "x"), *rows[1:]], labels))
+    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
     """
     alt = altair()
     chosen = [curves] if isinstance(curves, Curve) else list(curves)

@@ -33,6 +33,17 @@ def certified_accuracy(
     ``scoring=certified_accuracy(k=5)`` asks that the prediction stays so under any attack of 5
     training cells that are blanked or falsified, ``certified_accuracy(k=5, threat="rows")`` of 5 rows
     that are added. Attacks know no bias.
+
+    Examples
+    --------
+    >>> from nullproof import CertifiedNB
+    >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", None]]
+    >>> y = ["yes", "yes", "no", "no"]
+    >>> model = CertifiedNB().fit(X, y)
+    >>> certified_accuracy(model, X, y)
+    1.0
+    >>> certified_accuracy(k=1)(model, X, y)
+    1.0
     """
     if not k >= 0:
         raise NullproofError(f"k is {k!r}; give a number of {threat} that is 0 or more")
@@ -52,6 +63,13 @@ def certainty_rate(estimator: Any, X: Any, y: Any = None) -> float:  # noqa: N80
     """Score the share of points whose prediction is certain; ``scoring=certainty_rate``.
 
     An estimator with a bias counts the predictions that hold at that bias; so does `certified_accuracy`.
+
+    Examples
+    --------
+    >>> from nullproof import CertifiedNB
+    >>> X = [["a", "x"], ["a", "x"], ["b", "y"], ["b", None]]
+    >>> certainty_rate(CertifiedNB().fit(X, ["yes", "yes", "no", "no"]), X)
+    1.0
     """
     final, rows = _final(estimator, X)
     certain: NDArray[np.bool_] = _quietly(final.certify, rows).certain

@@ -68,6 +68,15 @@ class Truth:
         Per point the positions of its predicted and of its true label; -1 for none.
     frame
         What the points were read from; tables are given in its library.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify, truth
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> found = certify(index, [("a", "x"), ("b", "y")])
+    >>> truth(found, ["yes", "yes"]).groups["certain"].n_right
+    1
     """
 
     verdict: NDArray[np.object_]

@@ -39,6 +39,17 @@ class World:
         The labels with the greatest support; more than one is a tie.
     log_supports
         The natural logarithm of each label's support, for display.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, witness
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> one, other = witness(index, ("a", "y"))
+    >>> other.winners
+    ('yes',)
+    >>> other.complete(rows, ["yes", "yes", "no", "no"])[0]
+    ('a', 'y')
     """
 
     model: Model

@@ -34,6 +34,15 @@ class Target:
     breaks it; ``rival`` the label that catches up with ``label``; ``codes`` the point, as in `Points`, or
     its weakest completion. A point whose radius (NaN) was ``not_worked_out``, for that reason, is
     left out of the attack.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, poison
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> target = poison(index, [("a", "x")]).targets[0]
+    >>> target.label, target.rival, target.radius
+    ('yes', 'no', 1.0)
     """
 
     point: int
@@ -65,6 +74,17 @@ class Attack:
         What the attack does to each point.
     names
         The names of the points, if a key was given.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, poison
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> attack = poison(index, [("a", "x")])
+    >>> attack.n_cells, attack.lower_bound, attack.optimal
+    (1, 1, True)
+    >>> attack.cells(rows, ["yes", "yes", "no", "no"])
+    [(1, 'x1')]
     """
 
     model: Model

@@ -39,6 +39,16 @@ def locate_cells(
     key
         A column that tells rows apart; its smallest values are taken. Lazy tables have no order of
         rows, except those of polars, where the position of the row is the default.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from nullproof import CountIndex, poison
+    >>> table = pl.LazyFrame({"x": ["a", "a", "b"], "y": ["yes", "yes", "no"]})
+    >>> index = CountIndex.from_table(table, "y")
+    >>> attack = poison(index, [("a",)])
+    >>> locate_cells(index.schema, attack.blanks, table)
+    [(0, 'x'), (1, 'x'), (2, 'x')]
     """
     with open_lazily(table, schema.label_name, schema.spellings, schema, memory_limit) as lazy:
         if lazy is None:

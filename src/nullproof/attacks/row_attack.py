@@ -40,6 +40,15 @@ class RowAttack:
         Every attack on all targets needs at least this many rows; proven.
     targets
         What the attack does to each point; its ``radius`` is in rows.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, poison
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> attack = poison(index, [("a", "x")], threat="rows")
+    >>> attack
+    RowAttack: 1 added row breaks 1 certain point (optimal)
     """
 
     model: Model

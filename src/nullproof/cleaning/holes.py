@@ -32,6 +32,13 @@ class Cell(NamedTuple):
     """A cell to look up: row and column, of the training table or of the points.
 
     For a cell of the points ``row`` is the position of the point.
+
+    Examples
+    --------
+    >>> Cell(3, "age")
+    Cell(row=3, column='age', table='training')
+    >>> Cell(0, "age", "points").table
+    'points'
     """
 
     row: int

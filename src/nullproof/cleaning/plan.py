@@ -52,6 +52,17 @@ class CleaningPlan:
     undecided
         Positions of points that may have odds of ``confidence``, but no bound tells: they lie too near
         it, or the point has too many completions. They count as not done.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, cleaning_plan
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> plan = cleaning_plan(index, [("a", "x"), ("a", "y")])
+    >>> plan.n_cells
+    1
+    >>> plan.cells(rows, ["yes", "yes", "no", "no"])
+    [Cell(row=0, column='x1', table='training')]
     """
 
     model: Model

@@ -94,6 +94,16 @@ def simulate_cleaning(
         How many cells to fill before looking again; a hundredth of the open cells if it is not said.
     seed
         Seed of the random order, where the strategy leaves the order open.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex
+    >>> rows, labels = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")], ["yes", "yes", "no", "no"]
+    >>> index = CountIndex.from_rows(rows, labels)
+    >>> cleaner = Cleaner(index, [("a", "x"), ("a", "y")], rows, labels)
+    >>> curve = simulate_cleaning(cleaner, [("a", "x"), *rows[1:]], labels)
+    >>> curve
+    Curve: ours, 1 to 2 of 2 points done, 90 % after 1 of 1 cells, area 0.500
     """
     if strategy not in get_args(Strategy):
         raise NullproofError(

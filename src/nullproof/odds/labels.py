@@ -51,6 +51,17 @@ class Odds:
     not_worked_out
         The reason for each point whose odds would take too long, None for the others. Its bounds are
         true but trivial: 0 to 1 for each possible label.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, label_odds
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> odds = label_odds(index, [("a", "x"), ("a", "y")])
+    >>> odds.lower, odds.upper
+    (array([[0. , 1. ],
+           [0.5, 0.5]]), array([[0. , 1. ],
+           [0.5, 0.5]]))
     """
 
     model: Model

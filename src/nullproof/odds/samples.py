@@ -115,6 +115,14 @@ def sampled_odds(
 
     The options are those of `sample_worlds` and `label_odds`; with ``own_holes="any"`` a point with
     a missing cell is refused.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> sampled_odds(index, [("a", "x"), ("a", "y")], 100)
+    array([[0.  , 1.  ],
+           [0.44, 0.56]])
     """
     model, encoded = Model(index, alpha, prior), _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)

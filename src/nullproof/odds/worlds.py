@@ -33,6 +33,15 @@ class WorldCounts:
         Per label: the worlds that it wins alone.
     ties
         Per set of two or more labels: the worlds in which just these share the greatest support.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex
+    >>> from nullproof.odds import count_worlds
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> count_worlds(index, ("a", "y"))
+    WorldCounts(total=2, wins={'no': 1, 'yes': 1}, ties={})
     """
 
     total: int

@@ -45,6 +45,16 @@ class AccuracyCurve:
         Which of them plain Naive Bayes predicts rightly, certain or not.
     n_points
         How many points there are, with those whose true label is not known.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> from nullproof.radii import certified_accuracy_curve
+    >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
+    >>> curve.at(0), curve.at(1), curve.at(100)
+    (1.0, 0.0, 0.0)
     """
 
     threat: Threat

@@ -57,6 +57,18 @@ class Radii:
         points are certain.
     reach
         The cells that could be blanked.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex
+    >>> from nullproof.radii import radii
+    >>> rows = [("a", "x"), ("a", "x"), ("a", "x"), ("b", "y")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "yes", "no"])
+    >>> found = radii(index, [("a", "x"), ("b", "y")])
+    >>> found.radius
+    array([6., 2.])
+    >>> found[0]
+    Radius(radius=6.0, label='yes', rival='no', n_raise=2, n_lower=4, not_worked_out=None)
     """
 
     model: Model

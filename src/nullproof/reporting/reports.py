@@ -34,6 +34,17 @@ class Report:
     ----------
     document
         The report as plain values; `nullproof.reporting.document` explains its keys.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, report
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> made = report(index, [("a", "x"), ("a", "y")])
+    >>> made.document["certain"]["n_certain"]
+    1
+    >>> print(made.markdown().splitlines()[0])
+    # 1 of 2 predictions are certain (50.0 %)
     """
 
     document: dict[str, Any]
