@@ -39,6 +39,8 @@ def main() -> None:
     for name in (*NAMES, *OWN_ARGUMENTS):
         one = names.add_parser(name)
         one.add_argument("--quick", action="store_true", help="fewer rows, for a first look")
+        if name == "speed":
+            one.add_argument("--only", metavar="ROW", help="one row of what people wait for")
         if name in OWN_ARGUMENTS:
             importlib.import_module(f"experiments.{name}").add_arguments(one)
     arguments = parser.parse_args()
@@ -50,10 +52,11 @@ def main() -> None:
         except NullproofError as problem:
             parser.exit(2, f"{problem}\n")
         return
-    lines = experiment.run(quick=arguments.quick)
+    only = getattr(arguments, "only", None)
+    lines = experiment.run(quick=arguments.quick, **({} if only is None else {"only": only}))
     text = "\n".join([f"# {experiment.TITLE}", "", machine(), "", *lines, ""])
     print(text)
-    if not arguments.quick:
+    if not arguments.quick and only is None:
         (Path(__file__).parent / "results" / f"{arguments.name}.md").write_text(text, "utf-8")
 
 

@@ -37,7 +37,6 @@ COLUMNS = (
     "goal, at most",
     "met",
 )
-SEEDS = {"train": 0, "points": 1}
 
 
 class Row(NamedTuple):
@@ -72,6 +71,8 @@ def compared(what: str, goal: float, runs: int, ours: Any, peer: Any) -> Row:
 
 def run(*, quick: bool, only: str | None = None) -> list[str]:
     wanted = [name for name in ROWS if only in (None, name)]
+    if not wanted:
+        raise SystemExit(f"there is no row {only!r}; give one of {', '.join(ROWS)}")
     lines = [f"| {' | '.join(COLUMNS)} |", "|---" * len(COLUMNS) + "|"]
     for name in wanted:
         lines += [row.written() for row in ROWS[name](quick)]

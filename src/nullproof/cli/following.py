@@ -9,7 +9,6 @@ import numpy as np
 
 from nullproof.cli.registry import typed
 from nullproof.cli.shown import Following, Shown
-from nullproof.odds.sureness import SURE
 from nullproof.words import many
 
 if TYPE_CHECKING:
@@ -70,6 +69,8 @@ def after_curve(request: Request, asked: Mapping[str, Any]) -> Following:
 
 def after_odds(request: Request, result: Odds, cells: str) -> Following:
     """What to clean until nearly all worlds agree, or the whole story where they do."""
+    from nullproof.odds.sureness import SURE
+
     likely = result.sure
     if likely.all() or not result.model.index.n_missing:
         return _report(request)

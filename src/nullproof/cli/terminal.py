@@ -12,7 +12,6 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.shown import SHOWN, Following, Shown
-from nullproof.odds.sureness import SURE
 from nullproof.show import histogram, interval_rows
 from nullproof.tables.names import shown_name
 from nullproof.words import PLAIN, cut, many, odds, span
@@ -204,6 +203,8 @@ def odds_table(result: Odds, limit: int | None) -> Table:
 
 def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
     """A bar as long as the odds: full up to the lower bound, shaded up to the upper one."""
+    from nullproof.odds.sureness import SURE
+
     full = int(lower * width)
     shaded = max(round(upper * width), full) - full
     line = Text("█" * full, style="green" if lower >= SURE else "cyan")

@@ -27,7 +27,6 @@ from nullproof.counts.build import (
     feature_names,
 )
 from nullproof.counts.companion import tell_of_companion
-from nullproof.counts.engines.counting import count_lazy
 from nullproof.counts.engines.tables import open_lazily
 from nullproof.counts.parquet import load, save
 from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
@@ -158,6 +157,8 @@ class CountIndex:
         spelled = options.spellings if schema is None else schema.spellings
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
+                from nullproof.counts.engines.counting import count_lazy
+
                 file.refuse("counted where it is")
                 return count_lazy(cls, lazy, options, like=schema)
         opened = options.open(table, label, schema)

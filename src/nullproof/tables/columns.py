@@ -175,10 +175,11 @@ def encode(feature: Feature, column: Column) -> Encoded:
         return _with_sets(feature, column, encode_numbers(feature, column.numbers))
     assert column.codes is not None
     codes, outside = feature.codes, feature.n_values
-    table = np.array(
-        [*(codes.get(value, outside) for value in column.values), MISSING], dtype=code_type(outside)
-    )
-    return _with_sets(feature, column, table[column.codes])
+    found = [*(codes.get(value, outside) for value in column.values), MISSING]
+    table = np.array(found, dtype=code_type(outside))
+    same = table.dtype == column.codes.dtype and np.array_equal(table[:-1], range(len(table) - 1))
+    own = column.codes if same and not column.sets else table[column.codes]
+    return _with_sets(feature, column, own)
 
 
 def n_outside(feature: Feature, column: Column) -> int:
@@ -223,10 +224,8 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
 
 def _has_large_integers(array: NDArray[Any]) -> bool:
     """Whether comparing with doubles might mix numbers up."""
-    if array.dtype.kind == "f" or not len(array):
-        return False
-    if array.dtype.kind == "O":
-        return True
+    if array.dtype.kind in "fO" or not len(array):
+        return array.dtype.kind == "O"
     return max(int(array.max()), -int(array.min())) > LARGEST_DOUBLE_INTEGER
 
 
@@ -274,10 +273,10 @@ def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Enco
             f"domains declares texts for column {column.name!r}, which holds numbers; "
             "declare numbers there or turn the column into text"
         )
-    seen = [text(x) for x in distinct(column.numbers[column.known])[0].tolist()]
-    seen += [text(x) for cells in column.sets.values() for x in cells]
-    seen += [text(as_number(value)) for value in declared]
-    feature = Feature(column.name, "number", in_order({*seen}))
+    seen = {text(x) for x in distinct(column.numbers[column.known])[0].tolist()}
+    seen.update(text(x) for cells in column.sets.values() for x in cells)
+    seen.update(text(as_number(value)) for value in declared)
+    feature = Feature(column.name, "number", in_order(seen))
     return feature, encode(feature, column)
 
 
@@ -295,8 +294,10 @@ def _fit_categories(column: Column, declared: Sequence[str]) -> tuple[Feature, E
     assert column.codes is not None
     if column.kind == "boolean":
         declared = [value.lower() for value in declared]
-    used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
-    seen = {column.values[code] for code in used if code >= 0}
+    seen = {*column.values}
+    if not seen.issubset(column.declared):
+        used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
+        seen = {column.values[code] for code in used if code >= 0}
     seen.update(text(x) for cells in column.sets.values() for x in cells)
     values = in_order({*seen, *declared, *column.declared})
     feature = Feature(column.name, column.kind, values)
@@ -342,7 +343,7 @@ def _as_kind(feature: Feature, column: Column) -> Column:
 def _empty_like(feature: Feature, column: Column) -> Column:
     if feature.kind in ("category", "boolean"):
         return Column(column.name, feature.kind, codes=np.full(len(column), MISSING))
-    return Column(column.name, feature.kind, numbers=np.full(len(column), np.nan))
+    return Column(column.name, feature.kind, numbers=np.full(len(column), math.nan))
 
 
 def _texts_parsed(feature: Feature, column: Column) -> Column:
@@ -380,11 +381,8 @@ def _case_blind(feature: Feature, column: Column) -> Column:
     if not {value.lower() for value in column.values} <= {"true", "false"}:
         raise _wrong_kind(feature, column)
 
-    def match(value: str) -> str:
-        return by_lower.get(value.lower(), value)
-
-    texts = [match(value) for value in column.values]
-    sets = {row: tuple(match(x) for x in cells) for row, cells in column.sets.items()}
+    texts = [by_lower.get(value.lower(), value) for value in column.values]
+    sets = {row: tuple(by_lower.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
     return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
 
 

@@ -9,10 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from nullproof.errors import NullproofError
-from nullproof.tables.arff import read_arff
 from nullproof.tables.contents import AS_IT_IS, KINDS, Content, FileOptions, Form
 from nullproof.tables.encodings import NotUtf8Error, decode, decode_as_windows, is_utf8
-from nullproof.tables.excel import read_excel
 from nullproof.tables.spellings import USUAL, Spellings
 from nullproof.tables.text_files import read_pieces, read_text, told, top_of, unread_text
 from nullproof.tables.writings import Writings, written_plainly
@@ -222,9 +220,13 @@ def _read(content: Content, form: Form | None, asked: _Asked) -> FileTable:
         if form == "arrow stream":
             return _stored(pl.read_ipc_stream(content.source()), content)
         if form == "excel":
+            from nullproof.tables.excel import read_excel
+
             frame = read_excel(content, as_text=as_text, options=options)
             return FileTable(*_plain(frame, asked), from_text=True)
         if form == "arff":
+            from nullproof.tables.arff import read_arff
+
             return FileTable(read_arff(content, as_text=as_text))
         frame, separator = read_text(
             content, nulls=asked.nulls, as_text=asked.texts, header=options.header
