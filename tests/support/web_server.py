@@ -114,7 +114,8 @@ def analysed(client: httpx.Client, **order: Any) -> str:
     answer = client.post("/api/analyses", json=order)
     assert answer.status_code == 202, answer.text
     name = str(answer.json()["id"])
-    until(lambda: state(client, name)["state"] in ("done", "failed", "cancelled"))
+    # A slow machine may take long for a wide table, and only a server that hangs takes longer.
+    until(lambda: state(client, name)["state"] in ("done", "failed", "cancelled"), 120)
     assert state(client, name)["state"] == "done", state(client, name)
     return name
 

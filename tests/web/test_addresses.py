@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
-from support.browser import NARROW, clashes, overflow, violations, watched_page
+from support.browser import watched_page
 from support.page import show_example, wait_for_result
 from support.web_server import Served, served
 
@@ -150,29 +150,6 @@ def test_a_changed_table_is_analysed_as_a_whole(page: Page) -> None:
     )
 
 
-def test_the_bars_stay_in_view(browser: Browser, server: Served, tmp_path: Path) -> None:
-    """With 60 features the verdict and its bars are on the screen while the last value is edited."""
-    for size in ({"width": 1280, "height": 800}, {"width": NARROW, "height": 800}):
-        viewport: Any = size
-        with watched_page(browser, server.url, viewport=viewport) as page:
-            page.goto(server.url)
-            upload(page, tmp_path, table(60, 60))
-            page.click("text=Leave out the 3 rows")
-            page.click("text=Find out what is certain")
-            wait_for_result(page)
-            last = page.locator(".editor select").last
-            last.scroll_into_view_if_needed()
-            last.select_option("not known, left out")
-            last.select_option(index=0)
-            page.wait_for_selector(".panel .note:not([hidden])", state="attached")
-            box, field = page.locator(".panel .iv-rows").bounding_box(), last.bounding_box()
-            assert box is not None
-            assert field is not None
-            assert box["y"] >= 0
-            assert box["y"] + box["height"] <= field["y"] <= 800
-            assert overflow(page) == 0
-
-
 def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
     """The button is on the screen wherever the page is scrolled to, and the old answer stays.
 
@@ -209,31 +186,3 @@ def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
     page.click("#job >> text=Cancel")
     page.wait_for_selector("#job >> text=was cancelled")
     assert page.url.split("&")[0] == shown.split("&")[0]
-
-
-LONG = "a label with so many letters that it cannot stand beside another one anywhere"
-RIGHT_TO_LEFT = "עמודה עם שם ארוך"
-
-
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_no_text_hides_another(
-    browser: Browser, server: Served, tmp_path: Path, scheme: str
-) -> None:
-    """On wide and narrow screens no text lies over another or is cut off: many labels, long names."""
-    content = table(90, 4, labels=30, holes=0.02) if scheme == "light" else table(60, 6)
-    if scheme == "dark":
-        content = content.replace("label 1", LONG).replace("f3", RIGHT_TO_LEFT, 1)
-    options: Any = {"color_scheme": scheme}
-    with watched_page(browser, server.url, **options) as page:
-        page.goto(server.url)
-        upload(page, tmp_path, content)
-        page.get_by_label("Column to predict").select_option("class")
-        page.click("text=Leave out the 3 rows")
-        page.click("text=Find out what is certain")
-        wait_for_result(page)
-        for width in (1280, NARROW):
-            page.set_viewport_size({"width": width, "height": 844})
-            page.wait_for_timeout(400)
-            assert clashes(page) == [], width
-            assert overflow(page) == 0
-        assert violations(page) == []

@@ -121,13 +121,15 @@ def _attacks(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _chances(document: dict[str, Any]) -> Iterator[str]:
-    open_ones = document["open"]
-    if open_ones["n_odds"]:
+    n_odds, n_likely = (document["open"][name] for name in ("n_odds", "n_likely"))
+    worlds = "the same label in at least 99\u00a0% of the worlds"
+    if n_likely:
         yield (
-            f"Chance is kinder than the worst case: of {many(open_ones['n_odds'], 'open point')} "
-            f"with odds, {open_ones['n_likely']:,} have the same label in at least 99\u00a0% of the "
-            "worlds."
+            f"Chance is kinder than the worst case: of {many(n_odds, 'open point')} with odds, "
+            f"{n_likely:,} {'has' if n_likely == 1 else 'have'} {worlds}."
         )
+    elif n_odds:
+        yield f"Chance helps little: of {many(n_odds, 'open point')} with odds, none has {worlds}."
 
 
 def _under_attack(document: dict[str, Any]) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 from typing import NamedTuple
 
-from nullproof.words import cut, either
+from nullproof.words import either, ends
 
 _VISIBLE, _LISTED, _SHORT = 60, 32, 24
 
@@ -27,11 +27,16 @@ class Column(NamedTuple):
 
 
 def data(text: str, longest: int = _VISIBLE) -> str:
-    """A text of the data: escaped, on its own in its writing direction, cut where it is long."""
+    """A text of the data: escaped, on its own in its writing direction.
+
+    A long one loses its middle: names that begin alike often end otherwise.
+    """
     if len(text) <= longest:
         kind = ' class="long"' if len(text) > _SHORT else ""
         return f"<bdi{kind}>{escape(text)}</bdi>"
-    return f'<bdi class="long" title="{escape(text)}">{escape(cut(text, longest))}</bdi>'
+    tail = longest // 3
+    shown = ends(text, longest - tail - 3, tail)
+    return f'<bdi class="long" title="{escape(text)}">{escape(shown)}</bdi>'
 
 
 def listed(texts: Iterable[str], word: str = "or") -> str:

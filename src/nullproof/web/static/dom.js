@@ -33,9 +33,12 @@ export const name = (text, limit = 60) =>
     short(text, limit),
   );
 
+// A long text loses its middle: names that begin alike often end otherwise.
 export const short = (text, limit = 60) => {
-  const letters = Array.from(text.slice(0, limit * 2 + 2));
-  return letters.length > limit ? letters.slice(0, limit - 1).join("") + "…" : text;
+  const [head, tail] = [Array.from(text.slice(0, limit * 2 + 2)), Array.from(text.slice(-limit * 2))];
+  if (head.length <= limit) return text;
+  const last = Math.floor(limit / 3);
+  return `${head.slice(0, limit - last - 3).join("")} … ${tail.slice(-last).join("")}`;
 };
 
 export const count = (number) => number.toLocaleString("en");

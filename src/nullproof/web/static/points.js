@@ -23,7 +23,7 @@ export class PointList {
       type: "text",
       autocomplete: "off",
       spellcheck: "false",
-      placeholder: named ? "name or value, Enter opens it" : "number or value, Enter opens it",
+      placeholder: named ? "name or value" : "number or value",
       oninput: () => {
         this.offset = 0;
         this.loadSoon();
@@ -45,7 +45,7 @@ export class PointList {
         { className: "fields" },
         field("Which points", this.verdict),
         field("Possible label", this.label),
-        field("Find", this.find),
+        field("Find", this.find, "Enter opens it"),
         field("Order", this.sort),
         labelled && field("Prediction", this.right),
       ),
