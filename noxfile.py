@@ -116,7 +116,7 @@ def release(session: nox.Session) -> None:
     session.run("cffconvert", "--validate", "-i", "CITATION.cff")
     sdist, wheel = build(session, Path("dist"))
     session.run("twine", "check", "--strict", str(sdist), str(wheel))
-    install_elsewhere(session, wheel.resolve(), sdist.resolve())
+    install_elsewhere(session, wheel, sdist)
     run_tests(session)
     for name, address in PROJECT["urls"].items():
         if "example.org" in address:
@@ -129,7 +129,7 @@ def build(session: nox.Session, dist: Path) -> tuple[Path, Path]:
     session.install("build")
     session.run("python", "-m", "build", "--outdir", str(dist))
     (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
-    return sdist, wheel
+    return sdist.resolve(), wheel.resolve()
 
 
 def install_elsewhere(session: nox.Session, package: Path, sdist: Path) -> None:

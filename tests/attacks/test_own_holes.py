@@ -204,6 +204,7 @@ def test_altered_tables_of_points_with_holes() -> None:
 
 def test_the_two_readings() -> None:
     """A hole that may hold any value is broken at its weakest completion; a skipped one stays out."""
+    pytest.importorskip("scipy")
     rows = [("a", "x")] * 6 + [("a", "y")] * 2 + [("b", "y")] * 5 + [("b", "x")] * 3
     index = CountIndex.from_rows(rows, ["yes"] * 8 + ["no"] * 8)
     points: list[Any] = [("a", None), (None, "x")]
