@@ -25,6 +25,7 @@ NAMES = (
     "engines",
     "estimator",
     "joint",
+    "load",
     "odds",
     "radius",
     "report",

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+_LOST = re.compile(r"connection|network|gateway|in the JVM|stopped sparkcontext", re.IGNORECASE)
 
 
 class NullproofError(ValueError):
@@ -35,11 +38,18 @@ def explained(engine: str) -> Iterator[None]:
         origin = type(problem).__module__.partition(".")[0]
         # A panic of polars is no Exception. Libraries overflow at dates that Python does not have.
         theirs = isinstance(problem, Exception) and origin not in ("builtins", "nullproof")
-        told = isinstance(problem, OverflowError | NotImplementedError)
+        told = isinstance(problem, OverflowError | NotImplementedError | ConnectionError)
         if not (theirs or told or origin == "pyo3_runtime"):
             raise
         said = " ".join(str(problem).split())[:200]
+        # A gateway and a context are what Spark loses.
+        lost = isinstance(problem, ConnectionError) or _LOST.search(said)
+        advice = (
+            "the connection may be lost, so connect and count again"
+            if lost
+            else "cast the column to text, numbers or dates there, leave it out with ignore, or read the "
+            "table into memory first"
+        )
         raise NullproofError(
-            f"{engine.lower()} cannot count the table: {said}; cast the column to text, numbers or dates "
-            "there, leave it out with ignore, or read the table into memory first"
+            f"{engine.lower()} cannot count the table: {said}; {advice}"
         ) from problem

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from nullproof import CountIndex
 
 ROOT = Path(__file__).parents[2]
+HOLES = "a,b,y\n1,x,no\n2,,no\n,x,yes\n4,z,yes\n5,z,no\n6,x,yes\n"
 
 
 Example = tuple[str, "CountIndex", "pl.DataFrame"]
@@ -134,3 +136,30 @@ def told(answer: Any, status: int, *reasons: str) -> None:
     assert "\n" not in found["error"]
     for reason in reasons:
         assert reason in found["error"], found["error"]
+
+
+def large_table(n_rows: int, n_columns: int = 12, seed: int = 0) -> bytes:
+    """A CSV of categories with some holes, made quickly: lines are drawn from a few thousand."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(0, 10, (4000, n_columns))
+    lines = [
+        ",".join("" if c == 9 and k % 3 == 0 else f"value{c}" for k, c in enumerate(row))
+        + f",{'pqr'[row[0] % 3]}\n"
+        for row in cells.tolist()
+    ]
+    header = ",".join(f"column{k}" for k in range(n_columns)) + ",y\n"
+    drawn = rng.integers(0, len(lines), n_rows).tolist()
+    return (header + "".join([lines[k] for k in drawn])).encode()
+
+
+def whole_visit(url: str) -> tuple[int, int]:
+    """Upload, analyse, ask about a point, change the table: what one person does."""
+    import httpx
+
+    with httpx.Client(base_url=url, timeout=60) as client:
+        table = upload(client, HOLES)
+        name = analysed(client, table=table["id"], label="y", binning="none")
+        point = client.get(f"/api/analyses/{name}/points/1").json()
+        change = {"do": "fill", "feature": "b", "label": "no", "value": "x"}
+        after = client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
+        return len(point["possible"]), after["n_missing"]

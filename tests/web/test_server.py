@@ -19,7 +19,18 @@ from typing import Any
 import numpy as np
 import pytest
 from support.command_line import Runner, one_line
-from support.web_server import Process, analysed, served, serving, state, until, upload
+from support.web_server import (
+    HOLES,
+    Process,
+    analysed,
+    large_table,
+    served,
+    serving,
+    state,
+    until,
+    upload,
+    whole_visit,
+)
 
 from nullproof.scratch import clear_folders, own_folder
 from nullproof.web.desk import Shelf
@@ -30,7 +41,6 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
     pytest.mark.xdist_group("web"),
 ]
-HOLES = "a,b,y\n1,x,no\n2,,no\n,x,yes\n4,z,yes\n5,z,no\n6,x,yes\n"
 
 
 @pytest.fixture(scope="module")
@@ -43,31 +53,6 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process,
 def client_of(url: str) -> Any:
     httpx = pytest.importorskip("httpx", reason="httpx is not installed")
     return httpx.Client(base_url=url, timeout=60)
-
-
-def large_table(n_rows: int, n_columns: int = 12, seed: int = 0) -> bytes:
-    """A CSV of categories with some holes, made quickly: lines are drawn from a few thousand."""
-    rng = np.random.default_rng(seed)
-    cells = rng.integers(0, 10, (4000, n_columns))
-    lines = [
-        ",".join("" if c == 9 and k % 3 == 0 else f"value{c}" for k, c in enumerate(row))
-        + f",{'pqr'[row[0] % 3]}\n"
-        for row in cells.tolist()
-    ]
-    header = ",".join(f"column{k}" for k in range(n_columns)) + ",y\n"
-    drawn = rng.integers(0, len(lines), n_rows).tolist()
-    return (header + "".join([lines[k] for k in drawn])).encode()
-
-
-def whole_visit(url: str) -> tuple[int, int]:
-    """Upload, analyse, ask about a point, change the table: what one person does."""
-    with client_of(url) as client:
-        table = upload(client, HOLES)
-        name = analysed(client, table=table["id"], label="y", binning="none")
-        point = client.get(f"/api/analyses/{name}/points/1").json()
-        change = {"do": "fill", "feature": "b", "label": "no", "value": "x"}
-        after = client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
-        return len(point["possible"]), after["n_missing"]
 
 
 def test_fifty_at_once(process: tuple[Process, Path]) -> None:

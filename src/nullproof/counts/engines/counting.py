@@ -59,10 +59,10 @@ def count_lazy(
     make: Make[Index], table: LazyTable, options: TableOptions, *, like: Schema | None = None
 ) -> Index:
     """Count a lazy table, by a schema learned before if there is one."""
-    table.header.column(table.label)
-    if any(dtype.is_float() for dtype in table.schema.values()):
-        refuse_engine_that_miscounts(table.frame)
     with explained(table.frame.implementation.name):
+        table.header.column(table.label)
+        if any(dtype.is_float() for dtype in table.schema.values()):
+            refuse_engine_that_miscounts(table.frame)
         if options.unlabelled == "drop":
             table = _labelled(table)
         if like is not None:
