@@ -289,23 +289,3 @@ def test_without_smoothing_unseen_values_decide_nothing() -> None:
     for alpha, said in ((0, "every label ties at zero"), (1, "values of no row")):
         with pytest.warns(NullproofWarning, match=said):
             Model(index(), alpha).points([("c", "x")])
-
-
-@pytest.mark.parametrize("alpha", [0, 1, 0.5])
-def test_the_greatest_supports(alpha: float) -> None:
-    """The labels with the greatest support are those that no label exceeds; without support all tie."""
-    labels = ["a", "a", "b", "b", "c"]
-    rows = [("x", "u"), ("y", "u"), ("x", "u"), ("y", "v"), ("y", "v")]
-    model = Model(CountIndex.from_rows(rows, labels), alpha, "uniform")
-    rng = np.random.default_rng(5)
-    n_ties = 0
-    for _ in range(200):
-        counts = rng.integers(0, [[3], [3], [2]], (3, 2)).tolist()
-        found = model.greatest(counts)
-        assert found == [
-            i
-            for i in range(3)
-            if not any(model.exceeds(k, counts[k], i, counts[i]) for k in range(3))
-        ]
-        n_ties += len(found) > 1
-    assert 0 < n_ties < 200

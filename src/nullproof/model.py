@@ -183,16 +183,6 @@ class Model:
             return True
         return left * below_right > right * below_left
 
-    def greatest(self, counts: Sequence[Sequence[int]]) -> list[int]:
-        """The labels with the greatest support, given the counts of every label; exactly."""
-        supports = [self._support(i, own, 0) for i, own in enumerate(counts)]
-        known = [(above, below) if below else (0, 1) for above, below in supports]
-        top, under = known[0]
-        for above, below in known[1:]:
-            if above * under > top * below:
-                top, under = above, below
-        return [i for i, (above, below) in enumerate(known) if above * under == top * below]
-
     def _support(self, i: int, counts: Sequence[int], n_added: int) -> tuple[int, int]:
         """A label's support as a numerator and a denominator, 0 below the line for no support."""
         p, q = self.alpha.as_integer_ratio()

@@ -281,7 +281,9 @@ def favouring(
     points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
     ranges, (low, high) = given or (verdicts(model, points), point_counts(model, points, 0))
     counts = [high[i] if i == raised else low[i] for i in range(model.m)]
-    winners = model.greatest(counts)
+    supports = [model.support(i, own) for i, own in enumerate(counts)]
+    top = max(supports)
+    winners = [i for i, support in enumerate(supports) if support == top]
     logs = np.where(np.arange(model.m) == raised, ranges.max_log[0], ranges.min_log[0])
     completed = (
         _completed(feature, code, cell)
