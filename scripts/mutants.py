@@ -119,9 +119,6 @@ class Bench:
                 live = [one for one in functions if one.__code__.co_filename == module.path]
                 self._try(module, items, live)
                 self._say(str(module))
-        for module in self.modules:
-            for mutant in module.left:
-                self._say(f"{module.name}, {mutant}")
         return True
 
     def _try(self, module: Module, items: list[pytest.Item], live: list[FunctionType]) -> None:
@@ -130,6 +127,7 @@ class Bench:
         for number, mutant in enumerate(tried, 1):
             if self._survives(module, mutant, items, live):
                 module.left.append(mutant)
+                self._say(f"{module.name}, {mutant}")
             else:
                 module.n_killed += 1
             if number % 50 == 0:
@@ -296,6 +294,7 @@ def main() -> None:
     parser.add_argument(
         "--slowest", type=int, default=20, help="seconds: tests that take longer are left out"
     )
+    parser.add_argument("--cheap", action="store_true", help="without the dear tests")
     parser.add_argument("--runs", help="a file that keeps which lines each test runs")
     given = parser.parse_args()
     unknown = [name for name in given.modules if name not in settings["tests"]]
@@ -307,12 +306,12 @@ def main() -> None:
     names = given.modules or [*settings["tests"]]
     same = settings.get("same", {})
     modules = [Module(name, same.get(name, []), given) for name in names]
-    bench = Bench(modules, {*settings["dear"]}, given)
+    dear = {*settings["dear"]}
+    bench = Bench(modules, dear, given)
     options = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    pytest.main(
-        [*options, *dict.fromkeys(test for name in names for test in settings["tests"][name])],
-        plugins=[bench],
-    )
+    tests = dict.fromkeys(test for name in names for test in settings["tests"][name])
+    wanted = [test for test in tests if not (given.cheap and test in dear)]
+    pytest.main([*options, *wanted], plugins=[bench])
     sys.exit(any(module.left for module in modules))
 
 

@@ -88,6 +88,8 @@ def test_groups_of_a_feature() -> None:
     assert [*groups_of(forced, 0, codes[:1])] == []
     known = CountIndex.from_rows([("a",), ("b",)], ["A", "B"])
     assert [*groups_of(known, 0, codes[:2])] == []
+    one = CountIndex.from_rows([(None,), ("a",), ("b",)], ["A", "A", "B"])
+    assert [groups.n_cells.tolist() for groups in groups_of(one, 0, codes[:2])] == [[[1, 0]] * 2]
     sets = CountIndex.from_rows([(frozenset("ab"),), ("c",)], ["A", "B"])
     assert len([*groups_of(sets, 0, codes[:2])]) == 1
 

@@ -77,6 +77,7 @@ def test_one_table_is_remembered_while_its_index_lives(monkeypatch: pytest.Monke
     del second
     gc.collect()
     assert alive() is None
+    assert model_module._LAST._kept is None
     certify(first, POINTS, alpha=2)
     assert n_made == 4
 
@@ -114,6 +115,8 @@ def test_what_a_model_is_by_default() -> None:
     assert (made.alpha, made.prior, made.bias) == (1, (Fraction(1, 2),) * 2, (1, 1))
     assert made.prior_is_counted
     assert not Model(index(), prior="uniform").prior_is_counted
+    assert Model(index(), Fraction(1, 3)).alpha == Fraction(1, 3)
+    assert Model(index(), np.float32(0.5)).alpha == Fraction(1, 2)  # type: ignore[arg-type]
 
 
 def test_an_enemy_may_choose_any_values() -> None:
@@ -169,6 +172,8 @@ def test_supports_and_the_one_comparison(alpha: Any, prior: Any) -> None:
             added = (n_added, n_added)
             assert made.exceeds(0, mine, 1, theirs, added=added) == (first > second)
             assert made.exceeds(1, theirs, 0, mine, added=added) == (second > first)
+            if not n_added:
+                assert made.exceeds(0, mine, 1, theirs) == (first > second)
             seen.add((first > second) - (first < second))
         for i, exact in enumerate(supports(made, counts)):
             assert made.support(i, counts[i]) == exact
@@ -194,8 +199,22 @@ def test_a_label_without_rows_or_smoothing_has_no_support() -> None:
     assert made.exceeds(1, [1, 1], 0, [LEFT_OUT, LEFT_OUT])
     assert not made.exceeds(0, [LEFT_OUT, LEFT_OUT], 1, [1, 1])
     assert not made.exceeds(0, [0, 0], 1, [0, 0])
+    assert (
+        made.log_terms(0, np.array([[0, 1], [LEFT_OUT, LEFT_OUT]])).tolist() == [[-math.inf, 0]] * 2
+    )
     # With an added row of its own it has some.
     assert made.exceeds(0, [1, 1], 1, [0, 1], added=(1, 0))
+
+
+def test_rows_are_added_to_a_table_of_one() -> None:
+    """The shares of the labels follow the rows that are added, however few there were."""
+    made = Model(CountIndex.from_rows([("a", "x")], ["yes"], like=index()), 1)
+    assert made.prior == (Fraction(0), Fraction(1))
+    for mine, theirs in itertools.product(range(4), repeat=2):
+        first, second = supports(made, [[mine] * 2, [theirs] * 2], 2)
+        assert made.exceeds(0, [mine] * 2, 1, [theirs] * 2, added=(2, 2)) == (first > second)
+    assert made.exceeds(0, [2, 2], 1, [1, 1], added=(2, 0))
+    assert not made.exceeds(0, [1, 1], 1, [1, 1], added=(1, 0))
 
 
 @pytest.mark.parametrize("alpha", [0, 1, 0.1])
@@ -203,7 +222,14 @@ def test_a_label_without_rows_or_smoothing_has_no_support() -> None:
 def test_the_table_of_terms_has_the_logarithms_of_all_counts(alpha: Any, bias: Any) -> None:
     """Per code: the logs of its low and high counts; 0 where left out; the range over all values."""
     rows = [*ROWS, (frozenset("ab"), None), (None, None)]
-    made = Model(CountIndex.from_rows(rows, [*LABELS, "no", "yes"]), alpha, bias=bias)
+    whole = CountIndex.from_rows(rows, [*LABELS, "no", "yes"])
+    # The other has one row, so that a label has none.
+    for counted in (whole, CountIndex.from_rows([("a", "x")], ["yes"], like=whole)):
+        assert_terms(Model(counted, alpha, bias=bias))
+
+
+def assert_terms(made: Model) -> None:
+    """Hold every row of the table against the logarithms of exact fractions."""
     table, starts = made.terms
     for j, n_values in enumerate(made.index.n_values.tolist()):
         own = table[starts[j] : starts[j] + n_values + 3]
@@ -222,22 +248,25 @@ def test_the_table_of_terms_has_the_logarithms_of_all_counts(alpha: Any, bias: A
 
 def one_term(made: Model, i: int, j: int, count: int) -> float:
     """The logarithm of one factor of a support."""
-    if count == LEFT_OUT:
-        return 0.0
     size = int(made.index.label_counts[i]) + made.alpha * int(made.index.n_values[j])
-    factor = (count + made.alpha) / size
+    factor = 1 if count == LEFT_OUT else (count + made.alpha) / (size or 1)
+    factor = factor if size else 0
     return math.log(factor) if factor else -math.inf
 
 
-def test_a_column_beyond_the_table_has_no_rows_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Wide columns take no place among the terms, and verdicts are the same."""
-    made = Model(index(), 1)
-    plain = verdicts(made, made.points(POINTS))
-    monkeypatch.setattr(model_module, "WIDE", 1)
-    monkeypatch.setattr(verdicts_module, "WIDE", 1)
-    wide = Model(index(), 1)
-    assert len(wide.terms[0]) == 0
-    again = verdicts(wide, wide.points(POINTS))
+@pytest.mark.parametrize(("most", "n_rows"), [(1, 0), (2, 5), (3, 11)])
+def test_a_column_beyond_the_table_has_no_rows_in_it(
+    most: int, n_rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Columns with more values than that take no place among the terms, and verdicts are the same."""
+    counted = CountIndex.from_rows([*ROWS, ("b", "z")], [*LABELS, "no"])
+    plain = verdicts(Model(counted), counted.encode(POINTS))
+    monkeypatch.setattr(model_module, "WIDE", most)
+    monkeypatch.setattr(verdicts_module, "WIDE", most)
+    wide = Model(counted, 2)
+    assert len(wide.terms[0]) == n_rows
+    monkeypatch.setattr(model_module, "_LAST", model_module._LastTerms())
+    again = verdicts(Model(counted), counted.encode(POINTS))
     assert (again.possible == plain.possible).all()
     assert again.min_log == pytest.approx(plain.min_log)
 
@@ -258,6 +287,12 @@ def test_priors_add_up_to_one() -> None:
         (None, (Fraction(1, 3), Fraction(2, 3))),
         ("uniform", (Fraction(1, 2),) * 2),
         ([0, 0.5], (0, 1)),
+        ([Fraction(1, 3), Fraction(2, 3)], (Fraction(1, 3), Fraction(2, 3))),
+        ([10**17 + 1, 0], (1, 0)),
+        (
+            [10**17 + 1, 10**17],
+            (Fraction(10**17 + 1, 2 * 10**17 + 1), Fraction(10**17, 2 * 10**17 + 1)),
+        ),
         (np.array([3.0, 1.0]), (Fraction(3, 4), Fraction(1, 4))),
     ]
     for prior, expected in given:
@@ -289,3 +324,12 @@ def test_without_smoothing_unseen_values_decide_nothing() -> None:
     for alpha, said in ((0, "every label ties at zero"), (1, "values of no row")):
         with pytest.warns(NullproofWarning, match=said):
             Model(index(), alpha).points([("c", "x")])
+
+
+def test_floats_are_asked_only_well_within_their_range() -> None:
+    """Smoothing and every share of the prior must be 0 or neither tiny nor huge; else integers decide."""
+    for alpha in (0, 1, 1e-9, 1e100):
+        assert Model(index(), alpha, [0, 1]).floats_hold
+    for beyond in (1e-200, 1e200, Fraction(1, 10**400)):
+        assert not Model(index(), beyond).floats_hold
+    assert not Model(index(), 1, [1, 1e-200]).floats_hold

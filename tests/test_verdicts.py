@@ -5,12 +5,15 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
-from support.strategies import Case, random_case
+from support import oracle
+from support.count_tables import first_point, two_labels
+from support.strategies import HARD_TABLES, Case, random_case
 
 from nullproof import CountIndex, certify
 from nullproof import verdicts as verdicts_module
@@ -37,6 +40,34 @@ def questions(seed: int, n_tables: int) -> Iterator[tuple[Case, Model, Points]]:
             n_tables -= 1
 
 
+def test_few_tables_against_all_worlds() -> None:
+    """T3, T4: the possible labels are those that the enumeration of every world leaves."""
+    for case, model, points in questions(20261121, 60):
+        found = verdicts(model, points)
+        for place, point in enumerate(case.points):
+            expected = oracle.undominated(case.outcomes(point))
+            assert {*model.named(np.flatnonzero(found.possible[place]))} == expected
+
+
+@pytest.mark.parametrize("name", [name for name, hard in HARD_TABLES.items() if len(hard[1]) < 100])
+def test_near_ties(name: str) -> None:
+    """Products that doubles cannot tell apart are told apart, whichever side has a hole besides."""
+    n_rows, a, b, expected = HARD_TABLES[name]
+    rng = random.Random(name)
+    for n_extra in (0, 1):
+        for _ in range(8):
+            order = rng.sample(range(len(a)), len(a))
+            counts = [a[j] for j in order], [b[j] for j in order]
+            index = two_labels((n_rows + n_extra,) * 2, *counts)
+            n_null = np.zeros((len(a), 2), dtype=np.int64)
+            # The one that wins may win higher still, which changes nothing.
+            if n_extra and len(expected) == 1:
+                n_null[0, "AB".index(min(expected))] = 1
+            holed = replace(index, n_null=n_null)
+            possible = verdicts(Model(holed, 0), first_point(holed)).possible[0]
+            assert {"AB"[i] for i in np.flatnonzero(possible)} == expected
+
+
 @pytest.mark.parametrize("size", [1, 5])
 def test_blocks_change_nothing(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Points judged a few at a time have the verdicts that they have all at once."""
@@ -44,6 +75,8 @@ def test_blocks_change_nothing(size: int, monkeypatch: pytest.MonkeyPatch) -> No
         whole = verdicts(model, points)
         with monkeypatch.context() as patch:
             patch.setattr(verdicts_module, "_BLOCK", size)
+            patch.setattr(verdicts_module, "_FEWEST", 1)
+            patch.setattr(verdicts_module, "_SMALL", 0)
             parts = verdicts(model, points)
         assert (parts.possible == whole.possible).all()
         np.testing.assert_allclose(parts.min_log, whole.min_log, rtol=1e-12)
@@ -101,10 +134,36 @@ def test_a_label_without_prior_dominates_nobody() -> None:
         assert certify(index, point, alpha=1, prior=[1, 0]).possible == ("A",)
 
 
+def test_numbers_beyond_doubles_are_left_to_integers() -> None:
+    """One smoothed zero outweighs 180 hundredths, though in doubles it is no support at all."""
+    index = two_labels((100, 100), [1] * 180, [0] + [100] * 179)
+    model = Model(index, Fraction(1, 10**350))
+    points = first_point(index)
+    holed = replace(points, codes=points.codes.copy(), own_holes="any")
+    holed.codes[0] = 4
+    for asked in (points, holed):
+        assert verdicts(model, asked).possible.tolist() == [[False, True]]
+
+
 def test_no_support_dominates_nobody() -> None:
     """Where a candidate leaves a label without support, it does not beat those that have none either."""
     index = CountIndex.from_rows([("x",), ("y",), ("z",)], list("ABC"))
     assert certify(index, ({"x", "z"},), alpha=0).possible == ("A", "B", "C")
+    index = CountIndex.from_rows([("x", "p", "m"), ("y", "q", "n")], list("AB"))
+    assert certify(index, ("y", "p", {"m", "n"}), alpha=0).possible == ("A", "B")
+    assert certify(index, ("x", "p", {"m", "n"}), alpha=0).possible == ("A", "B")
+
+
+def test_ties_of_incomplete_points_in_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each point that floats cannot tell is itself asked of the integers, wherever it stands."""
+    rows = [("x", "u"), ("y", "u"), ("x", "u"), ("y", "v")]
+    index = CountIndex.from_rows(rows, list("AABB"))
+    model = Model(index, 1)
+    # The last, which nobody knows, is a tie; the others are clear.
+    points = model.points([({"x", "y"}, value) for value in "uuvw"], "any")
+    monkeypatch.setattr(verdicts_module, "_BLOCK", 4)
+    expected = [[True, False], [True, False], [False, True], [True, True]]
+    assert verdicts(model, points).possible.tolist() == expected
 
 
 def test_the_worst_completion_has_the_least_ratios() -> None:

@@ -177,9 +177,10 @@ class Model:
         """
         left, below_left = self._support(i, counts_i, added[0])
         right, below_right = self._support(k, counts_k, added[1])
-        if left == 0 or below_left == 0:
+        # Where a label has neither rows nor smoothing, both parts of its support are 0.
+        if not left:
             return False
-        if right == 0 or below_right == 0:
+        if not right:
             return True
         return left * below_right > right * below_left
 
@@ -210,7 +211,7 @@ class Model:
         # A feature that the point leaves out has a factor of 1.
         pairs = zip(counts, self.sizes[i], strict=True)
         terms = [size if c == LEFT_OUT else int(c) * q + p for c, size in pairs]
-        if not self.prior[i] or 0 in self.sizes[i] or 0 in terms:
+        if not self.prior[i] or 0 in terms:
             return -math.inf
         logs = [math.log(self.prior[i].numerator), -math.log(self.prior[i].denominator)]
         sizes = [-math.log(size) for size in self.sizes[i]]
@@ -330,9 +331,9 @@ class _LastTerms:
         self._kept = weakref.ref(model.index, self._forget), (model.alpha, model.bias), terms
         return terms
 
-    def _forget(self, gone: weakref.ref[CountIndex]) -> None:
-        if self._kept is not None and self._kept[0] is gone:
-            self._kept = None
+    def _forget(self, _gone: weakref.ref[CountIndex]) -> None:
+        # Only the reference that is kept can call: those before it are gone themselves.
+        self._kept = None
 
 
 _LAST = _LastTerms()

@@ -215,7 +215,6 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
     magnitude = sum(bound for _, _, bound in tables)
     with np.errstate(invalid="ignore"):
         base = model.log_prior[:, None] - model.log_prior[None, :]
-    base[model.log_prior == -np.inf, :] = -np.inf
     magnitude += float(np.abs(base[np.isfinite(base)]).sum())
     slack = 2 * model.slack(magnitude)
     itself = np.eye(model.m, dtype=bool)
@@ -225,7 +224,8 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
         with np.errstate(invalid="ignore"):
             for table, places, _ in tables:
                 gap += table[places[part]]
-        # -inf (the label may have support 0) outweighs +inf (its rival surely has).
+        # -inf (the label may have support 0) outweighs +inf (its rival surely has), and so it is for
+        # labels without a prior.
         gap[np.isnan(gap)] = -np.inf
         gap[:, itself] = -np.inf
         ahead = gap > 0
