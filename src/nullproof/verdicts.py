@@ -237,7 +237,7 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
 
 
 def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[np.intp], float]:
-    """Per used code and pair of labels: the least log ratio over its candidates."""
+    """Per used code and pair of labels: the least log ratio over its candidates; NaN for 0 over 0."""
     used, places = points.used(j)
     table = np.empty((len(used), model.m, model.m))
     bound = 0.0
@@ -248,7 +248,6 @@ def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[n
         for i in range(model.m):
             with np.errstate(invalid="ignore"):
                 ratio = low[:, i : i + 1] - high
-            ratio[low[:, i] == -np.inf] = -np.inf
             table[place, i] = ratio.min(axis=0)
         magnitudes = [-terms[np.isfinite(terms)].min(initial=0.0) for terms in (low, high)]
         bound = max(bound, float(sum(magnitudes)))
