@@ -37,10 +37,12 @@ FEW = {
 }
 
 
-def run_tests(session: nox.Session, *arguments: str, **environment: str) -> None:
-    """Run the tests that were asked for, or these."""
-    asked = session.posargs or arguments or QUICK
-    session.run("python", "-m", "pytest", "-q", *asked, env={**FEW, **environment})
+def run_tests(
+    session: nox.Session, *options: str, select: tuple[str, ...] = QUICK, **environment: str
+) -> None:
+    """Run the tests that were asked for, or those that are selected, with these options of pytest."""
+    asked = session.posargs or select
+    session.run("python", "-m", "pytest", "-q", *options, *asked, env={**FEW, **environment})
 
 
 @nox.session(python=PYTHONS)
@@ -65,21 +67,21 @@ def lowest(session: nox.Session) -> None:
     session.run("uv", "pip", "compile", "-q", *which, "pyproject.toml", "-o", floors, external=True)
     session.install("-c", floors, "-e", ".[all]", "-r", "requirements-dev.txt")
     # Old libraries warn about newer ones.
-    run_tests(session, "-W", "default", *QUICK)
+    run_tests(session, "-W", "default")
 
 
 @nox.session(python=NEWEST)
 def newest(session: nox.Session) -> None:
     """All extras, with the newest version of every library, those past constraints.txt too."""
     session.install("--upgrade", "-e", ".[all]", "-r", "requirements-dev.txt")
-    run_tests(session, "-W", "default", *QUICK)
+    run_tests(session, "-W", "default")
 
 
 @nox.session(python=OLDEST)
 def bare(session: nox.Session) -> None:
     """No extra at all: what needs one is skipped, all else passes."""
     session.install("-c", "constraints.txt", "-e", ".", *RUNNERS)
-    run_tests(session, "-p", "support.lacking", *QUICK, NULLPROOF_EXTRAS="", PYTHONPATH="tests")
+    run_tests(session, "-p", "support.lacking", NULLPROOF_EXTRAS="", PYTHONPATH="tests")
 
 
 @nox.session(python=OLDEST)
@@ -87,7 +89,7 @@ def bare(session: nox.Session) -> None:
 def extra(session: nox.Session, extra: str) -> None:
     """One extra alone: what it is for works."""
     session.install("-c", "constraints.txt", "-e", f".[{extra}]", *RUNNERS)
-    run_tests(session, "tests/test_extras.py", NULLPROOF_EXTRAS=extra)
+    run_tests(session, select=("tests/test_extras.py",), NULLPROOF_EXTRAS=extra)
 
 
 @nox.session(python=OLDEST, reuse_venv=False)
