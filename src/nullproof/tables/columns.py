@@ -209,7 +209,7 @@ def encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
     if feature.kind == "code":
         array = doubles(array)
         outside = (array >= feature.n_values) | (array > np.floor(array))
-        inside = np.where(outside, feature.n_values, array).astype(np.float64)
+        inside = np.where(outside, np.float64(feature.n_values), array).astype(np.float64)
         codes = np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING)
         return np.asarray(codes, dtype=code_type(feature.n_values))
     if feature.kind == "date" or feature.has_large_integers or _has_large_integers(array):
