@@ -18,6 +18,7 @@ from nullproof import model as model_module
 from nullproof import verdicts as verdicts_module
 from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Model
+from nullproof.parameters import written_number
 from nullproof.verdicts import verdicts
 
 ROWS = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
@@ -305,11 +306,11 @@ def test_priors_add_up_to_one() -> None:
 
 def test_numbers_as_people_write_them() -> None:
     """A fraction is exact, a decimal is the double that it is, and other texts are refused."""
-    assert model_module.written_number("1/3") == Fraction(1, 3)
-    assert model_module.written_number("0.1") == 0.1
+    assert written_number("1/3") == Fraction(1, 3)
+    assert written_number("0.1") == 0.1
     for wrong in ("1/0", "a/2", "much", ""):
         with pytest.raises(NullproofError, match="not a number"):
-            model_module.written_number(wrong)
+            written_number(wrong)
 
 
 def test_the_bound_of_rounding_is_the_one_that_was_proven() -> None:

@@ -1,4 +1,4 @@
-"""Which features cause the uncertainty: what would become certain if one of them were complete.
+"""Which features keep points from being certain: what would become certain if one of them were complete.
 
 Two answers for each feature. *As the known cells*: its holes are filled in the proportions in which
 the known cells of the same label hold the values, and then the points are certified again. *Could*:

@@ -15,7 +15,7 @@ from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo, tell
 from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
-from nullproof.model import written_number
+from nullproof.parameters import written_number
 from nullproof.tables.points import refuse_reading
 from nullproof.words import many, some
 

@@ -10,7 +10,7 @@ from typing import Any
 from nullproof.cli.options import Request
 from nullproof.cli.written import written_binning
 from nullproof.errors import NullproofError
-from nullproof.model import written_number
+from nullproof.parameters import written_number
 from nullproof.words import either
 
 # What is asked when a table is counted, and not again where it is counted like an index.

@@ -17,7 +17,8 @@ from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, written_bias
 from nullproof.errors import NullproofError
-from nullproof.model import Model, written_number
+from nullproof.model import Model
+from nullproof.parameters import written_number
 from nullproof.progress import within
 from nullproof.words import many
 

@@ -9,7 +9,7 @@ import typer
 
 from nullproof.bias import REST
 from nullproof.errors import NullproofError
-from nullproof.model import written_number
+from nullproof.parameters import written_number
 
 if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex

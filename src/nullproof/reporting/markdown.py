@@ -298,7 +298,7 @@ def _fragility(document: Document) -> list[str]:
 
 
 def _features(document: Document) -> list[str]:
-    features, title = document["features"], "## Which features cause the uncertainty"
+    features, title = document["features"], "## Which features keep points from being certain"
     rows = [
         [
             data(row["feature"]),

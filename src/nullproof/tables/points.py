@@ -373,9 +373,7 @@ def tell_of_strange(
     smoothed: bool,
 ) -> None:
     """Say where points hold values that the training table never shows, or numbers beyond its ends."""
-    unseen = _named(schema, n_unseen) if n_unseen.any() else ""
-    outside = _named(schema, n_outside) if any(n_outside) else ""
-    if unseen:
+    if unseen := _named(schema, n_unseen):
         follows = (
             "for every label they count as values of no row"
             if smoothed
@@ -386,7 +384,7 @@ def tell_of_strange(
             NullproofWarning,
             stacklevel=2,
         )
-    if outside:
+    if outside := _named(schema, n_outside):
         warnings.warn(
             f"points lie outside what the training table shows in {outside}; they count to the bins at "
             "its ends",

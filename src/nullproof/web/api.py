@@ -12,7 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.curve import BIASES
-from nullproof.model import written_number
+from nullproof.parameters import written_number
 from nullproof.tables.options import TableOptions
 from nullproof.web import changes
 from nullproof.web.analysis import Analysis, Options

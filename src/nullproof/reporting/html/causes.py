@@ -42,9 +42,9 @@ def fragment_fragility(document: Document) -> str:
 
 
 def fragment_features(document: Document) -> str:
-    """Which features cause the uncertainty."""
+    """Which features keep points from being certain."""
     features = document["features"]
-    title = "Which features cause the uncertainty"
+    title = "Which features keep points from being certain"
     if not features["n_open"] or not features["features"]:
         return ""
     rows = [
@@ -182,7 +182,7 @@ def _features_text(features: Document) -> str:
     left = features["n_left_off"]
     more = f" {many(left, 'feature')} with fewer holes were not judged." if left else ""
     return (
-        "How much of the uncertainty would go if one feature had no holes: the share of points that "
-        f"would become certain, and of those that could. Judged on {whom} points that are not"
+        "What would change if one feature had no holes: the share of points that would become "
+        f"certain, and of those that could. Judged on {whom} points that are not"
         f"{'' if judged == n else ', at even distances in their order'}.{more}"
     )

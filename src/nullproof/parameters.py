@@ -1,0 +1,60 @@
+"""Smoothing and prior as people give them, made exact."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+
+
+def exact_alpha(alpha: Any) -> Fraction:
+    """The smoothing as a fraction."""
+    if not _is_share(alpha):
+        raise NullproofError(f"alpha is {alpha!r}; give a number that is 0 or more")
+    return Fraction(alpha if isinstance(alpha, numbers.Rational) else float(alpha))
+
+
+def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
+    """The prior as fractions that sum to one; None means the frequencies of the labels."""
+    if prior is None:
+        n_rows = max(index.n_rows, 1)
+        return tuple(Fraction(int(n), n_rows) for n in index.label_counts)
+    m = len(index.labels)
+    if isinstance(prior, str):
+        if prior != "uniform":
+            raise NullproofError(
+                f"prior is {prior!r}; give None, 'uniform' or one number for each of {m} labels"
+            )
+        return (Fraction(1, m),) * m
+    shares = list(prior)
+    if len(shares) != m:
+        raise NullproofError(
+            f"prior has {len(shares)} numbers but there are {m} labels "
+            f"({', '.join(str(label) for label in index.labels[:5])}); give one number per label"
+        )
+    if not all(_is_share(share) for share in shares):
+        raise NullproofError(f"prior is {shares}; give numbers that are 0 or more")
+    exact = [Fraction(s if isinstance(s, numbers.Rational) else float(s)) for s in shares]
+    if not sum(exact):
+        raise NullproofError("prior is all zeros; give at least one label a positive number")
+    return tuple(share / sum(exact) for share in exact)
+
+
+def written_number(written: str) -> Any:
+    """Read a number such as 0, 0.5 or 1/2."""
+    try:
+        return Fraction(written) if "/" in written else float(written)
+    except (ValueError, ZeroDivisionError):
+        raise NullproofError(f"{written!r} is not a number; give one like 0, 0.5 or 1/2") from None
+
+
+def _is_share(number: Any) -> bool:
+    if isinstance(number, numbers.Rational):
+        return Fraction(number) >= 0
+    return isinstance(number, float | np.floating) and bool(0 <= number < math.inf)
