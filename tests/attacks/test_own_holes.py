@@ -60,6 +60,7 @@ def attacked_rows(table: Table, attack: Any) -> list[list[frozenset[int]]]:
 @pytest.mark.parametrize("chunk", range(N_CHUNKS))
 def test_joint_attacks_enclose_the_optimum(chunk: int) -> None:
     """Law: lower bound <= optimum <= cells of an attack that brute force confirms."""
+    pytest.importorskip("scipy")
     total = proven = 0
     for number in range(math.ceil(N_TABLES / N_CHUNKS)):
         rng = np.random.default_rng([SEED, chunk, number])

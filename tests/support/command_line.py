@@ -67,4 +67,4 @@ def one_line(done: Done, reason: str) -> None:
     assert done.err.startswith("nullproof: ")
     assert done.err.count("\n") == 1
     assert done.err.endswith("\n")
-    assert reason in done.err
+    assert reason in done.err, done.err
