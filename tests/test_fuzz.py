@@ -17,7 +17,7 @@ from support.fuzzing.ways import Way, ways
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "tests" / "corpus"
-MINUTES = 0.2
+MINUTES = 0.1
 
 
 @pytest.fixture(scope="module")

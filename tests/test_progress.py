@@ -10,6 +10,7 @@ import pytest
 
 from nullproof import CountIndex, certify, cleaning_plan, label_odds, poison, report
 from nullproof.errors import NullproofWarning
+from nullproof.odds import sureness
 from nullproof.progress import over, within
 from nullproof.radii import radii
 
@@ -61,8 +62,9 @@ def test_tolerances_are_worked_out_once() -> None:
     assert np.array_equal(result.tolerance, expected, equal_nan=True)
 
 
-def test_ctrl_c_keeps_the_odds_so_far() -> None:
-    """The points before the interrupt have their odds, the others 0 to 1 and a reason."""
+def test_ctrl_c_keeps_the_odds_so_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The blocks before the interrupt have their odds, the other points 0 to 1 and a reason."""
+    monkeypatch.setattr(sureness, "_BLOCK", 1)
     points = POINTS[:4] * 2
     whole = label_odds(index(), points)
     n_open = int((~certify(index(), points).certain).sum())

@@ -40,10 +40,14 @@ def _called(call: ast.Call) -> str:
 
 
 def test_nothing_that_is_read_is_run() -> None:
-    """No module of the package unpickles, evaluates text or runs another program."""
-    found = {str(path): dangers(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
+    """No module of the package unpickles, evaluates text or runs another program.
+
+    But one: the page lets Python itself try a Parquet or Arrow file before the server reads it.
+    """
+    found = {path: dangers(path.read_text("utf-8")) for path in SOURCE.rglob("*.py")}
     assert len(found) > 100
-    assert {path: names for path, names in found.items() if names} == {}
+    told = {path.relative_to(SOURCE).as_posix(): names for path, names in found.items() if names}
+    assert told == {"web/trials.py": ["subprocess"]}
 
 
 @pytest.mark.parametrize(

@@ -374,7 +374,7 @@ def test_the_script_of_the_docs(
     names["client"].close()
     assert names["analysis"]["state"] == "done"
     answers = [line for line in script.splitlines() if line.startswith("client.")]
-    assert len(answers) == 9
+    assert len(answers) == 10
 
 
 def test_the_oldest_make_room(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -44,7 +45,11 @@ TOLD_ELSEWHERE = """() => {
 LIKE_ANOTHER = ("300 columns", "right to left", "one label", "all certain")
 
 
-@pytest.mark.parametrize("name", NAMES)
+# Seconds each: what the others have of their own is looked at in their reports.
+SHOWN = ("a fifth missing", "30 labels", "60 columns", "long names", "none certain")
+
+
+@pytest.mark.parametrize("name", NAMES if "NULLPROOF_TEN_TABLES" in os.environ else SHOWN)
 def test_a_table_on_the_page(
     browser: Browser, server: Served, run: Runner, folder: Path, name: str
 ) -> None:

@@ -112,7 +112,7 @@ def test_damaged_files_are_told(server: Served) -> None:
         stream
     )
     whole = np.frombuffer(stream.getvalue(), dtype=np.uint8)
-    for _ in range(60):
+    for _ in range(12):
         damaged = whole.copy()
         damaged[rng.integers(4, len(whole), 3)] = rng.integers(0, 256, 3)
         answer = server.client.post("/api/tables", content=damaged.tobytes())

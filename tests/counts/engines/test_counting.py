@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import os
 from collections.abc import Callable, Iterator
 from itertools import product
 from pathlib import Path
@@ -33,6 +34,7 @@ from nullproof.errors import NullproofError, NullproofWarning
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
 ENGINES = ("polars", "duckdb", "ibis", "spark", "dask", "postgres")
+ALL_OF_DASK = os.environ.get("NULLPROOF_ENGINES") == "all"
 Put = Callable[[pl.DataFrame], Any]
 
 
@@ -75,8 +77,12 @@ OPTIONS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
-def test_every_engine_gives_the_same_index(put: Put, options: dict[str, Any]) -> None:
+def test_every_engine_gives_the_same_index(
+    put: Put, options: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
     """Counts, domains, bins and labels are those of the table in memory, bit for bit."""
+    if "dask" in request.node.name and not ALL_OF_DASK and "binning" in options:
+        pytest.skip("takes a minute through Dask; NULLPROOF_ENGINES=all ./check runs it")
     table = odd_table()
     if options:
         table = table.drop("many", "word", "flag", "day", "constant", "single")
@@ -139,8 +145,12 @@ def test_more_numbers_than_are_fetched(put: Put, binning: Any) -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Sending large graph")
-def test_cells_are_counted_in_the_engine(put: Put, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_cells_are_counted_in_the_engine(
+    put: Put, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """So many rows that cells are dealt there, crowded ones again: the same bins and counts."""
+    if "dask" in request.node.name and not ALL_OF_DASK:
+        pytest.skip("takes half a minute through Dask; NULLPROOF_ENGINES=all ./check runs it")
     for module in (counting, dealing):
         monkeypatch.setattr(module, "FEW_ROWS", 2**13)
     table = crowded_numbers(10_000)
@@ -282,7 +292,9 @@ def test_cells_that_are_not_there_are_told(put: Put) -> None:
         locate_cells(schema, [Cells(0, 0, (0,), 1)], put(table), key="ID")
 
 
-def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
+def test_spark_connect_frames_are_counted_alike(
+    request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
     """What holds of a Spark session holds of a remote one."""
     with spark_connect() as session:
 
@@ -291,7 +303,7 @@ def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
             assert nw.from_native(table).implementation.is_pyspark_connect()
             return table
 
-        test_every_engine_gives_the_same_index(put, {})
+        test_every_engine_gives_the_same_index(put, {}, request)
         test_types_that_cannot_be_counted_are_named(put, [["x"], ["y", "z"]])
         test_cells_of_an_attack_are_located(put)
 
