@@ -159,6 +159,7 @@ def test_a_worksheet_goes_out_and_comes_back(page: Page, tmp_path: Path) -> None
     assert page.locator("#lookup").count() == 0
     page.reload()
     page.wait_for_selector("#certain >> text=8 answers taken")
+    wait_for_result(page)
     page.click("text=Back to the table without them")
     page.wait_for_function(
         "old => document.querySelector('#certain .big')?.innerText === old", arg=before

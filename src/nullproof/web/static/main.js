@@ -138,8 +138,8 @@ async function attend({ id, order }, turn, point = null) {
     return job.fail(ended.error);
   }
   Object.assign(state, { analysis: id, order: { ...order, compare: null } });
-  await show(id, told, point);
-  job.done();
+  await show(id, told, point, turn);
+  if (turn === state.turn) job.done();
 }
 
 async function finished(id, job, signal) {
@@ -179,7 +179,7 @@ function jobView(onCancel) {
   };
 }
 
-async function show(id, { title, cleaning }, point) {
+async function show(id, { title, cleaning }, point, turn) {
   const { order } = state;
   const [known, parts, held] = await Promise.all([
     ask(`analyses/${id}/features`),
@@ -266,6 +266,8 @@ async function show(id, { title, cleaning }, point) {
   $("result").hidden = false;
   document.title = `${title} – nullproof`;
   const lines = (await list.load())?.points ?? [];
+  // Who asked for something else meanwhile keeps its address.
+  if (turn !== state.turn) return;
   const first = lines.find((line) => line.tolerance !== 1) ?? lines[0];
   if (point !== null || first) await open(point === null ? first.point : Number(point), false);
   headline.node.tabIndex = -1;
