@@ -311,6 +311,8 @@ def main() -> None:
     options = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     tests = dict.fromkeys(test for name in names for test in settings["tests"][name])
     wanted = [test for test in tests if not (given.cheap and test in dear)]
+    if not wanted:
+        parser.error(f"all tests of {', '.join(names)} are dear; leave --cheap out")
     pytest.main([*options, *wanted], plugins=[bench])
     sys.exit(any(module.left for module in modules))
 

@@ -62,6 +62,18 @@ def test_sparse_counts_change_alike(monkeypatch: pytest.MonkeyPatch) -> None:
         part.remove(rows[50:51], labels[50:51])
 
 
+@pytest.mark.parametrize("sparse", [True, False])
+def test_no_cells_change_nothing(monkeypatch: pytest.MonkeyPatch, sparse: bool) -> None:
+    """An index in which no cell is filled or blanked equals itself, also at a value that no row has."""
+    if sparse:
+        monkeypatch.setattr(eager, "_JOINT", 0)
+        monkeypatch.setattr(eager, "_DENSE", 0)
+    before = index()
+    assert isinstance(before.known[1], eager.SparseCounts) == sparse
+    assert before.fill("x1", "z", "yes", n_cells=0) == before
+    assert before.blanked([Cells(0, 1, (2,), 0)]) == before
+
+
 def test_what_does_not_change_is_shared() -> None:
     """Counts of features without a changed cell are not copied; those of others are."""
     before = index()

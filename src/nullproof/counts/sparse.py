@@ -137,9 +137,10 @@ class SparseCounts:
         keys, cells = self.keys, self.counts.copy()
         cells[places[there]] += added[there]
         gone = places[there][cells[places[there]] == 0]
-        if not there.all():
-            keys = np.insert(keys, places[~there], changed[~there])
-            cells = np.insert(cells, places[~there], added[~there])
+        new = ~there & (added != 0)
+        if new.any():
+            keys = np.insert(keys, places[new], changed[new])
+            cells = np.insert(cells, places[new], added[new])
         if len(gone):
             left = cells != 0
             keys, cells = keys[left], cells[left]
