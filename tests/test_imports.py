@@ -119,6 +119,17 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     assert not loaded & HEAVY
 
 
+def test_a_command_starts_without_pydantic(tmp_path: Path) -> None:
+    """Texts, paths and flags on the line are read without pydantic, which loads for a tenth of a second."""
+    demo = ROOT / "src" / "nullproof" / "demo"
+    line = ["certify", str(demo / "customers.csv"), str(demo / "new_customers.csv"), "-q"]
+    line += ["--label", "churn", "--ignore", "customer", "-o", str(tmp_path / "out.csv")]
+    loaded = loaded_after(HELP.format(arguments=line))
+    assert (tmp_path / "out.csv").exists()
+    assert "polars" in loaded
+    assert "pydantic" not in loaded
+
+
 def test_the_public_names() -> None:
     """The public names are these; each can be had and is listed."""
     assert nullproof.__all__ == sorted(nullproof.__all__) == PUBLIC

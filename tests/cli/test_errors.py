@@ -157,7 +157,7 @@ def test_what_should_not_happen(
         raise problem
 
     place = {
-        "start": "nullproof.cli.run.app",
+        "start": "nullproof.cli.run.asked_for",
         "reading": "nullproof.tables.options.open_table",
         "deciding": "nullproof.decision.certify",
         "showing": "nullproof.cli.certificates.show_certificates",
@@ -179,7 +179,7 @@ def test_leaving_by_a_code(
     def leave(*_: Any, **__: Any) -> None:
         raise SystemExit(left)
 
-    monkeypatch.setattr(cli, "app", leave)
+    monkeypatch.setattr(cli, "asked_for", leave)
     assert run("demo").code == code
 
 

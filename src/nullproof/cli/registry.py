@@ -10,6 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from copy import copy
 from dataclasses import fields
 from operator import getitem
+from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
@@ -110,7 +111,16 @@ def typed(
     return shlex.join(words)
 
 
-def refusal(problem: Any) -> str | None:
+def asked_for(app: typer.Typer, arguments: list[str]) -> typer.Typer:
+    """The program with the named command alone, since typer works out all options of all it has."""
+    names = {one.name or one.callback.__name__: one for one in app.registered_commands}  # type: ignore[union-attr]
+    program = copy(app)
+    if arguments[0] in names:
+        program.registered_commands = [names[arguments[0]]]
+    return program
+
+
+def refusal(app: typer.Typer, problem: Any) -> str | None:
     """What to tell of an option or argument that typer refused, where we can say why."""
     context = getattr(problem, "ctx", None)
     if context is None or context.parent is None:
@@ -126,7 +136,8 @@ def refusal(problem: Any) -> str | None:
         return without[TEST] if extra and TEST in without else None
     if option in without:
         return f"{option} {without[option]}"
-    others = [other for other in context.parent.command.commands.values() if _has(other, option)]
+    every = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    others = [other for other in every if _has(other, option)]
     if not others or type(problem).__name__ != "NoSuchOption":
         return None
     owners = either([str(other.name) for other in others], "and")
@@ -141,11 +152,41 @@ class _PlainHelp:
         for parameter in found:
             if getattr(parameter, "is_flag", False):
                 parameter.metavar = ""
+            if hasattr(parameter, "get_runtime_param"):
+                parameter.get_runtime_param = _Reader(parameter).itself
         return found
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         pieces: Iterable[str] = super().collect_usage_pieces(ctx)  # type: ignore[misc]
         return [piece.strip("{}") for piece in pieces]
+
+
+class _Reader:
+    """Reads what is given for an option; texts and paths as they stand.
+
+    typer loads pydantic to read any value, which takes a tenth of a second at each start of the command.
+    It is asked only for numbers that are written on the line.
+    """
+
+    def __init__(self, parameter: Any) -> None:
+        self.kind, self.typer_reader = (
+            parameter.type_descriptor.annotation,
+            parameter.get_runtime_param,
+        )
+
+    def itself(self) -> _Reader:
+        return self
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        if value is None:
+            return () if param.multiple else None
+        if self.kind is Path:
+            return Path(value)
+        if self.kind == list[str]:
+            return [*value]
+        if isinstance(self.kind, type) and isinstance(value, self.kind):
+            return value
+        return self.typer_reader().coerce(value, param=param, ctx=ctx)
 
 
 class Command(_PlainHelp, TyperCommand):

@@ -17,7 +17,7 @@ import typer
 from nullproof import __version__
 from nullproof.cli import commands, upkeep  # noqa: F401 (each registers its commands)
 from nullproof.cli.program import app
-from nullproof.cli.registry import refusal
+from nullproof.cli.registry import asked_for, refusal
 from nullproof.cli.streams import SCREEN, Said, notice
 from nullproof.errors import NullproofError, NullproofWarning
 
@@ -48,7 +48,9 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", NullproofWarning)
             warnings.showwarning = _show_notice
-            code = app(arguments or ["--help"], prog_name="nullproof", standalone_mode=False)
+            arguments = arguments or ["--help"]
+            program = asked_for(app, arguments)
+            code = program(arguments, prog_name="nullproof", standalone_mode=False)
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -91,7 +93,9 @@ def _sentence(problem: BaseException) -> str:
     if isinstance(problem, NullproofError | OSError | SystemExit):
         return str(problem) or type(problem).__name__
     if hasattr(problem, "format_message"):
-        return refusal(problem) or f"{problem.format_message().rstrip('.')}; see nullproof --help"
+        return (
+            refusal(app, problem) or f"{problem.format_message().rstrip('.')}; see nullproof --help"
+        )
     return f"{type(problem).__name__}: {problem}; this is a mistake in nullproof, see --debug"
 
 

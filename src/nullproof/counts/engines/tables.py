@@ -26,6 +26,9 @@ from nullproof.tables.writings import Writings
 
 def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
     """The table as a lazy narwhals frame; None if its library is not lazy."""
+    if isinstance(table, Table):
+        # narwhals would look through everything installed for somebody who knows such a table.
+        return None
     try:
         frame = nw.from_native(table, pass_through=True)
     except nw.exceptions.DuplicateError:
