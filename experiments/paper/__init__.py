@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from experiments.measuring import machine
+from experiments.paper.claims import claims_table
 from experiments.paper.datasets import Dataset, Note
 from experiments.paper.running import QUICK, load, measure
 from experiments.paper.store import Store
@@ -107,6 +108,7 @@ def _tables(results: Results, datasets: Sequence[Dataset]) -> dict[str, Table]:
     listed = [[row[column] for column in columns] for row in results.exceptions]
     return {
         "Datasets": dataset_table(results, shapes),
+        "What the paper claims": claims_table(results),
         "Deciding the paper's most points, at its lowest rate": decision_table(
             results, "decision", DECIDERS
         ),

@@ -89,7 +89,7 @@ def dataset_table(results: Results, shapes: dict[str, tuple[str, int, int, int]]
 
 def decision_table(results: Results, part: str, algorithms: Sequence[str]) -> Table:
     """Median milliseconds of each algorithm for a part's most points at the base rate, and ratios."""
-    most, base = _most_points(results, part), _base_rate(results)
+    most, base = most_points(results, part), base_rate(results)
     head = ["dataset", *(f"{name} (ms)" for name in algorithms), *_ratio_heads(algorithms)]
     rows = []
     for dataset in results.datasets:
@@ -118,11 +118,12 @@ def _ratio_heads(algorithms: Sequence[str]) -> list[str]:
     return [f"{name} ÷ {algorithms[-1]}" for name in algorithms[:-1]]
 
 
-def _most_points(results: Results, part: str) -> str:
+def most_points(results: Results, part: str) -> str:
+    """The greatest number of points that a part was measured with."""
     return max((row["n_points"] for row in results.some(part=part)), key=int)
 
 
-def _base_rate(results: Results) -> str:
+def base_rate(results: Results) -> str:
     """The rate at which the number of points varies."""
     fewest = min((row["n_points"] for row in results.some(part="decision")), key=int)
     return results.some(part="decision", n_points=fewest)[0]["rate"]
@@ -150,7 +151,7 @@ def sampling_table(results: Results) -> Table:
 
 def poisoning_table(results: Results, part: str, algorithms: Sequence[str]) -> Table:
     """Mean cells, and times as multiples of ours, for the most points of a part."""
-    most = _most_points(results, part)
+    most = most_points(results, part)
     head = ["dataset", *(f"{name} cells" for name in algorithms), "needed at least"]
     head += [f"time {text}" for text in _ratio_heads(algorithms)]
     rows = []

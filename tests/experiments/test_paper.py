@@ -6,7 +6,7 @@ import argparse
 import gzip
 import io
 import json
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,10 +17,11 @@ import pytest
 
 from experiments import paper
 from experiments.paper import running
+from experiments.paper.claims import claims_table
 from experiments.paper.datasets import Dataset, Known, Note, coded, generate, load_all
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import QUICK, Progress, load, measure
-from experiments.paper.store import Store
+from experiments.paper.store import MEASURES, Store
 from experiments.paper.summary import Results
 from experiments.paper.tasks import PARTS, Task, carry_out
 from nullproof.decision import certify
@@ -228,7 +229,37 @@ def test_the_whole_experiment(
     summary = (tmp_path / "summary.md").read_text("utf-8")
     assert "elsewhere (generated)" in summary
     assert "AD says certain" in summary
+    assert "| Iterate ÷ Iterate+Index, 2 points |" in summary
+    assert "| SR ÷ GS, cells, 2 points |" in summary
     assert json.loads((tmp_path / "settings.json").read_text("utf-8"))["quick"]
+
+
+def test_a_claim_is_set_beside_its_ratio() -> None:
+    """The middle of the runs of each dataset is divided, and the geometric mean over datasets is shown."""
+    rows = [
+        {
+            **asdict(Task("decision", dataset, algorithm, "all", 0.2, points, run)),
+            "seconds": seconds,
+        }
+        for dataset, (alone, index) in {"HE": (8, 2), "FC": (1, 1)}.items()
+        for run in range(3)
+        for algorithm, seconds in (("Iterate", alone + 100 * (run == 2)), ("Iterate+Index", index))
+        for points in (1, 16)
+    ]
+    rows += [
+        {**asdict(Task("agreement", "HE", "GS", "none", 0.0, 9, 0)), "n_wrong": 2, "n_certain": 9},
+        {**asdict(Task("single", "FC", "GS", "none", 0.0, 1, 0)), "poisoning_rate": 0.05},
+        asdict(Task("multiple", "FC", "GS", "none", 0.0, 16, 0)),
+    ]
+    empty = dict.fromkeys(MEASURES, "")
+    texts = [{**empty, **{name: str(value) for name, value in row.items()}} for row in rows]
+    _, table = claims_table(Results(texts, [], []))
+    found = {row[0]: (row[2], row[3]) for row in table}
+    assert found["Iterate ÷ Iterate+Index, 16 points"] == ("2.0 (1.0 to 4.0)", "2")
+    assert found["Iterate+Index ÷ Iterate, 1 point"] == ("0.5 (0.25 to 1.0)", "2")
+    assert found["AD ÷ Iterate+Index, 16 points"] == ("–", "0")
+    assert found["GS blanks the fewest cells for one point"] == ("not on 2 of 9 points", "1")
+    assert found["Poisoning rate of GS for one point, FC beside WQ"] == ("FC 5.00%", "1")
 
 
 @pytest.mark.parametrize("part", PARTS)
