@@ -190,3 +190,51 @@ def test_least_ratio_by_hand() -> None:
     assert least_ratio([(1, 0), (5, 1)]) == 1
     assert least_ratio([(1, 9), (0, 0), (0, 5)]) == 1
     assert least_ratio([(0, 1), (1, 9)]) == 0
+
+
+@pytest.mark.parametrize(("cell", "name"), [("a", "exceeds"), (None, "dominates")])
+def test_many_tied_labels_need_few_exact_comparisons(
+    monkeypatch: pytest.MonkeyPatch, cell: str | None, name: str
+) -> None:
+    """Hundreds of labels that tie far behind are not compared with each other, only with the best."""
+    n_labels = 40
+    rows = [("a", "x")] * (n_labels + 4) + [("b", "y")]
+    labels = [*map(str, range(n_labels)), *["first"] * 4, "last"]
+    model = Model(CountIndex.from_rows(rows, labels), Fraction(1))
+    points = model.points([(cell, "x")], "any")
+    owner: Any = Model if name == "exceeds" else verdicts_module
+    asked, exactly = [], getattr(owner, name)
+
+    def counted(*given: Any) -> Any:
+        asked.append(given)
+        return exactly(*given)
+
+    monkeypatch.setattr(owner, name, counted)
+    if name == "exceeds":
+        found = verdicts_module._possible_exactly(
+            model, *verdicts_module.point_counts(model, points, 0)
+        )
+    else:
+        found = verdicts(model, points).possible[0].tolist()
+    assert [label for label, is_in in zip(model.index.labels, found, strict=True) if is_in] == [
+        "first"
+    ]
+    assert len(asked) <= 4 * model.m
+
+
+@pytest.mark.parametrize(
+    ("counts", "expected"),
+    [
+        ((3, 3, 1), (True, True, False)),
+        ((1, 3, 3), (False, True, True)),
+        ((3, 1, 2), (True, False, False)),
+        ((2,), (True,)),
+    ],
+)
+def test_the_strongest_two_decide(counts: tuple[int, ...], expected: tuple[bool, ...]) -> None:
+    """T3: the best label faces the second, all others face the best, in whatever order they come."""
+    labels = [str(i) for i, n in enumerate(counts) for _ in range(n)]
+    model = Model(CountIndex.from_rows([("a",)] * len(labels), labels), Fraction(0))
+    points = model.points([("a",)])
+    box = verdicts_module.point_counts(model, points, 0)
+    assert tuple(verdicts_module._possible_exactly(model, *box)) == expected

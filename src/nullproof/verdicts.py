@@ -203,8 +203,16 @@ def _compare(
 
 
 def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]]) -> list[bool]:
-    labels = range(model.m)
-    return [not any(model.exceeds(k, low[k], i, high[i]) for k in labels if k != i) for i in labels]
+    """The possible labels by T3: each is compared with the greatest least support of the others."""
+    strongest = [0]
+    for k in range(1, model.m):
+        # A tie keeps both: which of them is named first makes no difference.
+        place = sum(model.exceeds(other, low[other], k, low[k]) for other in strongest)
+        strongest = [*strongest[:place], k, *strongest[place:]][:2]
+    return [
+        not any(model.exceeds(k, low[k], i, high[i]) for k in strongest if k != i)
+        for i in range(model.m)
+    ]
 
 
 def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
@@ -229,7 +237,13 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
         gap[np.isnan(gap)] = -np.inf
         gap[:, itself] = -np.inf
         ahead = gap > 0
-        unclear = np.abs(gap) <= slack if model.floats_hold else np.broadcast_to(~itself, gap.shape)
+        unclear = (
+            np.abs(gap) <= slack
+            if model.floats_hold
+            else np.repeat(~itself[None], len(gap), axis=0)
+        )
+        # A label that another surely dominates is out already, whatever the rest of its pairs say.
+        unclear &= ~(ahead & ~unclear).any(axis=1)[:, None]
         for position, i, k in np.argwhere(unclear):
             ahead[position, i, k] = dominates(model, points, start + int(position), i, k)
         possible[part] = ~ahead.any(axis=1)

@@ -42,6 +42,7 @@ _BIAS = (
     "those; 1: they may hold anything."
 )
 _OTHER: dict[OwnHoles, OwnHoles] = {"skip": "any", "any": "skip"}
+_MANY_LABELS = 500
 
 
 def show_certificates(console: Console, result: Certificates, shown: Shown) -> None:
@@ -232,10 +233,13 @@ def _own_holes(result: Certificates, own_holes: OwnHoles) -> list[str]:
     n_points = int((result.n_own_holes > 0).sum())
     if not n_points:
         return []
-    n_now, n_other = int(result.certain.sum()), result.n_certain_if(_OTHER[own_holes])
     have = "1 point has" if n_points == 1 else f"{n_points:,} points have"
     read = "they are left out" if own_holes == "skip" else "they may hold anything"
     line = f"{have} missing cells too; {read} (--own-holes {own_holes})."
+    if result.model.m > _MANY_LABELS:
+        # The other reading compares all pairs of labels, which is too long for a remark.
+        return [line]
+    n_now, n_other = int(result.certain.sum()), result.n_certain_if(_OTHER[own_holes])
     if n_other != n_now:
         what = "certain" if result.strict else f"certain within {result.up_to}"
         line += f" With --own-holes {_OTHER[own_holes]} {n_other:,} instead of {n_now:,} points are {what}."
