@@ -52,6 +52,8 @@ ENVIRONMENT = {
     "POLARS_MAX_THREADS": "1",
 }
 _MEMORY = 6 * 2**30
+# So many tests are traced in one process: to begin tracing takes longer than most of them.
+_TOGETHER = 25
 _PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range)
 
 
@@ -61,6 +63,9 @@ class Run(NamedTuple):
     passes: bool
     seconds: float
     lines: dict[str, frozenset[int]]
+
+
+_TOO_SLOW = Run(passes=False, seconds=0, lines={})
 
 
 class Module:
@@ -150,35 +155,48 @@ class Bench:
         known: dict[tuple[str, str], Run] = {}
         if self.kept_runs is not None and self.kept_runs.exists():
             known = pickle.loads(self.kept_runs.read_bytes())
+        shown = hashlib.sha256(sources.encode()).hexdigest()
+        fresh = [item for item in items if (item.nodeid, shown) not in known]
+        for start in range(0, len(fresh), _TOGETHER):
+            together = fresh[start : start + _TOGETHER]
+            # Where one of them takes too long, each gets a process of its own.
+            runs = self._as_they_are(together) or [
+                (self._as_they_are([item]) or [_TOO_SLOW])[0] for item in together
+            ]
+            for item, run in zip(together, runs, strict=True):
+                known[item.nodeid, shown] = run
         for item in items:
-            key = (item.nodeid, hashlib.sha256(sources.encode()).hexdigest())
-            if key not in known:
-                known[key] = self._as_it_is(item)
-            self.runs[item] = known[key]
+            self.runs[item] = known[item.nodeid, shown]
             if not self.runs[item].passes:
                 self._say(f"{item.nodeid} is too slow or fails as it is, and is left out")
         self._say(f"{len(items)} tests, {sum(self.runs[item].seconds for item in items):.0f} s")
         if self.kept_runs is not None:
             self.kept_runs.write_bytes(pickle.dumps(known))
 
-    def _as_it_is(self, item: pytest.Item) -> Run:
-        """Run one test in a process of its own, traced."""
+    def _as_they_are(self, items: list[pytest.Item]) -> list[Run]:
+        """Run some tests in a process of their own, traced; nothing if they take too long."""
 
-        def traced() -> Run:
+        def traced() -> list[Run]:
             paths = [module.path for module in self.modules]
             tracer = coverage.Coverage(data_file=None, config_file=False, include=paths)
-            start = time.process_time()
             tracer.start()
-            passes = self._passes(item)
+            outcomes = []
+            for number, item in enumerate(items):
+                tracer.switch_context(f"test {number}")
+                start, self.n_failed = time.process_time(), 0
+                outcomes.append((self._passes(item), time.process_time() - start))
             tracer.stop()
             # That a test runs no line of these modules is nothing to warn of.
             warnings.simplefilter("ignore")
-            found = tracer.get_data()
-            lines = {path: frozenset(found.lines(path) or ()) for path in paths}
-            return Run(passes, time.process_time() - start, lines)
+            found, runs = tracer.get_data(), []
+            for number, (passes, seconds) in enumerate(outcomes):
+                found.set_query_context(f"test {number}")
+                lines = {path: frozenset(found.lines(path) or ()) for path in paths}
+                runs.append(Run(passes, seconds, lines))
+            return runs
 
         found = split_off(traced, self.slowest)
-        return found if isinstance(found, Run) else Run(passes=False, seconds=0, lines={})
+        return found if isinstance(found, list) else []
 
     def _survives(
         self, module: Module, mutant: Mutant, items: list[pytest.Item], live: list[FunctionType]

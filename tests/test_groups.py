@@ -63,6 +63,20 @@ def test_the_cells_that_hold_a_value(alpha: Any) -> None:
             assert Fraction(*groups.ratio((row, 1), Fraction(alpha))) == share
 
 
+@pytest.mark.parametrize("n_cells", [1, 2, 10**9])
+def test_a_share_that_doubles_round_to_all(n_cells: int) -> None:
+    """Smoothed by a billionth, a value of all but one in 10**17 cells need not be in all open ones."""
+    known, alpha = 10**8, Fraction(1, 10**9)
+    column = [np.array([[number]]) for number in (known, n_cells, known, 2)]
+    groups = Groups(*column)
+    share = reference(known, known, 2, alpha)
+    assert groups.reference(float(alpha)) == 1.0 != share
+    for bias in (Fraction(0), Fraction(1, 10**30)):
+        low, high = held(groups, alpha, (bias,), np.array([0]))
+        assert (low[0, 0], high[0, 0]) == bounds(n_cells, share, bias)
+        assert low[0, 0] == n_cells - 1
+
+
 def test_references_in_floats() -> None:
     """Doubles of the exact shares."""
     known, n_known = np.array([[2, 0], [0, 3]]), np.array([[4, 0], [0, 3]])

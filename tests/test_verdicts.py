@@ -68,14 +68,15 @@ def test_near_ties(name: str) -> None:
             assert {"AB"[i] for i in np.flatnonzero(possible)} == expected
 
 
-@pytest.mark.parametrize("size", [1, 5])
-def test_blocks_change_nothing(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Points judged a few at a time have the verdicts that they have all at once."""
+@pytest.mark.parametrize(("size", "n_cells"), [(1, 1 << 15), (5, 1 << 15), (5, 1)])
+def test_blocks_change_nothing(size: int, n_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points judged a few at a time, one at least, have the verdicts that they have all at once."""
     for _, model, points in questions(20261117, 25):
         whole = verdicts(model, points)
         with monkeypatch.context() as patch:
             patch.setattr(verdicts_module, "_BLOCK", size)
             patch.setattr(verdicts_module, "_FEWEST", 1)
+            patch.setattr(verdicts_module, "_CELLS", n_cells)
             patch.setattr(verdicts_module, "_SMALL", 0)
             parts = verdicts(model, points)
         assert (parts.possible == whole.possible).all()
@@ -185,11 +186,13 @@ def test_the_worst_completion_has_the_least_ratios() -> None:
 
 
 def test_least_ratio_by_hand() -> None:
-    """No support is least of all, anything over nothing is the most."""
+    """No support is least of all, anything over nothing is the most; of equal ones the first is meant."""
     assert least_ratio([(1, 2), (1, 3), (2, 5)]) == 1
     assert least_ratio([(1, 0), (5, 1)]) == 1
     assert least_ratio([(1, 9), (0, 0), (0, 5)]) == 1
     assert least_ratio([(0, 1), (1, 9)]) == 0
+    assert least_ratio([(2, 1), (1, 2), (2, 4), (3, 6)]) == 1
+    assert least_ratio([(1, 1), (0, 3), (0, 0)]) == 1
 
 
 @pytest.mark.parametrize(("cell", "name"), [("a", "exceeds"), (None, "dominates")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from support.strategies import Case, cases
 
 from nullproof.counts import sparse as eager
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import Cells
+from nullproof.counts.revise import Cells, fill_codes
 from nullproof.errors import NullproofError
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -207,3 +208,116 @@ def test_changes_of_a_large_index_are_quick() -> None:
     smaller = large.remove(np.array([[7]], dtype=np.int32), [1])
     assert smaller.n_rows == 499_999
     assert smaller.exact(0, np.array([7])).tolist() == [[0, 0]]
+
+
+# Inside ---------------------------------------------------------------------------------------------
+
+HOLED: list[tuple[Any, ...]] = [
+    (None, "x"),
+    ({"a", "b"}, "y"),
+    (None, None),
+    ({"b", "c"}, "x"),
+    ({"a", "b"}, "x"),
+    ("a", "y"),
+    (None, "x"),
+    ("c", "y"),
+]
+HOLED_LABELS = list("ABBAABCC")
+
+
+def test_codes_of_many_cells_are_filled_in() -> None:
+    """Cells of several labels and sorts at once: the index is that of the filled table."""
+    before = CountIndex.from_rows(HOLED, HOLED_LABELS)
+    names = before.schema.features[0].values
+    values = {0: "b", 1: "a", 2: "c", 3: "c", 4: "b", 6: "a"}
+    for rows in ([0, 1, 2, 3, 4, 6], [0, 2], [1, 4], [4], [3, 6], []):
+        labels = np.array([before.labels.index(HOLED_LABELS[row]) for row in rows], dtype=np.int64)
+        codes = np.array([names.index(values[row]) for row in rows], dtype=np.int64)
+        cells = [HOLED[row][0] for row in rows]
+        sorts = [cell and tuple(sorted(map(names.index, cell))) for cell in cells]
+        after = fill_codes(before, 0, labels, codes, sorts)
+        filled = [(values[r] if r in rows else row[0], row[1]) for r, row in enumerate(HOLED)]
+        assert after == CountIndex.from_rows(filled, HOLED_LABELS, like=before)
+        assert before == CountIndex.from_rows(HOLED, HOLED_LABELS)
+
+
+def test_wider_schemas_count_the_same_rows() -> None:
+    """More labels, values and features, in any order: new features are missing in all rows."""
+    rows = [(row[0], row[1], cell) for row, cell in zip(HOLED, "pqpqprrr", strict=True)]
+    names = ["f", "g", "h"]
+    whole = CountIndex.from_rows(rows, HOLED_LABELS, features=names, domains={"f": ["0"]})
+    part = CountIndex.from_rows(
+        [row[1::-1] for row in rows[1:6]], list("BBAAB"), features=["g", "f"]
+    )
+    wider = part.widened(whole.schema)
+    seen = [(*row[:2], None) for row in rows[1:6]]
+    assert wider == CountIndex.from_rows(seen, list("BBAAB"), like=whole)
+    assert wider.features == ("f", "g", "h")
+    assert wider.n_null.tolist() == [[0, 1, 0], [0, 1, 0], [2, 3, 0]]
+    assert wider.label_counts.tolist() == [2, 3, 0]
+
+
+def test_bins_that_came_into_use_keep_their_counts() -> None:
+    """Where bins lie between those in use before, counts stay with their bins."""
+    table = pl.DataFrame({"n": [0.0, 1.0, 5.0, 9.0, 10.0, None], "y": list("ABABAB")})
+    whole = CountIndex.from_table(table, "y", binning="uniform")
+    (feature,) = whole.schema.features
+    assert feature.bins == (0, 2, 4)
+    some = replace(feature, bins=(0, 4), values=(feature.values[0], feature.values[2]))
+    narrow = replace(whole.schema, features=(some,))
+    rows = table.filter((pl.col("n") != 5).fill_null(True))
+    part = CountIndex.from_rows(
+        [(x,) for x in rows["n"].to_list()],
+        rows["y"].to_list(),
+        like=replace(whole, schema=narrow),
+    )
+    assert part.widened(whole.schema).exact(0)[:-1].tolist() == [[1, 1], [0, 0], [1, 1]]
+
+
+@pytest.mark.parametrize(
+    ("label", "feature", "candidates", "n_cells"),
+    [(1, 1, (0,), 1), (0, 0, (1,), 0), (0, 0, (0,), 0), (1, 0, (0,), 2), (0, 1, (0, 1), 1)],
+)
+def test_the_first_and_the_last_of_all_can_be_blanked(
+    label: int, feature: int, candidates: tuple[int, ...], n_cells: int
+) -> None:
+    """Labels, features and values are counted from 0 on; no cells are a number of cells too."""
+    before = index()
+    after = before.blanked([Cells(label, feature, candidates, n_cells)])
+    assert after.n_null[feature, label] == before.n_null[feature, label] + n_cells
+    assert int(after.n_null.sum()) == int(before.n_null.sum()) + n_cells
+
+
+def test_more_cells_than_any_table_has_are_refused() -> None:
+    """Numbers that could wrap are refused before they are added; smaller ones are just not there."""
+    for n_cells, message in (
+        (2**40 + 1, "the cells to blank are given as"),
+        (2**40, "blank no more than are counted"),
+        (81, "blank no more than are counted"),
+    ):
+        with pytest.raises(NullproofError, match=message):
+            index().blanked([Cells(0, 0, (1,), n_cells)])
+
+
+def test_candidates_are_filled_with_all_or_some_of_them() -> None:
+    """A cell may get all its candidates again, which changes nothing, or be told to be missing."""
+    before = index()
+    assert before.fill("x1", {"x", "y"}, "no", candidates={"y", "x"}) == before
+    assert before.fill("x1", "x", "yes", candidates=None) == before.fill("x1", "x", "yes")
+    three = CountIndex.from_rows([({"a", "b", "c"},), ("d",)], ["u", "v"])
+    fewer = three.fill("x0", {"a", "c"}, "u", candidates={"a", "b", "c"})
+    assert fewer == CountIndex.from_rows([({"a", "c"},), ("d",)], ["u", "v"], like=three)
+    with pytest.raises(NullproofError, match="is no candidate"):
+        three.fill("x0", {"a", "d"}, "u", candidates={"a", "b", "c"})
+
+
+def test_some_rows_have_a_set_and_others_not() -> None:
+    """A set of two labels stays for the one that still has it."""
+    rows = [({"a", "b"},), ({"a", "b"},), ("c",)]
+    before = CountIndex.from_rows(rows, list("ABA"))
+    after = before.remove([({"a", "b"},)], ["A"])
+    assert {key: counts.tolist() for key, counts in after.sets[0].items()} == {(0, 1): [0, 1]}
+    assert after.remove([({"b", "a"},)], ["B"]).sets == ({},)
+    for wrong in ([("a",), ({"a", "b"},)], [(None,), ({"a", "b"},)], [({"a", "b"},)] * 2):
+        with pytest.raises(NullproofError, match="that is not counted"):
+            before.remove(wrong, ["A"] * len(wrong))

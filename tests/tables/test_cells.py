@@ -6,12 +6,20 @@ import datetime as dt
 from typing import Any
 
 import narwhals as nw
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from nullproof.tables.cells import set_cells, set_rows
+from nullproof.tables.cells import (
+    append_rows,
+    fill_in,
+    native_frame,
+    set_cells,
+    set_rows,
+    some_rows,
+)
 
 CELLS: dict[str, list[Any]] = {
     "whole": [1, 2, 3],
@@ -100,3 +108,100 @@ def test_plain_rows() -> None:
     assert set_rows([(1, 2), (3, 4)], ["a", "b"], changes) == [(1, None), (3, 5)]
     rows = [{"b": 2, "a": 1}, {"b": 4, "a": 3}]
     assert set_rows(rows, ["a", "b"], changes) == [(1, None), (3, 5)]
+
+
+LISTS = pl.DataFrame({"a": [["u"], ["u", "v"]], "n": [1, 2], "t": ["s", None]})
+
+
+@pytest.mark.parametrize("make", [pl.DataFrame, pl.DataFrame.to_arrow, pl.DataFrame.to_pandas])
+@pytest.mark.parametrize("n_rows", [0, 1, 2])
+def test_more_rows(make: Any, n_rows: int) -> None:
+    """Rows are added at the end with the same types; columns without values are blank there."""
+    table = pl.DataFrame(CELLS).drop("day")
+    native = table if make is pl.DataFrame else make(table)
+    frame = nw.from_native(native, eager_only=True)
+    values = {"whole": [7, 8][:n_rows], "word": ["new", None][:n_rows]}
+    longer = append_rows(frame, values, n_rows)
+    assert type(longer) is type(native)
+    found = cells_of(longer)
+    assert found["whole"] == [1, 2, 3, *values["whole"]]
+    assert found["word"] == ["u", "v", "w", *values["word"]]
+    for name in ("real", "flag", "left"):
+        assert found[name] == [*CELLS[name], *[None] * n_rows]
+    if isinstance(longer, pd.DataFrame):
+        assert longer.index.tolist() == [*range(3 + n_rows)]
+        assert list(longer.columns) == list(native.columns)
+
+
+def test_more_rows_of_lists() -> None:
+    """In a column of candidates a value is a list of one, and a blank cell stays blank."""
+    for native in (LISTS, LISTS.to_arrow()):
+        frame = nw.from_native(native, eager_only=True)
+        longer = nw.from_native(append_rows(frame, {"a": ["w", None]}, 2), eager_only=True)
+        cells = [cell if cell is None else list(cell) for cell in longer["a"].to_list()]
+        assert cells == [["u"], ["u", "v"], ["w"], None]
+        assert longer["n"].to_list() == [1, 2, None, None]
+        assert longer["t"].to_list() == ["s", None, None, None]
+
+
+def test_values_are_written_as_the_column_holds_them() -> None:
+    """A number goes into a column of texts as text, elsewhere as it is; None stays None."""
+    frame = nw.from_native(LISTS, eager_only=True)
+    filled = fill_in(frame, {"t": {0: 5, 1: None}, "n": {0: 5}})
+    assert filled["t"].to_list() == ["5", None]
+    assert filled["n"].to_list() == [5, 2]
+    assert filled["a"].to_list() == LISTS["a"].to_list()
+
+
+def test_lists_stay_lists_while_one_is_left() -> None:
+    """One cell with candidates keeps the others what they are; whole numbers take a half as a double."""
+    for native in (LISTS, LISTS.to_arrow()):
+        changed = nw.from_native(
+            set_cells(nw.from_native(native, eager_only=True), {"a": {0: ["v"]}}), eager_only=True
+        )
+        assert [list(cell) for cell in changed["a"].to_list()] == [["v"], ["u", "v"]]
+    frame = nw.from_native(LISTS, eager_only=True)
+    half = set_cells(frame, {"n": {0: 0.5}})
+    assert (half["n"].dtype, half["n"].to_list()) == (pl.Float64(), [0.5, 2.0])
+    whole = set_cells(frame, {"n": {0: 5.0, 1: None}})
+    assert (whole["n"].dtype, whole["n"].to_list()) == (pl.Int64(), [5, None])
+
+
+def test_pandas_columns_that_take_none_keep_their_type() -> None:
+    """Doubles, texts and dates have a missing value of their own; whole numbers get pandas' type."""
+    table = pd.DataFrame(CELLS)
+    changed = set_cells(nw.from_native(table, eager_only=True), BLANK)
+    assert changed["real"].dtype == table["real"].dtype
+    assert changed["day"].dtype == table["day"].dtype
+    assert changed["word"].dtype == table["word"].dtype
+    assert str(changed["whole"].dtype) == "Int64"
+    assert str(changed["flag"].dtype) == "boolean"
+    filled = set_cells(nw.from_native(table, eager_only=True), {"whole": {0: 5}})
+    assert filled["whole"].dtype == table["whole"].dtype
+
+
+def test_frames_of_results() -> None:
+    """They come in the library of the given table, else in polars, where texts are texts."""
+    columns: dict[str, list[Any]] = {"label": [None, None], "n": [1, 2]}
+    plain = native_frame(columns, None)
+    assert isinstance(plain, pl.DataFrame)
+    assert plain.schema == {"label": pl.String(), "n": pl.Int64()}
+    given = pd.DataFrame({"z": [0, 0]}, index=[7, 9])
+    for frame, rows in (
+        (native_frame(columns, nw.from_native(given, eager_only=True)), [7, 9]),
+        (native_frame(columns, nw.from_native(given, eager_only=True), same_rows=False), [0, 1]),
+    ):
+        assert isinstance(frame, pd.DataFrame)
+        assert frame.index.tolist() == rows
+        assert frame["n"].tolist() == [1, 2]
+    arrow = native_frame(columns, nw.from_native(pa.table({"z": [0, 0]}), eager_only=True))
+    assert isinstance(arrow, pa.Table)
+    polars = native_frame(columns, nw.from_native(LISTS, eager_only=True))
+    assert isinstance(polars, pl.DataFrame)
+
+
+def test_some_rows_of_a_frame() -> None:
+    """Rows by position, or nothing where there is no frame."""
+    places = np.array([1, 0])
+    assert some_rows(None, places) is None
+    assert some_rows(nw.from_native(LISTS, eager_only=True), places)["n"].to_list() == [2, 1]

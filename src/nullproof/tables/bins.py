@@ -135,7 +135,7 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         low, high = int(array.min()), int(array.max())
         if high - low < 2**16 and high < 2**63:
             shifted = array.astype(np.int64) - low
-            seen = np.bincount(shifted, minlength=high - low + 1) > 0
+            seen = np.bincount(shifted) > 0
             places = np.cumsum(seen, dtype=np.int32) - 1
             return np.flatnonzero(seen) + low, places[shifted]
     found, inverse = np.unique(array, return_inverse=True)

@@ -85,8 +85,6 @@ class Points:
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature that is not left out."""
         wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
-        if self._plain or not len(wanting):
-            return np.ones(len(self), dtype=bool)
         last = self.n_values[wanting, None] + _SKIPPED
         return np.asarray((self.codes[wanting] <= last).all(axis=0))
 
