@@ -151,6 +151,23 @@ def test_a_near_tie_beside_a_label_without_support() -> None:
         assert winners(model, points, log_supports(model, points)).tolist() == sole
 
 
+def test_the_bound_of_rounding_covers_every_logarithm(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each feature and the prior take two logarithms of numbers that may be as large as 10**150."""
+    given: list[float] = []
+    plain = Model.slack
+
+    def noted(self: Model, magnitude: float) -> Any:
+        given.append(magnitude)
+        return plain(self, magnitude)
+
+    monkeypatch.setattr(Model, "slack", noted)
+    for d in (1, 2, 40):
+        index = two_labels((9, 9), [5] * d, [4] * d)
+        given.clear()
+        assert predictions(Model(index, 1), first_point(index)).tolist() == [0]
+        assert given[0] >= 2 * (d + 1) * math.log(10**150)
+
+
 def test_equal_points_are_settled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Exact supports are worked out where floats cannot tell, once for equal points."""
     index = CountIndex.from_rows([("x", "u"), ("y", "u"), ("x", "v"), ("y", "v")], list("AABB"))

@@ -20,7 +20,8 @@ from nullproof.tables.points import Points
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0
 # Beyond these, a change of alpha is lost in the rounding of doubles anyway, so alpha is cut here.
-_ALPHAS = (Fraction(1, 10**300), Fraction(10**100))
+_LEAST_ALPHA = Fraction(1, 10**300)
+_MOST_ALPHA = Fraction(10**100)
 
 
 def log_supports(model: Model, points: Points) -> Floats:
@@ -163,7 +164,7 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
     value is as likely as any other.
     """
     index = model.index
-    alpha = float(min(max(model.alpha, _ALPHAS[0]), _ALPHAS[1])) if model.alpha else 0.0
+    alpha = float(min(max(model.alpha, _LEAST_ALPHA), _MOST_ALPHA)) if model.alpha else 0.0
     n_values = float(index.n_values[j])
     everything = index.label_counts + alpha * n_values
     inside = (codes < n_values)[:, None]

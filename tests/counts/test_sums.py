@@ -64,7 +64,8 @@ def changed_known(j: int, place: tuple[int, int]) -> dict[str, Any]:
 DIFFERENCES: dict[str, dict[str, Any]] = {
     "rows of a label": {"label_counts": plus(WHOLE.label_counts, 1)},
     "missing cells": {"n_null": plus(WHOLE.n_null, (1, 0))},
-    "a count": changed_known(1, (0, 0)),
+    "a count": changed_known(1, (0, 1)),
+    "a count of zero elsewhere": changed_known(1, (0, 0)),
     "a count of zero": changed_known(0, (2, 0)),
     "cells with candidates": changed_sets(0, lambda own: {**own, (0, 1): own[0, 1] + 1}),
     "cells with other candidates": changed_sets(1, lambda own: {**own, (0, 2): own[0, 2] + 1}),

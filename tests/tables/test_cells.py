@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections.abc import Callable
 from typing import Any
 
 import narwhals as nw
@@ -30,16 +31,16 @@ CELLS: dict[str, list[Any]] = {
     "left": ["s", "t", None],
 }
 BLANK = {name: {1: None} for name in ("whole", "real", "word", "flag", "day")}
-FRAMES = {
-    "polars": pl.DataFrame(CELLS),
-    "polars, categories": pl.DataFrame(CELLS).cast(
+FRAMES: dict[str, Callable[[], Any]] = {
+    "polars": lambda: pl.DataFrame(CELLS),
+    "polars, categories": lambda: pl.DataFrame(CELLS).cast(
         {"word": pl.Enum("uvw"), "left": pl.Categorical}
     ),
-    "pyarrow": pa.table(CELLS),
-    "pandas": pd.DataFrame(CELLS),
-    "pandas, nullable": pd.DataFrame(CELLS).convert_dtypes(),
-    "pandas, categories": pd.DataFrame(CELLS).astype({"word": "category"}),
-    "pandas, same row names": pd.DataFrame(CELLS, index=[7, 7, 7]),
+    "pyarrow": lambda: pa.table(CELLS),
+    "pandas": lambda: pd.DataFrame(CELLS),
+    "pandas, nullable": lambda: pd.DataFrame(CELLS).convert_dtypes(),
+    "pandas, categories": lambda: pd.DataFrame(CELLS).astype({"word": "category"}),
+    "pandas, same row names": lambda: pd.DataFrame(CELLS, index=[7, 7, 7]),
 }
 
 
@@ -54,7 +55,7 @@ def cells_of(table: Any) -> dict[str, list[Any]]:
 @pytest.mark.parametrize("library", FRAMES)
 def test_blanked_cells_are_missing_and_all_others_stay(library: str) -> None:
     """None blanks a cell; other cells, columns, rows and the given table stay what they are."""
-    table = FRAMES[library]
+    table = FRAMES[library]()
     changed = set_cells(nw.from_native(table, eager_only=True), BLANK)
     assert type(changed) is type(table)
     expected = {name: [c[0], None, c[2]] for name, c in CELLS.items() if name != "left"}
@@ -67,7 +68,7 @@ def test_blanked_cells_are_missing_and_all_others_stay(library: str) -> None:
 @pytest.mark.parametrize("library", FRAMES)
 def test_new_values_keep_the_types(library: str) -> None:
     """Values of a column's own kind leave its type alone."""
-    table = FRAMES[library]
+    table = FRAMES[library]()
     changes: dict[str, dict[int, Any]] = {
         "whole": {0: 9},
         "real": {2: 9.0},
@@ -88,7 +89,8 @@ def test_new_values_keep_the_types(library: str) -> None:
 
 def test_nothing_to_change() -> None:
     """No changes give an equal table."""
-    for table in FRAMES.values():
+    for make in FRAMES.values():
+        table = make()
         assert cells_of(set_cells(nw.from_native(table, eager_only=True), {})) == CELLS
 
 
@@ -110,7 +112,8 @@ def test_plain_rows() -> None:
     assert set_rows(rows, ["a", "b"], changes) == [(1, None), (3, 5)]
 
 
-LISTS = pl.DataFrame({"a": [["u"], ["u", "v"]], "n": [1, 2], "t": ["s", None]})
+def lists() -> pl.DataFrame:
+    return pl.DataFrame({"a": [["u"], ["u", "v"]], "n": [1, 2], "t": ["s", None]})
 
 
 @pytest.mark.parametrize("make", [pl.DataFrame, pl.DataFrame.to_arrow, pl.DataFrame.to_pandas])
@@ -135,7 +138,7 @@ def test_more_rows(make: Any, n_rows: int) -> None:
 
 def test_more_rows_of_lists() -> None:
     """In a column of candidates a value is a list of one, and a blank cell stays blank."""
-    for native in (LISTS, LISTS.to_arrow()):
+    for native in (lists(), lists().to_arrow()):
         frame = nw.from_native(native, eager_only=True)
         longer = nw.from_native(append_rows(frame, {"a": ["w", None]}, 2), eager_only=True)
         cells = [cell if cell is None else list(cell) for cell in longer["a"].to_list()]
@@ -146,21 +149,21 @@ def test_more_rows_of_lists() -> None:
 
 def test_values_are_written_as_the_column_holds_them() -> None:
     """A number goes into a column of texts as text, elsewhere as it is; None stays None."""
-    frame = nw.from_native(LISTS, eager_only=True)
+    frame = nw.from_native(lists(), eager_only=True)
     filled = fill_in(frame, {"t": {0: 5, 1: None}, "n": {0: 5}})
     assert filled["t"].to_list() == ["5", None]
     assert filled["n"].to_list() == [5, 2]
-    assert filled["a"].to_list() == LISTS["a"].to_list()
+    assert filled["a"].to_list() == lists()["a"].to_list()
 
 
 def test_lists_stay_lists_while_one_is_left() -> None:
     """One cell with candidates keeps the others what they are; whole numbers take a half as a double."""
-    for native in (LISTS, LISTS.to_arrow()):
+    for native in (lists(), lists().to_arrow()):
         changed = nw.from_native(
             set_cells(nw.from_native(native, eager_only=True), {"a": {0: ["v"]}}), eager_only=True
         )
         assert [list(cell) for cell in changed["a"].to_list()] == [["v"], ["u", "v"]]
-    frame = nw.from_native(LISTS, eager_only=True)
+    frame = nw.from_native(lists(), eager_only=True)
     half = set_cells(frame, {"n": {0: 0.5}})
     assert (half["n"].dtype, half["n"].to_list()) == (pl.Float64(), [0.5, 2.0])
     whole = set_cells(frame, {"n": {0: 5.0, 1: None}})
@@ -196,7 +199,7 @@ def test_frames_of_results() -> None:
         assert frame["n"].tolist() == [1, 2]
     arrow = native_frame(columns, nw.from_native(pa.table({"z": [0, 0]}), eager_only=True))
     assert isinstance(arrow, pa.Table)
-    polars = native_frame(columns, nw.from_native(LISTS, eager_only=True))
+    polars = native_frame(columns, nw.from_native(lists(), eager_only=True))
     assert isinstance(polars, pl.DataFrame)
 
 
@@ -204,4 +207,4 @@ def test_some_rows_of_a_frame() -> None:
     """Rows by position, or nothing where there is no frame."""
     places = np.array([1, 0])
     assert some_rows(None, places) is None
-    assert some_rows(nw.from_native(LISTS, eager_only=True), places)["n"].to_list() == [2, 1]
+    assert some_rows(nw.from_native(lists(), eager_only=True), places)["n"].to_list() == [2, 1]

@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from support.plain_bins import TooCloseError, true_cuts
 
+from nullproof.tables import cuts as cuts_module
 from nullproof.tables.bins import ONE_BIN, Rows, bin_edges, mdl_edges
 from nullproof.tables.cuts import CELLS, between, cell_cuts, cells_of
 from nullproof.tables.grids import Cells
@@ -233,3 +234,54 @@ def test_many_labels() -> None:
     n = 700
     counts = np.eye(n, dtype=np.int64) * 1000
     assert len(mdl_cuts(np.arange(float(n)), counts)) == n - 1
+
+
+def test_a_gain_that_hardly_exceeds_its_price_does_not_pay() -> None:
+    """Between 2**-37 and 2**-36 bits a row above its price (worked out to 50 digits), it is no gain."""
+    ends = np.array([0.0, 1.0])
+    for left, right, cuts in (
+        ((251_453, 248_572), (248_469, 251_444), ()),
+        ((251_382, 248_407), (248_472, 251_352), ()),
+        ((251_453 + 60, 248_572 - 60), (248_469, 251_444), (0.5,)),
+    ):
+        assert cell_cuts(ends, ends, np.array([left, right])) == cuts
+
+
+def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
+    """Lines that are their own mirror image with labels renamed tie, whatever their logarithms round to."""
+    rng, n_cut = np.random.default_rng(8), 0
+    for _ in range(300):
+        n_labels, n_cells = int(rng.integers(3, 7)), int(rng.integers(3, 9))
+        half = rng.integers(0, 1000, (n_cells // 2, n_labels)) * rng.integers(0, 2, n_labels)
+        half[:, 0] += 1  # every cell has rows
+        renamed = np.arange(n_labels)[::-1]
+        middle = rng.integers(1, 1000, (n_cells % 2, n_labels))
+        counts = np.concatenate([half, middle + middle[:, renamed], half[::-1, renamed]])
+        below = cuts_module._running(counts)
+        found = cuts_module._best(below, np.ones(n_cells, dtype=bool))
+        if found is not None:
+            n_cut += 1
+            assert found <= n_cells / 2
+    assert n_cut > 100
+
+
+def test_labels_stand_in_an_order_of_their_counts() -> None:
+    """Labels in any order run up to the same numbers; labels without rows are left out."""
+    counts = np.array([[3, 0, 1, 0], [2, 0, 5, 1], [0, 0, 1, 4]])
+    expected = cuts_module._running(counts)
+    assert expected.shape == (3, 4)
+    assert expected[:, 0].tolist() == [0, 0, 0]
+    assert sorted(expected[:, -1].tolist()) == [5, 5, 7]
+    for order in ([1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]):
+        assert cuts_module._running(counts[:, order]).tolist() == expected.tolist()
+
+
+def test_1024_cells() -> None:
+    """Up to 1,024 cells stay as they are; of one more with equally many rows two are put together."""
+    assert cells_of(np.ones(1024, dtype=np.int64)).tolist() == [*range(1024)]
+    assert int(cells_of(np.ones(1025, dtype=np.int64))[-1]) == 1023
+    # One in 1,024 rows is enough to stay alone.
+    totals = np.ones(2047, dtype=np.int64)
+    totals[1000] = 2
+    cells = cells_of(totals)
+    assert (cells == cells[1000]).sum() == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from collections import Counter
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nullproof.tables.grids import GRID, SHARE, dealt
+from nullproof.tables.grids import GRID, SHARE, dealt, dense, gathered
 
 Row = tuple[Any, int]
 
@@ -125,3 +126,74 @@ def test_shifts_and_powers_of_two_move_the_cells() -> None:
         assert edges_of((numbers + shift) * scale) == expected
     assert edges_of(whole) == found
     assert edges_of(whole + 2**60) == [int(x) + 2**60 for x in found]
+
+
+def assert_plain(numbers: list[Any], n_rows: int | None = None) -> int:
+    """Compare the cells with those by the definition; give how many there are."""
+    counts = Counter(numbers)
+    rows = sorted(counts.items())
+    expected = plain_cells(rows, n_rows or len(numbers))
+    cells, which = dealt(np.array(numbers), n_rows=n_rows)
+    assert cells.lows.tolist() == [cell[0][0] for cell in expected]
+    assert cells.highs.tolist() == [cell[-1][0] for cell in expected]
+    places = {x: k for k, cell in enumerate(expected) for x, _ in cell}
+    assert which.tolist() == [places[x] for x in numbers]
+    return len(expected)
+
+
+@pytest.mark.parametrize("power", [12, 13, 14, -990, -1060, 1023])
+def test_lines_of_every_width(power: int) -> None:
+    """Also where cells are as wide as 1 or 2, and where widths are hardly doubles."""
+    rng = random.Random(power)
+    assert_plain([rng.random() ** 3 * 2.0**power for _ in range(2100)])
+
+
+def test_several_stretches() -> None:
+    """Two crowded stretches, of the same and of very different widths, side by side and apart."""
+    rng = random.Random(5)
+    for scales, step in (
+        ((1.0, 1.0), 16384.0),
+        ((1.0, 1e-300), 1.0),
+        ((1.0, 1e-6, 1e-320), 1e3),
+    ):
+        numbers = [
+            k * step + rng.random() ** 9 * scale * step / 3e4
+            for k, scale in enumerate(scales)
+            for _ in range(2200 // len(scales))
+        ]
+        assert assert_plain([*numbers, -step, 4 * step]) > len(scales)
+
+
+def test_a_stretch_of_a_longer_line() -> None:
+    """What is crowded follows from the rows of the whole line."""
+    rng = random.Random(6)
+    numbers = [rng.random() ** 5 for _ in range(2200)]
+    sizes = [assert_plain(numbers, n_rows) for n_rows in (2200, 22_000, 2200 * 1024)]
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[1]
+    assert sizes[-1] == 1
+    # Exactly one in 1,024 rows does not crowd.
+    assert len(dealt(np.array(numbers), n_rows=2200 * 1024)[0].lows) == 1
+    assert len(dealt(np.array(numbers), n_rows=2200 * 1024 - 1)[0].lows) > 1
+
+
+@pytest.mark.parametrize("far", [0, 40, 2**21, 2**31, 2**40])
+def test_distinct_keys(far: int) -> None:
+    """Each key once, in order, and the place of every key; however far they lie apart."""
+    keys = np.array([7, far + 9, 7, 0, far + 9, 3])
+    found, where = dense(keys)
+    assert found.tolist() == sorted({*keys.tolist()})
+    assert found[where].tolist() == keys.tolist()
+
+
+def test_groups_put_together() -> None:
+    """The least of the least and the greatest of the greatest, and the rows of all."""
+    lows, highs = np.array([3.0, 1.0, 5.0]), np.array([4.0, 2.5, 5.0])
+    cells = gathered((lows, highs), np.array([0, 0, 2]), np.array([10, 1, 7]), 3)
+    assert cells.lows.tolist() == [1.0, math.inf, 5.0]
+    assert cells.highs.tolist() == [4.0, -math.inf, 5.0]
+    assert cells.totals.tolist() == [11, 0, 7]
+    whole = gathered((lows.astype(int), highs.astype(int)), np.array([0, 0, 2]), None, 3)
+    assert whole.lows.tolist() == [1, 2**63 - 1, 5]
+    assert whole.highs.tolist() == [4, -(2**63), 5]
+    assert whole.totals.tolist() == [2, 0, 1]

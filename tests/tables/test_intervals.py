@@ -14,7 +14,15 @@ from support.one_column import feature_of
 from nullproof import CountIndex
 from nullproof.tables import intervals
 from nullproof.tables.bins import bin_codes
-from nullproof.tables.intervals import bin_texts, shown_cells, shown_in
+from nullproof.tables.intervals import (
+    bin_texts,
+    number_text,
+    shown_cells,
+    shown_in,
+    shows_single_values,
+    with_bins,
+)
+from nullproof.tables.schema import Feature
 from nullproof.tables.values import moment
 
 
@@ -123,3 +131,116 @@ def test_extremes_of_bins_are_found_beside_their_edges(monkeypatch: pytest.Monke
         edges = (-3.0, *inner.tolist(), 3.0)
         codes = bin_codes(cells, edges)
         assert shown_cells(cells, codes, edges) == shown_in(cells, codes, len(edges) - 1)
+
+
+NUMBERS = (0.0, 2.5, 7.5, 10.0)
+START = moment(dt.datetime(2020, 1, 1))
+DAY = 86_400_000_000
+DAYS = (float(START), START + 10.0 * DAY, START + 20.0 * DAY)
+
+
+@pytest.mark.parametrize(
+    ("kind", "edges", "before", "shown", "after"),
+    [
+        # A bin that came into use, between two others or at an end.
+        ("number", NUMBERS, {0: "0–2", 2: "10"}, {1: (4, 4)}, {0: "0–2", 1: "4", 2: "10"}),
+        ("number", NUMBERS, {0: "0–2"}, {1: (3, 4)}, {0: "0–2", 1: "[2.5, 7.5)"}),
+        ("number", NUMBERS, {0: "0–2"}, {2: (8, 9)}, {0: "0–2", 2: "[7.5, 10]"}),
+        ("number", NUMBERS, {1: "4"}, {0: (-0.0, -0.0)}, {0: "0", 1: "4"}),
+        # One that shows more than its one number now, and others that show nothing new.
+        ("number", NUMBERS, {0: "1", 2: "10"}, {2: (8, 9)}, {0: "1", 2: "[7.5, 10]"}),
+        ("number", NUMBERS, {0: "1", 2: "10"}, {0: (0, 0)}, {0: "[0, 2.5)", 2: "10"}),
+        ("number", NUMBERS, {0: "1", 2: "10"}, {0: (1, 1), 2: (10, 10)}, {0: "1", 2: "10"}),
+        ("number", NUMBERS, {0: "0–2", 2: "10"}, {0: (1, 1)}, {0: "0–2", 2: "10"}),
+        ("number", NUMBERS, {0: "-1 to 2"}, {0: (1, 1)}, {0: "-1 to 2"}),
+        ("number", NUMBERS, {0: "[0, 2.5)"}, {0: (1, 1)}, {0: "[0, 2.5)"}),
+        ("number", (-math.inf, math.inf), {0: "4"}, {0: (2, 2.5)}, {0: "[2, 4]"}),
+        ("number", (-math.inf, math.inf), {0: "4"}, {0: (5, 6)}, {0: "[4, 6]"}),
+        ("number", (0.0, 2.0**60), {0: "4"}, {0: (5, 6)}, {0: "[0, 1.152921504606847e+18]"}),
+        (
+            "date",
+            DAYS,
+            {0: "2020-01-02"},
+            {1: (START + 11 * DAY, START + 11 * DAY)},
+            {0: "2020-01-02", 1: "2020-01-12"},
+        ),
+        (
+            "date",
+            DAYS,
+            {0: "2020-01-02"},
+            {0: (START, START + 2 * DAY)},
+            {0: "[2020-01-01, 2020-01-11)"},
+        ),
+        ("date", DAYS, {0: "2020-01-02"}, {0: (START + DAY, START + DAY)}, {0: "2020-01-02"}),
+        (
+            "date",
+            (-math.inf, math.inf),
+            {0: "2020-01-02"},
+            {0: (START + 2 * DAY, START + 3 * DAY)},
+            {0: "[2020-01-02, 2020-01-04]"},
+        ),
+    ],
+)
+def test_bins_that_came_into_use(
+    kind: Any, edges: tuple[float, ...], before: Any, shown: Any, after: Any
+) -> None:
+    """A new bin is written by its edges or its one number; texts that stay true stay as they are."""
+    feature = Feature("f", kind, tuple(before.values()), edges, tuple(before))
+    changed = with_bins(feature, shown)
+    assert dict(zip(changed.bins, changed.values, strict=True)) == after
+    assert list(changed.bins) == sorted(after)
+
+
+def test_columns_that_show_single_values() -> None:
+    """Bins of one number each, all of them; a column without bins has none."""
+    for values, edges, single in (
+        (("1", "4"), NUMBERS, True),
+        (("1", "4–5"), NUMBERS, False),
+        (("-3 to -1", "4"), NUMBERS, False),
+        (("[1, 2)", "4"), NUMBERS, False),
+        (("1", "4"), (), False),
+    ):
+        assert shows_single_values(Feature("f", "number", values, edges, (0, 1))) is single
+
+
+def test_huge_whole_numbers_and_negative_zero() -> None:
+    """Whole numbers are written out up to 2**53, larger ones with an exponent; zero has no sign."""
+    largest = 2.0**53
+    assert number_text(largest) == "9007199254740992"
+    assert number_text(-largest) == "-9007199254740992"
+    assert number_text(largest + 2) == "9007199254740994.0"
+    assert number_text(1e300) == "1e+300"
+    shown = {0: (-0.0, 3.0), 1: (largest - 1, largest)}
+    edges = (0.0, 2.0**52, largest)
+    assert bin_texts(edges, "number", shown) == {
+        0: f"0–{2**52 - 1}",
+        1: f"{2**52}–9007199254740992",
+    }
+    assert bin_texts(edges, "number", {0: (-0.0, -0.0)}) == {0: "0"}
+    assert bin_texts((-1.0, -0.0, 1.0), "number", {1: (-0.0, 0.5)})[1] == "[0, 1]"
+    assert bin_texts(edges, "number", {}) == {}
+
+
+def test_moments_to_the_second() -> None:
+    """Seconds are cut off, not rounded, where that keeps the ends apart."""
+    edges = (START + 1_999_999.0, START + 5_500_000.0, START + 9_000_001.0)
+    texts = bin_texts(edges, "date", {0: (START + 2e6, START + 3e6), 1: (START + 6e6, START + 7e6)})
+    assert texts == {
+        0: "[2020-01-01 00:00:01, 2020-01-01 00:00:05)",
+        1: "[2020-01-01 00:00:05, 2020-01-01 00:00:09]",
+    }
+    assert [*bin_texts(edges, "date", {1: (START + 6e6, START + 7e6)})] == [1]
+
+
+def test_the_extremes_of_objects_and_of_cells_in_no_bin() -> None:
+    """Cells with a negative code show nothing; a bin of one number shows it twice."""
+    codes = np.array([0, -1, 2, 0, 2])
+    cells = [5, 1, 2**70, 3, 2**70]
+    expected = {0: (3, 5), 2: (2**70, 2**70)}
+    whole = np.empty(5, dtype=object)
+    whole[:] = cells
+    assert shown_in(whole, codes, 3) == expected
+    assert shown_in(whole.astype(np.float64), codes, 3) == expected
+    small = np.array([5, 1, 8, 3, 8], dtype=np.int8)
+    assert shown_in(small, codes, 3) == {0: (3, 5), 2: (8, 8)}
+    assert shown_in(small, codes, 4) == {0: (3, 5), 2: (8, 8)}

@@ -257,3 +257,30 @@ def test_integers_are_values_beside_other_features() -> None:
     features = (Feature("x0", "code", ("0", "1")), Feature("x1", "category", ("5", "7")))
     points = encode_points(Schema(features, (0, 1)), np.array([[1, 7], [0, 5]]))
     assert points.codes.tolist() == [[1, 0], [1, 0]]
+
+
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_own_cells_beside_a_column_that_is_left_out() -> None:
+    """Rows that have the column which only names them too keep each cell under its own feature."""
+    rows = [(f"id {k}", "uv"[k % 2], "xyz"[k % 3]) for k in range(24)]
+    index = CountIndex.from_rows(rows, list("pq") * 12)
+    assert index.features == ("x1", "x2")
+    forms: list[Any] = [rows, [dict(zip(("x0", "x1", "x2"), row, strict=True)) for row in rows]]
+    for form in forms:
+        points = index.encode(form)
+        some = points.take_whole(np.array([4, 1]))
+        for j, name in enumerate(index.features):
+            assert [points.own(j, name, place) for place in (0, 5)] == [
+                rows[0][j + 1],
+                rows[5][j + 1],
+            ]
+            assert [some.own(j, name, place) for place in (0, 1)] == [
+                rows[4][j + 1],
+                rows[1][j + 1],
+            ]
+
+
+def test_parts_of_numbers_are_no_codes() -> None:
+    """A number between two codes is unseen, and not cut off to one of them."""
+    codes = CountIndex.from_codes(np.array([[0], [1], [2]]), [0, 1, 1])
+    assert codes.encode(np.array([[1.5], [2.0]])).codes.tolist() == [[3, 2]]

@@ -23,6 +23,7 @@ Whole = NDArray[np.int64]
 ONE_BIN = (-math.inf, math.inf)
 # Differences of moments below it are whole numbers of 64 bits.
 _MOST_MICROSECONDS = 2**61
+_LARGEST = int(np.iinfo(np.int64).max)
 
 
 @dataclass(frozen=True)
@@ -133,7 +134,7 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
         return _distinct_objects(array)
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
-        if high - low < 2**16 and high < 2**63:
+        if high - low < 2**16 and high <= _LARGEST:
             shifted = array.astype(np.int64) - low
             seen = np.bincount(shifted) > 0
             places = np.cumsum(seen, dtype=np.int32) - 1

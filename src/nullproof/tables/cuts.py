@@ -32,7 +32,7 @@ def cells_of(totals: _Counts) -> NDArray[np.int64]:
     light = np.where(heavy, 0, totals)
     share = (np.cumsum(light) - light) * CELLS // light.sum()
     keys = share + 2 * np.cumsum(heavy) - heavy
-    return np.cumsum(np.diff(keys, prepend=keys[0]) > 0)
+    return np.cumsum(np.diff(keys, prepend=keys[:1]) > 0)
 
 
 def cell_cuts(lows: _Doubles, highs: _Doubles, counts: _Counts) -> tuple[float, ...]:

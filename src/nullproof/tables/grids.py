@@ -140,7 +140,7 @@ def dense(keys: _Whole) -> tuple[_Whole, NDArray[np.intp]]:
     size = int(keys.max()) + 1
     if size > 2**20 + 4 * len(keys):
         return np.unique(keys, return_inverse=True)
-    seen = np.bincount(keys, minlength=size) > 0
+    seen = np.bincount(keys) > 0
     return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
 
 
