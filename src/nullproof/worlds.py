@@ -151,7 +151,10 @@ class Witness(tuple[World, World]):
         logs = [
             np.array([world.log_supports[label] for label in world.log_supports]) for world in self
         ]
-        shares = [np.exp(log - log.max()) if np.isfinite(log.max()) else log * 0 for log in logs]
+        shares = [
+            np.exp(log - log.max()) if np.isfinite(log.max()) else np.zeros(len(log))
+            for log in logs
+        ]
         columns = {"support of": [*self[0].log_supports]}
         for name, share in zip(names, shares, strict=True):
             columns[_apart(name, columns)] = [per_cent(part) for part in share.tolist()]
@@ -307,13 +310,10 @@ def _known_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ..
 
 
 def _given_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
-    if hasattr(point, "to_dict") and getattr(point, "ndim", 2) == 1:
-        point = point.to_dict()
-    if points.frame is not None:
-        point = {name: points.frame[name][0] for name in index.features}
-    if isinstance(point, Mapping):
-        return tuple(point[name] for name in index.features)
-    return tuple(point if points.single else point[0])
+    if points.frame is None and points.rows is None:
+        # An array of codes is not kept.
+        return tuple(point[0])
+    return tuple(points.own(j, name, 0) for j, name in enumerate(index.features))
 
 
 def _completed(feature: Feature, code: int, cell: Any) -> Any:

@@ -123,7 +123,7 @@ def test_more_rows(make: Any, n_rows: int) -> None:
     table = pl.DataFrame(CELLS).drop("day")
     native = table if make is pl.DataFrame else make(table)
     frame = nw.from_native(native, eager_only=True)
-    values = {"whole": [7, 8][:n_rows], "word": ["new", None][:n_rows]}
+    values: dict[str, list[Any]] = {"whole": [7, 8][:n_rows], "word": ["new", None][:n_rows]}
     longer = append_rows(frame, values, n_rows)
     assert type(longer) is type(native)
     found = cells_of(longer)

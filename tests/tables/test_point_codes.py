@@ -201,11 +201,12 @@ def test_evenly() -> None:
 
 def test_what_follows_for_unseen_values() -> None:
     """The notice says what unseen values count as, with smoothing and without."""
-    for options, follows in (
+    told: list[tuple[dict[str, Any], str]] = [
         ({}, "for every label they count as values of no row"),
         ({"smoothed": True}, "for every label they count as values of no row"),
         ({"smoothed": False}, "every label ties at zero there"),
-    ):
+    ]
+    for options, follows in told:
         with pytest.warns(NullproofWarning, match=follows):
             encode_points(INDEX.schema, ("x", 1), **options)
     seven = CountIndex.from_rows([("u",) * 7], ["p"])
