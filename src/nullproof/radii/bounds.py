@@ -179,20 +179,16 @@ class _Block:
         for out, table, rows in zip(ranks, tables.high_ranks, self.rows, strict=True):
             table[rival].take(rows[places], out=out, mode="clip")
         base = self._lifted(rival, ranks, max_log, places)
-        if np.isneginf(base).any():
-            hope = base > -np.inf
-            places, ranks, base = places[hope], ranks[:, hope], base[hope]
-        lowest, cap = ranks.min(axis=0), float(tables.caps[rival])
-        smallest = tables.lifted[lowest] + tables.alpha
+        smallest = tables.lifted[ranks.min(axis=0)] + tables.alpha
         least = LeastRaising(tables.n_moving, smallest, base, tables.slack)
-        kept = np.flatnonzero(self._is_promising(places, least, cap - tables.counts[lowest]))
+        kept = np.flatnonzero(self._is_promising(places, least))
         if len(kept):
             ranks = np.sort(ranks[:, kept].T.copy(), axis=1)
             raising = Raising(
                 tables.counts.take(ranks),
                 tables.logs.take(ranks),
                 base[kept],
-                cap=cap,
+                cap=float(tables.caps[rival]),
                 alpha=tables.alpha,
                 slack=tables.slack,
             )
@@ -232,10 +228,14 @@ class _Block:
         # Without smoothing the last end is a support of zero, where nothing need be raised.
         return self.lowering.n_pieces + 1 if self.tables.alpha > 0 else 1
 
-    def _is_promising(self, places: Places, least: LeastRaising, room: Floats) -> NDArray[np.bool_]:
-        """Where some attack that raises the rival might beat the best one known."""
+    def _is_promising(self, places: Places, least: LeastRaising) -> NDArray[np.bool_]:
+        """Where some attack that raises the rival might beat the best one known.
+
+        One that raises it as far as it goes lies between two ends of pieces, where the winner's support is
+        linear and the bound of the rival's convex: if neither end is promising, it is no better (T8).
+        """
         known = self.bounds.at_most[places]
-        promising: NDArray[np.bool_] = room < known
+        promising = np.zeros(len(places), dtype=bool)
         for end in range(self._n_ends):
             n_lower = self.lowering.ends[places, end]
             if (n_lower >= known).all():

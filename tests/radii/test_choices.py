@@ -1,0 +1,164 @@
+"""Which completions of a point are worth trying: no weakest one is left out, and few others are kept."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+from support.count_tables import index_from_counts
+
+from nullproof.counts.index import CountIndex
+from nullproof.model import Model
+from nullproof.radii import completions as completions_module
+from nullproof.radii.completions import Completions
+from nullproof.radii.reach import Reach
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+
+
+def test_every_way_to_choose() -> None:
+    """All choices, the last feature first, as itertools lists them."""
+    values = [np.array([4, 2]), np.array([7]), np.array([1, 5, 3])]
+    found = completions_module._product(values)
+    assert found.T.tolist() == [list(one) for one in itertools.product([4, 2], [7], [1, 5, 3])]
+    assert completions_module._product([]).shape == (0, 1)
+
+
+def test_turns_of_quotients() -> None:
+    """For every number of rows the one that is named has the least quotient, and turns ascend."""
+    rng = random.Random("turns")
+    n_turns = 0
+    for _ in range(300):
+        step = rng.choice([1, 3])
+        lines = [
+            (rng.randint(0, 9), rng.randint(0, 9), step * rng.choice([1, 1, 0]))
+            for _ in range(rng.randint(1, 5))
+        ]
+        lines = [(low, max(high, int(not own)), own) for low, high, own in lines]
+        found = completions_module._turns(lines)
+        assert [n for n, _ in found] == sorted({n for n, _ in found})
+        assert found[0][0] == 0
+        for n in range(120):
+            named = [place for start, place in found if start <= n][-1]
+            low, high, own = lines[named]
+            for other_low, other_high, other in lines:
+                assert low * (other_high + n * other) <= other_low * (high + n * own), (lines, n)
+        n_turns += len(found) - 1
+    assert n_turns > 40
+
+
+class Asked:
+    """A random table, points with candidates, and which cells can be blanked."""
+
+    def __init__(self, rng: random.Random, *, masked: bool) -> None:
+        n_rows, d = rng.randint(6, 24), rng.randint(1, 3)
+        rows = [tuple(rng.choice("aabcdef") for _ in range(d)) for _ in range(n_rows)]
+        labels = [rng.choice("AABC") for _ in range(n_rows)]
+        self.index = CountIndex.from_rows(rows, labels)
+        only = None
+        if masked:
+            mask = np.random.default_rng(rng.randrange(2**32)).random((n_rows, d)) < 0.5
+            only = {"cells": mask, "table": rows, "labels": labels}
+        self.model, self.reach = Model(self.index, 1), Reach.of(self.index, only)
+        domains = [feature.values for feature in self.index.schema.features]
+        points = [tuple(self.candidates(rng, own) for own in domains) for _ in range(2)]
+        self.points = self.model.points(points, "any", None)
+        self.found = Completions(self.model, self.points, self.reach)
+
+    @staticmethod
+    def candidates(rng: random.Random, domain: Any) -> Any:
+        some = rng.sample([*domain, "unseen"], rng.randint(1, len(domain) + 1))
+        return set(some) if len(some) > 1 else some[0]
+
+    def numbers(self, j: int, code: int, winner: int, rival: int) -> tuple[int, ...]:
+        """What an attacker wants small: the winner's count, its least, and the rival's with a minus."""
+        values, size = np.array([code]), int(self.index.n_values[j])
+        low = int(self.index.low(j, values)[0, winner])
+        high = int(self.index.high(j, values)[0, rival])
+        if self.reach.mask is None:
+            return low, -high, code >= size
+        moves = code < size and size >= 2
+        within = self.reach.index
+        lowered = int(within.exact(j, values)[0, winner]) if moves else 0
+        raised = within.label_counts[rival] - within.high(j, values)[0, rival] if moves else 0
+        return low, low - lowered, -high, -high - int(raised)
+
+
+@pytest.mark.parametrize("masked", [False, True])
+def test_values_that_replace_others(masked: bool) -> None:
+    """Against each rival a kept value serves as well as any, and each kept one is the best for some."""
+    rng = random.Random(f"kept-{masked}")
+    n_dropped = 0
+    for _ in range(60):
+        asked = Asked(rng, masked=masked)
+        rivals = range(1, asked.model.m)
+        for place in range(2):
+            choices = asked.found.choices(place, 0)
+            assert asked.found.n_completions(place, 0) == math.prod(map(len, choices))
+            for j, kept in enumerate(choices):
+                every = asked.points.candidates(j, int(asked.points.codes[j, place]))
+                assert {*kept.tolist()} <= {*every}
+                n_dropped += len(every) - len(kept)
+                for rival in rivals:
+                    costs = {v: asked.numbers(j, v, 0, rival) for v in every}
+                    for value in every:
+                        assert any(no_worse(costs[v], costs[value]) for v in kept.tolist())
+                fronts = [front(asked, j, [*every], rival) for rival in rivals]
+                if not fronts:
+                    assert len(kept) == 1
+                elif len(every) > 1:
+                    assert {*kept.tolist()} <= {value for own in fronts for value in own}
+                    assert len(kept) <= sum(
+                        len({asked.numbers(j, value, 0, rival) for value in own})
+                        for rival, own in zip(rivals, fronts, strict=True)
+                    )
+    assert n_dropped > 40
+
+
+def front(asked: Asked, j: int, every: list[int], rival: int) -> list[int]:
+    """The values that no other one replaces against one rival."""
+    costs = {v: asked.numbers(j, v, 0, rival) for v in every}
+    return [
+        v
+        for v in every
+        if not any(no_worse(costs[w], costs[v]) and costs[w] != costs[v] for w in every)
+    ]
+
+
+def no_worse(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    return all(a <= b for a, b in zip(one, other, strict=True))
+
+
+def test_batches_hold_whole_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Completions come in batches, each with the points they belong to; those of many are picked."""
+    index = index_from_counts([180, 100], [[(50, 1), (60, 2), (70, 3), (0, 94)]] * 4)
+    model = Model(index, 0)
+    points = model.points(
+        [({"0", "1", "2"},) * n + ("1",) * (4 - n) for n in range(5)], "any", None
+    )
+    completions = Completions(model, points, Reach.of(index))
+    numbers = [completions.n_completions(place, 0) for place in range(5)]
+    assert numbers == [3**n for n in range(5)]
+    winner = np.zeros(5, dtype=np.int32)
+    ((codes, owners),) = completions.batches(range(5), winner)
+    assert owners.tolist() == [place for place, n in enumerate(numbers) for _ in range(n)]
+    assert codes[:, owners == 1].tolist() == completions.every(1, 0).tolist()
+    assert completions.picked == []
+    monkeypatch.setattr(completions_module, "_BATCH", 13)
+    sizes = [[*dict.fromkeys(own.tolist())] for _, own in completions.batches(range(5), winner)]
+    assert sizes == [[0, 1, 2], [3], [4]]
+    assert [*completions.batches([], winner)] == []
+    monkeypatch.setattr(completions_module, "MANY", 9)
+    found = [*completions.batches(range(5), winner)]
+    assert completions.picked == [3, 4]
+    few = [own.shape[1] for codes, places in found for own in [codes[:, places == 4]]]
+    assert 0 < sum(few) < 20
+
+
+def test_limits_of_trying() -> None:
+    """Up to 1024 completions are tried one by one; the weakest of more are picked or searched."""
+    assert (completions_module.MANY, completions_module._BATCH) == (1024, 65_536)

@@ -1,0 +1,132 @@
+"""Float bounds on added rows: they hold the fewest rows, and leave no choice where no tie is near."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from support.count_tables import index_from_counts, random_codes, random_index
+
+from nullproof.model import Model
+from nullproof.radii import row_bounds
+from nullproof.radii.bounds import Bounds
+from nullproof.radii.reach import Reach
+from nullproof.radii.row_bounds import bound_row_radii
+from nullproof.radii.row_supports import RowTables, WinnerSide
+from nullproof.radii.solving import PointCounts
+from nullproof.tables.points import Points
+from nullproof.verdicts import verdicts
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+
+# Shares that no quotient of small counts equals.
+ODD_PRIOR = (0.5312879, 0.2718293, 0.1931847, 0.3141591)
+
+
+class Asked:
+    """The certain points of a table, with their bounds and what integers say."""
+
+    def __init__(self, model: Model, points: Points) -> None:
+        found = verdicts(model, points)
+        places = np.flatnonzero(found.certain)
+        self.model, self.codes, self.winner = model, points.codes[:, places], found.winner[places]
+        self.counts = PointCounts(model, self.codes, Reach.of(model.index))
+        self.min_log = found.min_log[places]
+        self.bounds = self.bounded()
+
+    def bounded(self) -> Bounds:
+        return bound_row_radii(self.model, self.codes, self.winner, self.min_log)
+
+    @property
+    def is_regular(self) -> list[bool]:
+        """Where the winner's support is as T13 asks."""
+        if not len(self.winner):
+            return []
+        own_log = np.take_along_axis(self.min_log, self.winner[:, None], axis=1)[:, 0]
+        tables, every = RowTables(self.model, self.codes), slice(0, len(self.winner))
+        regular = WinnerSide.of(tables, every, self.winner, own_log).is_regular
+        return [bool(own) for own in regular]
+
+    def assert_bounds(self) -> tuple[int, int]:
+        """The bounds hold the fewest rows, and the rows beside them work; count points, and doubts.
+
+        Doubts count only where the winner's support is as T13 asks; elsewhere integers decide.
+        """
+        bounds, is_regular, n_doubts = self.bounds, self.is_regular, 0
+        for place, winner in enumerate(self.winner.tolist()):
+            at_least, at_most = float(bounds.at_least[place]), float(bounds.at_most[place])
+            n_doubts += is_regular[place] and at_least < at_most
+            assert 1 <= at_least <= at_most
+            for rival in (label for label in range(self.model.m) if label != winner):
+                additions = self.counts.additions(place, winner, rival)
+                below = min(int(min(at_least, 10**6)) - 1, 400)
+                assert additions.fewest(1, below) is None, (at_least, at_most)
+            if at_most < math.inf:
+                steps = int(bounds.n_raise[place]), int(bounds.n_lower[place])
+                assert min(steps) >= 0
+                assert sum(steps) == at_most
+                rival = int(bounds.rival[place])
+                assert self.counts.additions(place, winner, rival).falls(*steps)
+            else:
+                assert bounds.rival[place] == -1
+        return len(self.winner), n_doubts
+
+
+def random_question(rng: random.Random, *, ties: bool) -> Asked:
+    """Draw a table, points that may leave features out, smoothing and prior."""
+    index = random_index(rng, rng.choice([6, 40, 200]))
+    points = random_codes(rng, index, 8)
+    holes = np.random.default_rng(rng.randrange(2**32)).random(points.codes.shape) < 0.15
+    if rng.random() < 0.3:
+        skipped = (points.n_values[:, None] + 1).astype(np.int32)
+        points = Points.without_holes(np.where(holes, skipped, points.codes), points.n_values)
+    numbers = list(ODD_PRIOR[: len(index.labels)])
+    prior: Any = rng.choice([None, numbers])
+    alpha: Any = rng.choice([0, Fraction(37, 101), 1e-9, 1, 40])
+    if ties:
+        prior = rng.choice([None, "uniform", [1.0, 0.0, 2.0, 1.0][: len(index.labels)]])
+    return Asked(Model(index, alpha, prior), points)
+
+
+def test_bounds_without_ties() -> None:
+    """T13: where ties are rare, floats alone find nearly all numbers that integers find."""
+    rng = random.Random(20240604)
+    n_certain = n_doubts = 0
+    for _ in range(60):
+        own, doubts = random_question(rng, ties=False).assert_bounds()
+        n_certain, n_doubts = n_certain + own, n_doubts + doubts
+    assert n_certain > 150
+    # Rivals without any row, who need one before they have a support.
+    assert n_doubts <= 6
+
+
+def test_bounds_with_ties() -> None:
+    """T13: where supports tie, the interval holds both numbers."""
+    rng = random.Random(20240605)
+    assert sum(random_question(rng, ties=True).assert_bounds()[0] for _ in range(60)) > 120
+
+
+def test_blocks_change_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points judged in small blocks have the same bounds."""
+    rng = random.Random(20240606)
+    for _ in range(10):
+        asked = random_question(rng, ties=False)
+        with monkeypatch.context() as patched:
+            patched.setattr(row_bounds, "_BLOCK", 3)
+            again = asked.bounded()
+        for name in ("at_least", "at_most", "rival", "n_raise", "n_lower"):
+            assert getattr(again, name).tolist() == getattr(asked.bounds, name).tolist()
+
+
+def test_nothing_to_bound() -> None:
+    """No points have no bounds; beyond the range of doubles, one row is the least that is claimed."""
+    index = index_from_counts([9, 5], [[(7, 2), (2, 3)], [(8, 1), (1, 4)]])
+    points = Points(np.zeros((2, 1), dtype=np.int32), index.n_values, ((), ()))
+    found = Asked(Model(index, Fraction(1, 10**400)), points).bounds
+    assert (found.at_least.tolist(), found.at_most.tolist()) == ([1], [math.inf])
+    none = Points(np.zeros((2, 0), dtype=np.int32), index.n_values, ((), ()))
+    assert len(Asked(Model(index, 1), none).bounds.at_least) == 0
