@@ -261,10 +261,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
 
+    def _refuse_unfitted(self) -> None:
+        if not hasattr(self, "index_"):
+            check_is_fitted(self)
+
     @property
     def _model(self) -> Model:
         """The model that `fit` made, or another one if a parameter was set since."""
-        check_is_fitted(self)
+        self._refuse_unfitted()
         now = Model(self.index_, self.alpha, self.prior, self.bias)
         return self._fitted if now.agrees(self._fitted) else now
 
@@ -273,7 +277,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         X: Any,  # noqa: N803
         how: Callable[[Schema, Any], Points] = encode_points,
     ) -> Points:
-        check_is_fitted(self)
+        self._refuse_unfitted()
         return how(self.index_.schema, self._read(X, reset=False))
 
     def _points(self, X: Any) -> Points:  # noqa: N803
@@ -296,13 +300,21 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             table = open_table(X, missing=missing)
             if not table.n_rows or not table.names:
                 check_array(np.empty((table.n_rows, len(table.names))))
-            validate_data(self, _header(X, table), reset=reset, skip_check_array=True)
+            if reset or not self._knows(X, table):
+                validate_data(self, _header(X, table), reset=reset, skip_check_array=True)
         else:
             # Lists keep the type of each cell: NumPy alone would turn mixed rows into text.
             cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
             cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
             table = open_table(cells, missing=missing)
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
+
+    def _knows(self, X: Any, table: Table) -> bool:  # noqa: N803
+        """Whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
+        names = getattr(self, "feature_names_in_", ())
+        # The names of a frame that was changed on the way are texts only now.
+        unchanged = table.frame is not None and table.frame.to_native() is X
+        return unchanged and table.names == (*names,)
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
         refuse_reading(self.own_holes)
@@ -339,9 +351,11 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
 
 def _header(X: Any, table: Table) -> Any:  # noqa: N803
     """What scikit-learn is to check: before 1.9 it finds no names in the frames of polars 2."""
+    if not nw.dependencies.is_polars_dataframe(X):
+        return X
     probe = BaseEstimator()
     validate_data(probe, X, skip_check_array=True)
-    if hasattr(probe, "feature_names_in_") or not nw.dependencies.is_polars_dataframe(X):
+    if hasattr(probe, "feature_names_in_"):
         return X
     header = SimpleNamespace(shape=X.shape, column_names=lambda: table.names)
     header.__dataframe__ = lambda: header

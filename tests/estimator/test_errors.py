@@ -61,6 +61,11 @@ def test_names_only_at_one_time() -> None:
     expected = named.predict_proba(pandas_frame())
     with pytest.warns(UserWarning, match="X does not have valid feature names"):
         np.testing.assert_array_equal(named.predict_proba(array), expected)
+    places = [*range(array.shape[1])]
+    digits = CertifiedNB(1.0).fit(pandas_frame().set_axis([*map(str, places)], axis=1), LABELS)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        found = digits.predict_proba(pandas_frame().set_axis(places, axis=1))
+    np.testing.assert_array_equal(found, expected)
     numbered = CertifiedNB(1.0).fit(array, LABELS)
     with pytest.warns(UserWarning, match="X has feature names"):
         np.testing.assert_array_equal(numbered.predict_proba(polars_frame()), expected)

@@ -312,3 +312,39 @@ def test_rows_of_the_wrong_form(row: Any, reason: str) -> None:
     """A row has one value per feature."""
     with pytest.raises(NullproofError, match=reason):
         open_rows([("u", "v"), row], ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("int8", "uint16", "int64", "uint64", "float32", "float64", ">i8", "float16"),
+        *("Int64", "Float64", "int64[pyarrow]"),
+    ],
+)
+def test_numbers_of_every_type_of_pandas(dtype: str) -> None:
+    """Whichever type a column of pandas has, its numbers are those given."""
+    frame = pd.DataFrame({"a": pd.Series([3, 1, 4, 1, 5, 9]).astype(dtype)})
+    column = open_table(frame).column("a")
+    assert column.kind == "number"
+    assert column.numbers is not None
+    assert column.numbers.tolist() == [3, 1, 4, 1, 5, 9]
+
+
+@pytest.mark.parametrize("n_rows", [6, 600, 6_000])
+@pytest.mark.parametrize(
+    "dtype",
+    [
+        *("str", "string[python]", "string[pyarrow]", "object", "category"),
+        pd.ArrowDtype(pa.string()),
+        pd.ArrowDtype(pa.dictionary(pa.int8(), pa.string())),
+    ],
+)
+def test_texts_of_every_type_of_pandas(dtype: Any, n_rows: int) -> None:
+    """Whichever type a column of pandas has, and however long it is, its texts are those given."""
+    cells: list[Any] = ["v", None, "w", "u", "v", "v"] * (n_rows // 6)
+    column = open_table(pd.DataFrame({"a": pd.Series(cells, dtype=dtype)})).column("a")
+    assert column.kind == "category"
+    assert column.codes is not None
+    values = [*column.values, None]
+    assert [values[code] for code in column.codes.tolist()] == cells
+    assert [*column.declared] == (["u", "v", "w"] if dtype == "category" else [])

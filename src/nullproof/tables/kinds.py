@@ -20,6 +20,8 @@ from nullproof.tables.series import (
     factorized,
     is_date64,
     number_series,
+    pandas_numbers,
+    pandas_texts,
     ticks,
 )
 from nullproof.tables.spellings import NOTHING_SPELLED, Found, Spellings
@@ -35,6 +37,24 @@ from nullproof.tables.values import (
     text,
     time_text,
 )
+
+
+def read_column(
+    frame: nw.DataFrame[Any], name: str, spellings: Spellings, *, retype: bool
+) -> Column:
+    """Read one column of a frame, as `read_series` does."""
+    if frame.implementation.is_pandas():
+        # What its own type tells: narwhals takes longer to ask for it than to read a short column.
+        native = frame.to_native()[name]
+        numbers = pandas_numbers(native)
+        if numbers is not None:
+            return number_column(name, numbers, spellings)
+        texts = pandas_texts(native)
+        if texts is not None:
+            codes, values, declared = texts
+            found = spellings.found(values, codes, by_type=declared)
+            return _text_column(name, codes, values, spellings, found, declared, retype)
+    return read_series(frame.get_column(name), spellings, retype=retype)
 
 
 def read_series(

@@ -168,6 +168,9 @@ class TableOptions:
         }
 
 
+AS_USUAL = TableOptions()
+
+
 def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
     """The columns of a text file that do not become numbers: the label, and the categories of ``like``."""
     labels = [] if label is None else [label]

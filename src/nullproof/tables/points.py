@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
-from nullproof.tables.options import TableOptions
+from nullproof.tables.options import AS_USUAL
 from nullproof.tables.readers import Table, open_table, rows_like
 from nullproof.tables.schema import Schema
 from nullproof.words import some
@@ -341,7 +341,7 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
         if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)
         return open_table(points, missing=schema.spellings).renamed(columns)
-    table = TableOptions().open(points, None, schema, key)
+    table = AS_USUAL.open(points, None, schema, key)
     lacking = [name for name in names if name not in table.names]
     if lacking:
         raise NullproofError(

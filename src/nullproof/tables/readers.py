@@ -18,7 +18,7 @@ from nullproof.tables.columns import Column
 from nullproof.tables.contents import AS_IT_IS, FileOptions, Stamp, stamp
 from nullproof.tables.formats import FileTable, file_blocks, read_file
 from nullproof.tables.glimpse import nulled_texts
-from nullproof.tables.kinds import column_of_cells, number_column, read_series
+from nullproof.tables.kinds import column_of_cells, number_column, read_column
 from nullproof.tables.schema import Feature, Kind, Schema
 from nullproof.tables.series import (
     ticks_of,
@@ -52,6 +52,8 @@ class Table:
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
+        if tuple(names) == self.names:
+            return self
         places = dict(zip(names, self.names, strict=True))
 
         def read(name: str, spellings: Spellings) -> Column:
@@ -168,10 +170,10 @@ def open_blocks(
 def _from_file(found: FileTable, spellings: Spellings, as_text: Collection[str]) -> Table:
     """A data frame of any library; where it comes from a text file, texts may stand for numbers."""
 
-    def read(series: nw.Series[Any], spelled: Spellings) -> Column:
+    def read(frame: nw.DataFrame[Any], name: str, spelled: Spellings) -> Column:
         if found.from_text:
             spelled = spelled.in_files
-        return read_series(series, spelled, retype=found.from_text and series.name not in as_text)
+        return read_column(frame, name, spelled, retype=found.from_text and name not in as_text)
 
     table = _from_frame(_narwhals(found.frame), read, spellings)
     return replace(table, writings=found.writings)
@@ -179,13 +181,13 @@ def _from_file(found: FileTable, spellings: Spellings, as_text: Collection[str])
 
 def _from_frame(
     frame: nw.DataFrame[Any],
-    read: Callable[[nw.Series[Any], Spellings], Column],
+    read: Callable[[nw.DataFrame[Any], str, Spellings], Column],
     spellings: Spellings,
 ) -> Table:
     return Table(
         tuple(frame.columns),
         len(frame),
-        lambda name, spelled: read(frame.get_column(name), spelled),
+        partial(read, frame),
         frame,
         spellings,
         part=lambda rows: _from_frame(frame[rows.tolist()], read, spellings),
@@ -230,11 +232,11 @@ def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
 
 
 def _narwhals(source: Any) -> nw.DataFrame[Any]:
-    if nw.dependencies.is_pandas_dataframe(source) and not all(
-        isinstance(name, str) for name in source.columns
-    ):
-        # pandas numbers the columns of an array.
-        source = source.set_axis([str(name) for name in source.columns], axis="columns")
+    if nw.dependencies.is_pandas_dataframe(source):
+        names = source.columns.tolist()
+        if not all(isinstance(name, str) for name in names):
+            # pandas numbers the columns of an array.
+            source = source.set_axis([str(name) for name in names], axis="columns")
     try:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
     except TypeError:

@@ -26,10 +26,31 @@ from nullproof.tables.values import (
     text,
 )
 
-# Up to so many cells a query of polars takes longer than its work.
+# Up to so many cells a query of polars, or pandas' or pyarrow's own way, takes longer than its work.
 _SHORT = 50_000
 _FEW = 5_000
+_VERY_FEW = 300
 _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
+# Types of pandas' columns, of NumPy and of its own.
+_NUMBERS = frozenset(map(np.dtype, ("b", "h", "i", "q", "B", "H", "I", "Q", "f", "d")))
+_TEXTS = ("str", "string")
+
+
+def pandas_numbers(native: Any) -> NDArray[Any] | None:
+    """A column of pandas as numbers if it has one of NumPy's types, of which no integer is null."""
+    return native.to_numpy() if native.dtype in _NUMBERS else None
+
+
+def pandas_texts(native: Any) -> tuple[NDArray[Any], list[str], list[str]] | None:
+    """Codes and values of texts as `factorized`, and the categories that the type declares.
+
+    None if the type is neither one of categories nor one of texts alone.
+    """
+    dtype = native.dtype
+    if hasattr(dtype, "categories"):
+        values = [text(value) for value in dtype.categories.tolist()]
+        return native.array.codes, values, values
+    return (*_factorized_pandas(native), []) if dtype.name in _TEXTS else None
 
 
 def number_series(series: nw.Series[Any]) -> NDArray[Any]:
@@ -155,17 +176,36 @@ def _in_microseconds(
 def factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[str]]:
     """Texts as codes, -1 where null, and the values that these stand for."""
     native = series.to_native()
-    if series.implementation.is_pandas_like():
-        if hasattr(native.dtype, "categories"):
-            values = native.cat.categories.tolist()
-            return native.cat.codes.to_numpy(), [text(value) for value in values]
-        if not _is_dictionary(native):
-            codes, values = _few_texts(native) if len(native) < _FEW else native.factorize()
-            return codes, [text(value) for value in values]
-        native = native.array.__arrow_array__()
     if series.implementation.is_polars():
         return _factorized_polars(native)
-    encoded = native.combine_chunks() if hasattr(native, "combine_chunks") else native
+    if not series.implementation.is_pandas_like():
+        return _factorized_arrow(native)
+    found = pandas_texts(native)
+    return _factorized_pandas(native) if found is None else found[:2]
+
+
+def _factorized_pandas(native: Any) -> tuple[NDArray[Any], list[str]]:
+    dtype = native.dtype
+    if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", None) == "pyarrow":
+        return _factorized_arrow(native.array.__arrow_array__())
+    if len(native) < _FEW:
+        # pandas' own way takes a while to begin.
+        return _factorized_cells(native.tolist())
+    codes, values = native.factorize()
+    return codes, [text(value) for value in values]
+
+
+def _factorized_cells(cells: list[Any]) -> tuple[NDArray[np.int32], list[str]]:
+    values = [value for value in dict.fromkeys(cells) if not is_missing(value)]
+    places = {value: place for place, value in enumerate(values)}
+    codes = np.array([places.get(cell, MISSING) for cell in cells], dtype=np.int32)
+    return codes, [text(value) for value in values]
+
+
+def _factorized_arrow(array: Any) -> tuple[NDArray[Any], list[str]]:
+    if len(array) < _VERY_FEW:
+        return _factorized_cells(array.to_pylist())
+    encoded = array.combine_chunks() if hasattr(array, "combine_chunks") else array
     if not hasattr(encoded, "indices"):
         encoded = encoded.dictionary_encode()
     codes = encoded.indices.cast("int32").fill_null(MISSING).to_numpy(zero_copy_only=False)
@@ -174,19 +214,6 @@ def factorized(series: nw.Series[Any]) -> tuple[NDArray[Any], list[str]]:
     if holes:
         codes = np.where(np.isin(codes, holes), MISSING, codes)
     return codes, ["" if value is None else text(value) for value in values]
-
-
-def _few_texts(native: Any) -> tuple[NDArray[np.int32], list[Any]]:
-    """The same as pandas' own way, which takes a while to begin."""
-    cells = native.tolist()
-    values = [value for value in dict.fromkeys(cells) if not is_missing(value)]
-    places = {value: place for place, value in enumerate(values)}
-    return np.array([places.get(cell, MISSING) for cell in cells], dtype=np.int32), values
-
-
-def _is_dictionary(native: Any) -> bool:
-    """Whether a pandas column is one of Arrow's own categories."""
-    return "dictionary" in str(getattr(native.dtype, "pyarrow_dtype", ""))
 
 
 def declared_categories(series: nw.Series[Any]) -> list[str]:

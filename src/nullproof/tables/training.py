@@ -21,7 +21,7 @@ from nullproof.tables.columns import Encoded, encode
 from nullproof.tables.labelled import Labelled, labelled_rows
 from nullproof.tables.labels import label_codes
 from nullproof.tables.names import RowNames, row_names
-from nullproof.tables.options import TableOptions
+from nullproof.tables.options import AS_USUAL
 from nullproof.tables.readers import Table, labels_apart, rows_like
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.values import as_number, at_microseconds, parsed_date, text
@@ -51,7 +51,7 @@ class TrainingTable:
             table = rows_like(schema, source)
             column = labels_apart(labels)
         else:
-            table = TableOptions().open(source, schema.label_name, schema)
+            table = AS_USUAL.open(source, schema.label_name, schema)
             column = table.labels(schema.label_name)
         counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:

@@ -29,6 +29,8 @@ def as_lazy(table: Any) -> nw.LazyFrame[Any] | None:
     if isinstance(table, Table):
         # narwhals would look through everything installed for somebody who knows such a table.
         return None
+    if nw.dependencies.is_pandas_dataframe(table) or nw.dependencies.is_polars_dataframe(table):
+        return None
     try:
         frame = nw.from_native(table, pass_through=True)
     except nw.exceptions.DuplicateError:
