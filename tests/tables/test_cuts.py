@@ -258,7 +258,7 @@ def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
         middle = rng.integers(1, 1000, (n_cells % 2, n_labels))
         counts = np.concatenate([half, middle + middle[:, renamed], half[::-1, renamed]])
         below = cuts_module._running(counts)
-        found = cuts_module._best(below, np.ones(n_cells, dtype=bool))
+        found = cuts_module._best(below, 0, n_cells, np.arange(1, n_cells))
         if found is not None:
             n_cut += 1
             assert found <= n_cells / 2
@@ -266,12 +266,13 @@ def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
 
 
 def test_labels_stand_in_an_order_of_their_counts() -> None:
-    """Labels in any order run up to the same numbers; labels without rows are left out."""
+    """Labels in any order run up to the same numbers, and to their sum; those without rows are left out."""
     counts = np.array([[3, 0, 1, 0], [2, 0, 5, 1], [0, 0, 1, 4]])
     expected = cuts_module._running(counts)
-    assert expected.shape == (3, 4)
-    assert expected[:, 0].tolist() == [0, 0, 0]
-    assert sorted(expected[:, -1].tolist()) == [5, 5, 7]
+    assert expected.shape == (4, 4)
+    assert expected[:, 0].tolist() == [0, 0, 0, 0]
+    assert sorted(expected[:-1, -1].tolist()) == [5, 5, 7]
+    assert expected[-1].tolist() == [0, 4, 12, 17]
     for order in ([1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]):
         assert cuts_module._running(counts[:, order]).tolist() == expected.tolist()
 

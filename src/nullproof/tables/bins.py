@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.tables.cuts import between, cell_cuts, cells_of
+from nullproof.tables.cuts import CELLS, between, cell_cuts, cells_of
 from nullproof.tables.grids import Cells, dealt, tally
 from nullproof.tables.schema import Kind
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, double
@@ -221,18 +221,17 @@ def spots_of(array: NDArray[Any], kind: Kind) -> tuple[NDArray[Any], NDArray[np.
 def mdl_edges(cells: Cells, which: NDArray[np.integer], rows: Rows) -> tuple[float, ...]:
     """The same for rows, or groups of rows, whose cells are known; without a cut there is one bin."""
     assert rows.labels is not None
-    shares = cells_of(cells.totals)
-    first = np.flatnonzero(np.diff(shares, prepend=-1))
-    last = np.append(first[1:], len(shares)) - 1
     n_labels = int(rows.labels.max()) + 1
     keys = which * n_labels
     keys += rows.labels
-    counts = tally(keys, rows.weights, len(shares) * n_labels).reshape(-1, n_labels)
-    counts = np.add.reduceat(counts, first, axis=0)
-    lows, highs = (
-        rounded_down(ends if ends.dtype.kind == "f" else ends.astype(object))
-        for ends in (cells.lows[first], cells.highs[last])
-    )
+    counts = tally(keys, rows.weights, len(cells.totals) * n_labels).reshape(-1, n_labels)
+    ends = cells.lows, cells.highs
+    if len(cells.totals) > CELLS:
+        first = np.flatnonzero(np.diff(cells_of(cells.totals), prepend=-1))
+        last = np.append(first[1:], len(cells.totals)) - 1
+        counts = np.add.reduceat(counts, first, axis=0)
+        ends = cells.lows[first], cells.highs[last]
+    lows, highs = (rounded_down(x if x.dtype.kind == "f" else x.astype(object)) for x in ends)
     cuts = cell_cuts(lows, highs, counts)
     return (float(lows[0]), *cuts, float(highs[-1])) if cuts else ONE_BIN
 

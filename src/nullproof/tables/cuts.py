@@ -7,6 +7,7 @@ each number. So the order of rows, the names of labels and the engine that count
 from __future__ import annotations
 
 import math
+from bisect import bisect_left, bisect_right
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,14 +39,16 @@ def cells_of(totals: _Counts) -> NDArray[np.int64]:
 def cell_cuts(lows: _Doubles, highs: _Doubles, counts: _Counts) -> tuple[float, ...]:
     """The cuts between cells, of which the least and the greatest number and the counts are known."""
     below = _running(counts)
-    open_ = np.append(False, lows[1:] > highs[:-1])
+    cuts = np.flatnonzero(lows[1:] > highs[:-1]) + 1
+    places = cuts.tolist()
     pieces, found = [(0, len(lows))], []
     while pieces:
         first, end = pieces.pop()
-        cut = _best(below[:, first : end + 1], open_[first:end])
+        inside = cuts[bisect_right(places, first) : bisect_left(places, end)]
+        cut = _best(below, first, end, inside)
         if cut is not None:
-            found.append(first + cut)
-            pieces += [(first, first + cut), (first + cut, end)]
+            found.append(cut)
+            pieces += [(first, cut), (cut, end)]
     return tuple(between(float(highs[cut - 1]), float(lows[cut])) for cut in sorted(found))
 
 
@@ -64,53 +67,54 @@ def between(low: float, high: float) -> float:
 
 
 def _running(counts: _Counts) -> _Counts:
-    """Labels × cells: how many rows of each label lie before each cell, and in all.
+    """Labels × cells: how many rows of each label, and last of all, lie before each cell, and in all.
 
     Labels stand in an order that follows from their counts, not from their names.
     """
     present = counts[:, counts.any(axis=0)]
     ordered = present[:, np.lexsort(present)] if present.size else present
-    below = np.zeros((ordered.shape[1], len(counts) + 1), dtype=np.int64)
-    np.cumsum(ordered.T, axis=1, out=below[:, 1:])
+    below = np.zeros((ordered.shape[1] + 1, len(counts) + 1), dtype=np.int64)
+    np.cumsum(ordered.T, axis=1, out=below[:-1, 1:])
+    below[:-1].sum(axis=0, out=below[-1])
     return below
 
 
-def _best(below: _Counts, open_: NDArray[np.bool_]) -> int | None:
-    """The number of cells before the best cut of a piece, or None if that does not pay.
+def _best(below: _Counts, first: int, end: int, cuts: NDArray[np.intp]) -> int | None:
+    """The best of some cuts of a piece, by the cells before it, or None if no cut pays.
 
     Of cuts that are equally good, the one nearest the middle by rows counts, then the lower one.
     """
-    cuts = np.flatnonzero(open_[1:]) + 1
-    whole = below[:, -1] - below[:, 0]
-    if not len(cuts) or np.count_nonzero(whole) < 2:
+    start = below[:, first : first + 1]
+    whole = below[:, end : end + 1] - start
+    if not len(cuts) or np.count_nonzero(whole[:-1]) < 2:
         return None
-    left = below[:, cuts] - below[:, :1]
-    bits = _bits(left) + _bits(whole[:, None] - left)
-    n_rows = int(whole.sum())
-    tied = np.flatnonzero(bits <= bits.min() + _SLACK * n_rows)
-    off_middle = np.abs(2 * left[:, tied].sum(axis=0) - n_rows)
-    best = tied[off_middle.argmin()]
-    sides = left[:, best], whole - left[:, best]
-    return int(cuts[best]) if _pays(whole, *sides) else None
+    left = below[:, cuts] - start
+    # All at once: most pieces are so short that a call of NumPy takes longer than its work.
+    parts = np.concatenate([left, whole - left, whole], axis=1)
+    bits = _bits(parts)
+    either = bits[: len(cuts)] + bits[len(cuts) : -1]
+    n_rows = int(whole[-1, 0])
+    tied = np.flatnonzero(either <= either.min() + _SLACK * n_rows)
+    best = int(tied[np.abs(2 * left[-1, tied] - n_rows).argmin()])
+    three = [-1, best, len(cuts) + best]
+    return int(cuts[best]) if _pays(parts[:, three].T.tolist(), bits[three].tolist()) else None
 
 
-def _pays(whole: _Counts, left: _Counts, right: _Counts) -> bool:
-    """Fayyad and Irani's inequality, both sides times the number of rows."""
-    n_rows = int(whole.sum())
-    parts = (whole, left, right)
-    bits = [float(_bits(part[:, None])[0]) for part in parts]
-    spread = [
-        np.count_nonzero(part) * b / int(part.sum()) for part, b in zip(parts, bits, strict=True)
-    ]
+def _pays(parts: list[list[int]], bits: list[float]) -> bool:
+    """Fayyad and Irani's inequality for the whole, its left and its right, times the number of rows."""
+    kinds = [sum(map(bool, labels)) for *labels, _ in parts]
+    n_rows = parts[0][-1]
+    spread = [k * b / part[-1] for k, b, part in zip(kinds, bits, parts, strict=True)]
     gain = bits[0] - bits[1] - bits[2]
-    kinds = math.log2(3 ** int(np.count_nonzero(whole)) - 2)
-    price = math.log2(n_rows - 1) + kinds - (spread[0] - spread[1] - spread[2])
-    return bool(gain > price + _SLACK * n_rows)
+    price = math.log2(n_rows - 1) + math.log2(3 ** kinds[0] - 2)
+    price -= spread[0] - spread[1] - spread[2]
+    return gain > price + _SLACK * n_rows
 
 
 def _bits(counts: _Counts) -> _Doubles:
-    """Rows times entropy, of each column of counts by label."""
-    bits: _Doubles = _times_log(counts.sum(axis=0)) - _times_log(counts).sum(axis=0)
+    """Rows times entropy, of each column of counts by label and of their sum."""
+    logs = _times_log(counts)
+    bits: _Doubles = logs[-1] - logs[:-1].sum(axis=0)
     return bits
 
 
