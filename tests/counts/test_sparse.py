@@ -27,6 +27,8 @@ USUAL = {"_JOINT": 4096, "_FEW_ROWS": 10_000, "_CELLS": 1 << 16, "_DENSE": 4_000
 SIZES = [
     USUAL,
     {**USUAL, "_FEW_ROWS": 0},
+    # Two groups at a time, of more joint codes the more rows there are.
+    {**USUAL, "_FEW_ROWS": 0, "_MANY_ROWS": 0, "_JOINT": 24, "_ROWS_A_PLACE": 1},
     {"_JOINT": 24, "_FEW_ROWS": 0, "_CELLS": 60, "_DENSE": 24},
     {"_JOINT": 24, "_FEW_ROWS": 99, "_CELLS": 60, "_DENSE": 24},
     {"_JOINT": 0, "_FEW_ROWS": 0, "_CELLS": 0, "_DENSE": 1000},
@@ -65,6 +67,8 @@ def test_columns_are_counted_as_cells(
     """Whichever way columns are counted, alone or together, each cell counts once."""
     for name, size in sizes.items():
         monkeypatch.setattr(sparse, name, size)
+    # Joint counts are dense.
+    monkeypatch.setattr(sparse, "_MOST_JOINT", min(sparse._MOST_JOINT, sizes["_DENSE"]))
     rng = np.random.default_rng(20261117)
     for n_rows, m in ((1, 1), (20, 2), (30, 3), (60, 4), (61, 5)):
         for n_columns in (0, 1, 2, 3, 7):
@@ -83,6 +87,8 @@ def test_many_rows_of_many_columns() -> None:
     # A domain that alone has as many joint codes as fit, one more, and far more.
     wide = drawn(rng, 12_000, [1364, 1365, 2, 30_000], np.int32)
     assert_counted(wide, labels, 3)
+    four = rng.integers(0, 4, 12_000).astype(np.int32)
+    assert_counted(drawn(rng, 12_000, [16_383, 16_384, 3], np.int32), four, 4)
     assert_counted(drawn(rng, 12_000, [2, 126, 2, 126]), labels, 3)
 
 
@@ -107,8 +113,8 @@ def test_groups_of_columns_end_where_they_are_full(monkeypatch: pytest.MonkeyPat
         ([3, 7, 63], [[3, 7, 63]]),
         ([3, 7, 64], [[3, 7], [64]]),
         ([3, 7, 63, 1], [[3, 7, 63], [1]]),
-        ([3, 3000, 7], [[3], [7]]),
-        ([2047, 2048], [[2047], []]),
+        ([3, 3000, 7], [[3], [3000], [7]]),
+        ([2047, 2048], [[2047], [2048]]),
     ):
         sizes.clear()
         assert_counted(drawn(rng, 20, given, np.int16), labels, 2)

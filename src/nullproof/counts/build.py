@@ -17,6 +17,7 @@ from nullproof.counts.sparse import Counts, Known, count_columns
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import Rows
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
+from nullproof.tables.grids import tally
 from nullproof.tables.identifiers import names_rows
 from nullproof.tables.labels import known_label_codes, label_codes
 from nullproof.tables.options import TableOptions
@@ -272,7 +273,7 @@ def _assembled(
     n_null = np.array([n_null for _, n_null, _ in pairs], dtype=np.int64).reshape(-1, n_labels)
     return make(
         schema,
-        np.bincount(row_labels, minlength=n_labels).astype(np.int64),
+        tally(row_labels, None, n_labels),
         tuple(known for known, _, _ in pairs),
         n_null,
         tuple(sets for _, _, sets in pairs),

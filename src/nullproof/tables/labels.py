@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import distinct
 from nullproof.tables.columns import Column
+from nullproof.tables.grids import tally
 from nullproof.tables.readers import Table
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import date_text, in_order, is_missing, text
@@ -32,13 +33,12 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
         # Durations to the nanosecond may be neither whole nor a double.
         return codes, tuple(text(x) if isinstance(x, Fraction) else x for x in found.tolist())
     assert labels.codes is not None
-    used = in_order(
-        {labels.values[code] for code in np.flatnonzero(np.bincount(labels.codes)).tolist()}
-    )
+    held = np.flatnonzero(tally(labels.codes, None, len(labels.values))).tolist()
+    used = in_order({labels.values[code] for code in held})
     place = {value: code for code, value in enumerate(used)}
     table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     names = [value == "true" for value in used] if labels.kind == "boolean" else used
-    return table[labels.codes], tuple(names)
+    return table.take(labels.codes), tuple(names)
 
 
 def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
