@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.odds_tables import random_codes
+from support.odds_tables import only_grids, random_codes
 
 import nullproof.odds.grid as grid_module
+import nullproof.odds.narrowing as narrowing_module
 from nullproof import CountIndex, label_odds
 
 
@@ -32,10 +33,11 @@ def test_one_grid_for_many_labels(monkeypatch: pytest.MonkeyPatch) -> None:
     """Labels on one grid have bounds around those of all pairs, and hardly wider."""
     index, points = many_labels()
     found = []
+    only_grids(monkeypatch)
+    # Bounds of one grid each: no finer one hides a wrong one.
+    monkeypatch.setattr(narrowing_module.Ways, "first_levels", lambda *_: np.full(len(_[2]), 9.0))
     for few in (0, 100):
         monkeypatch.setattr(grid_module, "_FEW", few)
-        # Bounds of one grid each: no finer one hides a wrong one.
-        monkeypatch.setattr(grid_module.Grid, "first_levels", lambda *_: np.full(len(_[2]), 9))
         found.append(label_odds(index, points[:30], gap=0.5))
     one_grid, pairs = found
     assert (one_grid.lower <= pairs.lower + 1e-9).all()

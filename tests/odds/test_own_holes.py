@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import oracle
-from support.odds_tables import assert_bounds, large_index
+from support.odds_tables import assert_bounds, large_index, only_grids
 from support.own_holes import with_own_holes, without_holes
 from support.strategies import EXTREME_ALPHAS, Case, random_case
 
@@ -136,13 +136,16 @@ def test_candidate_sets_beside_holes() -> None:
                 assert_bounds(odds, position, truth, 1.0)
 
 
-def test_grid_on_random_tables(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("waves", [True, False])
+def test_grid_on_random_tables(waves: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nothing is counted exactly, the bounds still contain the truth."""
+    if not waves:
+        only_grids(monkeypatch)
     monkeypatch.setattr(narrowing_module, "_QUICK", -1.0)
     monkeypatch.setattr(narrowing_module, "_LIMIT", 0)
     monkeypatch.setattr(grid_module, "MAX_SIZE", 4096)
     rng = random.Random(f"{SEED}-skip-grid")
-    for _ in range(100):
+    for _ in range(60):
         case = completed(rng, random_case(rng))
         index = index_of(case)
         options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}

@@ -7,7 +7,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import pytest
 
+import nullproof.odds.crowds as crowds_module
+import nullproof.odds.pairs as pairs_module
 from nullproof import CountIndex
 from nullproof.odds.labels import Odds
 
@@ -18,6 +21,12 @@ def assert_bounds(odds: Odds, position: int, truth: Sequence[Fraction], gap: flo
         assert 0 <= low <= true <= high <= 1
         assert high - low <= gap
         assert (high == 0) <= (true == 0)
+
+
+def only_grids(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No point is bounded by Fourier coefficients, so that all go to a grid."""
+    for module in (pairs_module, crowds_module):
+        monkeypatch.setattr(module, "MAX_WAVES", 0)
 
 
 def random_codes(

@@ -29,7 +29,8 @@ _TOGETHER = 64
 
 def too_many(points: Points, places: Iterable[int]) -> dict[int, str]:
     """The points whose completions nobody waits for, with the reason."""
-    numbers = {place: points.n_completions(place) for place in places if not points.complete[place]}
+    complete = points.complete
+    numbers = {place: points.n_completions(place) for place in places if not complete[place]}
     return {
         place: too_many_completions(n, MAX_COMPLETIONS)
         for place, n in numbers.items()

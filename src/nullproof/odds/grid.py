@@ -31,8 +31,6 @@ _EPS = float(np.finfo(np.float64).eps)
 _NOTHING = 1e-20
 _COARSEST, _FINEST = -6, 44
 _FIRST = 4
-# At so many places the densities of supports are looked at before a grid is chosen.
-_LOOKS = 32
 # Of so few labels each pair is compared on its own, which loses no step.
 _FEW = 4
 Integers = NDArray[np.int64]
@@ -83,30 +81,6 @@ class Grid:
         other._spectra = {key: own for key, own in self._spectra.items() if key[0] not in changed}
         other._n_cached = sum(own.nbytes for own in other._spectra.values())
         return other
-
-    def first_levels(self, spread: Spread, near: Mask, gap: Floats) -> Integers:
-        """Levels (``h = 2^-level``) that should be fine enough, judged by normal distributions."""
-        roundings = np.minimum(spread.n_open / 2, 1.45 * np.sqrt(spread.n_open))
-        sigma = np.sqrt(np.where(near, spread.variance, 0.0))
-        highest = np.where(near, spread.mean + 4 * sigma, -np.inf).max(axis=1)
-        width = np.where(near, spread.above + spread.below, 0.0).max(axis=1)
-        # Where the highest supports lie, which decide: ties further below do no harm.
-        step = np.where(width > 0, width, 1.0) / _LOOKS
-        places = highest[:, None] - step[:, None] * np.arange(_LOOKS)
-        with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
-            away = (places[:, None] - spread.mean[:, :, None]) / sigma[:, :, None]
-            heights = np.exp(-(away**2) / 2) / sigma[:, :, None]
-            below = 1 / (1 + np.exp(-1.702 * away))
-        open_ones = near & (sigma > 0)
-        density = np.where(open_ones[:, :, None], heights, 0.0) / math.sqrt(2 * math.pi)
-        less = np.where(open_ones[:, :, None], below.clip(min=1e-12), 1.0)
-        rates = density / less
-        weighed = rates * roundings[:, :, None]
-        pairs = rates * (weighed.sum(axis=1, keepdims=True) - weighed)
-        pairs += weighed * (rates.sum(axis=1, keepdims=True) - rates)
-        ties = (pairs * less.prod(axis=1, keepdims=True)).sum(axis=2).max(axis=1) * step
-        h = np.minimum(np.where(ties > 0, 0.4 * gap / np.where(ties > 0, ties, 1.0), 1.0), step)
-        return np.ceil(-np.log2(h)).clip(_COARSEST, _FINEST).astype(np.int64)
 
     def bounds(
         self, codes: NDArray[np.int32], spread: Spread, near: Mask, levels: Integers

@@ -281,7 +281,8 @@ def odds_of(
         for block in over(blocks, "weighing the worlds", on_progress):
             some, own = points.take(block), possible[block]
             lower[block], upper[block] = _bounds(asker, rule, some, own)
-            left = {place: why for place, why in left.items() if place not in {*block.tolist()}}
+            for place in block.tolist():
+                del left[place]
     asker.notify()
     unsolved = {**left, **never}
     tell_of("the odds", unsolved)

@@ -13,20 +13,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Floats, Model
+from nullproof.odds.crowds import Crowds, first_levels
 from nullproof.odds.filling import Filling
 from nullproof.odds.grid import Grid
+from nullproof.odds.pairs import Pairs
 from nullproof.odds.products import Scales, products, side_by_side, winning_shares
 from nullproof.odds.spread import Spread, Spreads
 from nullproof.odds.terms import Terms
+from nullproof.odds.waves import Spectra
 
 # Up to 2**_QUICK products per label are quicker than a grid; beyond _LIMIT pairs they are given up.
 _QUICK, _LIMIT = 11.0, 400_000
 # Most odds are far from any share that is asked for, which bounds as wide as this tell.
 _COARSE = 0.1
 # Labels that win as seldom as this share of the gap, all together, are left out of a grid.
-_SELDOM = 0.1
-# A grid is made finer by so many halvings at once, at most.
-_FURTHEST = 3
+_SELDOM = 0.25
+# A grid is made finer by so many halvings at once, at least and at most, to reach this part of the gap.
+_LEAST_JUMP, _FURTHEST, _AIM = 0.5, 3, 0.8
 # So small a share of the gap goes to supports and roundings that are further off than assumed.
 _RARE = 0.01
 _EPS = float(np.finfo(np.float64).eps)
@@ -44,6 +47,7 @@ class Ways:
     model: Model
     terms: Terms
     spreads: Spreads
+    spectra: Spectra
     grid: Grid
     scales: Scales
 
@@ -51,14 +55,46 @@ class Ways:
     def of(cls, model: Model, filling: Filling, gap: float) -> Ways:
         """Ways whose errors are small beside a gap."""
         terms = Terms(model, filling, 0.01 * gap / (model.m * model.d))
-        return cls(model, terms, Spreads(model, terms), Grid(model, terms), Scales(model))
+        grid, spectra = Grid(model, terms), Spectra(terms)
+        return cls(model, terms, Spreads(model, terms), spectra, grid, Scales(model))
 
     def after(self, model: Model, filling: Filling, changed: set[int]) -> Ways:
         """The same for a table in which only some features changed."""
         terms = self.terms.after(model, filling, changed)
         spreads = self.spreads.after(model, terms, changed)
+        spectra = self.spectra.after(terms, changed)
         grid = self.grid.after(model, terms, changed)
-        return Ways(model, terms, spreads, grid, Scales(model))
+        return Ways(model, terms, spreads, spectra, grid, Scales(model))
+
+    def first_levels(self, spread: Spread, near: Mask, gap: Floats) -> Floats:
+        """How fine to begin with: levels of `odds`, each one twice as fine as the one before."""
+        two = np.flatnonzero(near.sum(axis=1) == 2)
+        levels = first_levels(spread, near, gap)
+        levels[two] = Pairs(self.spectra).first_levels(spread.take(two), near[two], gap[two])
+        return levels
+
+    def odds(
+        self, codes: NDArray[np.int32], spread: Spread, near: Mask, levels: Floats
+    ) -> tuple[Floats, Floats, Floats]:
+        """Bounds of the odds as if only the near labels stood a chance, and the levels that were reached.
+
+        That is nan where a level is too fine. A grid is for what needs too many Fourier coefficients.
+        """
+        least, greatest = np.zeros(near.shape), np.ones(near.shape)
+        reached = np.full(len(near), np.nan)
+        n_near = near.sum(axis=1)
+        for way, some in ((Pairs, n_near == 2), (Crowds, n_near > 2)):
+            here = np.flatnonzero(some)
+            least[here], greatest[here], reached[here] = way(self.spectra).bounds(
+                codes[:, here], spread.take(here), near[here], levels[here]
+            )
+        others = np.flatnonzero(np.isnan(reached))
+        whole = np.ceil(levels[others]).astype(np.int64)
+        least[others], greatest[others], fits = self.grid.bounds(
+            codes[:, others], spread.take(others), near[others], whole
+        )
+        reached[others] = np.where(fits, whole, np.nan)
+        return least, greatest, reached
 
     def exactly(self, codes: list[int], one: Spread) -> Bounds | None:
         """Exact odds of one point with rounded probabilities; None if there are too many products."""
@@ -147,35 +183,37 @@ class _Work:
         n_points = len(self.lower)
         near, _ = self._near(self.left)
         wanted = np.full(len(near), max(_COARSE, self.gap) if coarse else self.gap)
-        levels = np.zeros(n_points, dtype=np.int64)
+        levels = np.zeros(n_points)
         spread = self.spread.take(self.left)
-        levels[self.left] = self.ways.grid.first_levels(spread, near, wanted)
-        jumps, tried = np.ones(n_points, dtype=np.int64), np.zeros(n_points, dtype=bool)
+        levels[self.left] = self.ways.first_levels(spread, near, wanted)
+        reached, tried = np.full(n_points, np.inf), np.zeros(n_points, dtype=bool)
         while len(self.left):
             here = self.left
-            fits = self._on_grid(here, levels[here])
-            # No grid so far, but this one is too fine: a coarser one will do.
+            now = self._on_grid(here, levels[here])
+            fits = ~np.isnan(now)
+            # Not on any grid so far, but this one is too fine: a coarser one will do.
             new = np.isinf(self._before)
             levels[here[~fits & new[here]]] -= 1
             ended = here[~fits & ~new[here]]
             self.settle(ended[~tried[ended]])
             self.left = np.setdiff1d(self.left, ended)
+            levels[here[fits]] = now[fits]
             on = self.left[fits[np.searchsorted(here, self.left)]]
-            tied = on[self._tied(on, jumps[on]) & ~tried[on]]
+            tied = on[self._tied(on, levels[on] - reached[on]) & ~tried[on]]
             tried[tied] = True
             self.settle(tied)
             on = np.intersect1d(on, self.left)
             width = self._width(on)
-            self._before[on] = width
-            jumps[on] = np.ceil(np.log2(width / (0.8 * self.gap))).clip(1, _FURTHEST)
-            levels[on] += jumps[on]
+            self._before[on], reached[on] = width, levels[on]
+            levels[on] += np.log2(width / (_AIM * self.gap)).clip(_LEAST_JUMP, _FURTHEST)
 
-    def _tied(self, places: Places, jumps: NDArray[np.int64]) -> Mask:
+    def _tied(self, places: Places, jumps: Floats) -> Mask:
         """Where ties, which no grid resolves, seem to be more likely than the gap."""
         # Half the grid width halves the part of the gap that comes from the grid; the rest stays.
-        finer = 2.0**jumps
+        known = np.isfinite(jumps) & (jumps > 0)
+        finer = np.exp2(np.where(known, jumps, 1.0))
         rest = (finer * self._width(places) - self._before[places]) / (finer - 1)
-        return np.asarray(rest > self.gap)
+        return np.asarray(known & (rest > self.gap))
 
     def _near(self, places: Places) -> tuple[Mask, Floats]:
         """The labels that stand a chance, and the probability that any other one wins."""
@@ -187,19 +225,21 @@ class _Work:
         np.put_along_axis(far, order, seldom, axis=1)
         return alive & ~far, np.where(far, chances, 0.0).sum(axis=1)
 
-    def _on_grid(self, places: Places, levels: NDArray[np.int64]) -> Mask:
-        """Bound some points on a grid each; which of them have one that is not too fine."""
+    def _on_grid(self, places: Places, levels: Floats) -> Floats:
+        """Bound some points on a grid each; the levels that were reached, nan where they are too fine."""
         near, others = self._near(places)
         spread = self.spread.take(places)
-        least, greatest, fits = self.ways.grid.bounds(self.codes[:, places], spread, near, levels)
+        least, greatest, reached = self.ways.odds(self.codes[:, places], spread, near, levels)
         # A label whose support is zero has its share of the worlds where all supports are zero.
         n_possible = spread.possible.sum(axis=1)
         share = (np.prod(spread.zero, axis=1, where=near) / n_possible)[:, None]
+        # Who wins is ahead of the near ones, but others may be ahead of the one that leads these.
         rest, doubt = others[:, None], (others + spread.errors(near))[:, None]
         lower = np.where(near, least - rest, np.where(spread.alive, 0.0, share - doubt))
-        upper = np.where(near, greatest + rest, np.where(spread.alive, 1.0, share + doubt))
+        upper = np.where(near, greatest, np.where(spread.alive, 1.0, share + doubt))
+        fits = ~np.isnan(reached)
         self._combine(places[fits], (lower[fits], upper[fits]))
-        return fits
+        return reached
 
     def _combine(self, places: Places, found: Bounds) -> None:
         """Take the closer bounds; all odds together are 1, which may tighten each."""

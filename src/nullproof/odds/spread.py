@@ -80,6 +80,11 @@ class Spread:
         some: Floats = np.where(near | ~self.alive, self.error, 0.0).sum(axis=1)
         return 1.1 * some + 4 * _EPS
 
+    @property
+    def rare(self) -> float:
+        """A probability of which a point can have a few without wider bounds that anybody notices."""
+        return self.chance * float(self.possible.shape[1]) ** 2 / 4
+
     def bounds(self) -> tuple[Floats, Floats]:
         """First bounds of the odds: how rarely each label reaches the likeliest one.
 
