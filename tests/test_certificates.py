@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from nullproof import CountIndex, NullproofError, certify, tolerance
+from nullproof import CountIndex, NullproofError, certify, tolerance, truth
 
 # A: one "a" and ten holes; B: nine "a"; C: one "b". The point "a" holds up to exactly 1/10.
 ROWS = [("a",), *[(None,)] * 10, *[("a",)] * 9, ("b",)]
@@ -91,3 +91,23 @@ def test_huge_smoothing_gives_no_warning() -> None:
     """Where doubles overflow, integers decide; warnings are errors here."""
     index = CountIndex.from_rows(TWO, TWO_LABELS)
     assert tolerance(index, [("a", "x")], alpha=1e308).shape == (1,)
+
+
+def test_what_is_asked_unless_told_otherwise() -> None:
+    """A smoothing of 1, any bias, and one certificate for what was given as one point, right or not."""
+    index = CountIndex.from_rows(TWO, TWO_LABELS)
+    points = [("a", "x"), ("b", "y"), ("a", "y")]
+    plain, told = certify(index, points), certify(index, points, alpha=1, bias=1, truth=None)
+    assert plain.columns() == told.columns()
+    assert plain.truth is None
+    one = certify(index, points[1])
+    assert one == plain[1]
+    label = one.predicted
+    assert label == "no"
+    single, many = (
+        certify(index, points[1], truth=label),
+        certify(index, [points[1]], truth=[label]),
+    )
+    assert single == many[0]
+    assert many.truth is not None
+    assert truth(plain, ["yes", "yes", None]).everything.n == 2

@@ -10,7 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from nullproof import CountIndex, NullproofError
+from nullproof import CountIndex, NullproofError, NullproofWarning
+from nullproof.counts import build
+from nullproof.counts.build import (
+    checked_codes,
+    code_columns,
+    code_values,
+    domain_sizes,
+    is_whole,
+)
 
 # Labels -------------------------------------------------------------------------------------------
 
@@ -170,3 +178,155 @@ def test_one_column_to_ignore_may_be_named_plainly() -> None:
     """One name need not stand in a list."""
     table = {"first": [1, 2], "b": [3, 4], "y": [0, 1]}
     assert CountIndex.from_table(table, "y", ignore="first").features == ("b",)
+
+
+# Inside ---------------------------------------------------------------------------------------------
+
+MOST = 100_000_000
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.uint32, np.uint64])
+def test_codes_that_are_too_large(dtype: Any) -> None:
+    """The largest code that is counted is one less than a hundred million."""
+    fine = np.array([[0], [MOST - 1]], dtype=dtype)
+    assert checked_codes(fine) is fine
+    with pytest.raises(NullproofError, match="a code is 100000000; give codes below 100,000,000"):
+        checked_codes(np.array([[0], [MOST]], dtype=dtype))
+    narrow = np.array([[0], [2**15 - 1]], dtype=np.int16)
+    assert checked_codes(narrow) is narrow
+    with pytest.raises(NullproofError, match="masked array"):
+        checked_codes(np.ma.masked_array([[1]], mask=[[True]]))
+    with pytest.raises(NullproofError, match="3-dimensional"):
+        checked_codes(np.zeros((1, 1, 1), dtype=dtype))
+
+
+@pytest.mark.parametrize(
+    ("largest", "n_values", "sizes"),
+    [
+        ([2, 0, -1, -5], None, [3, 1, 1, 1]),
+        ([2, 0], [3, 1], [3, 1]),
+        ([2, 0], (np.int64(7), 1), [7, 1]),
+        ([2], [MOST], [MOST]),
+        ([2], 5, [5]),
+    ],
+)
+def test_sizes_of_domains(largest: list[int], n_values: Any, sizes: list[int]) -> None:
+    """As given, or one more than the largest code, and one at least."""
+    assert domain_sizes(largest, n_values) == sizes
+
+
+@pytest.mark.parametrize("wrong", [0, -1, MOST + 1, 2.0, True, "3", None])
+def test_sizes_that_are_none(wrong: Any) -> None:
+    """Each size is a whole number from 1 to a hundred million, whichever place it has."""
+    for given in ([wrong, 3], [3, wrong], [wrong, wrong]):
+        with pytest.raises(
+            NullproofError, match="give a list of whole numbers from 1 to 100,000,000"
+        ):
+            domain_sizes([0, 0], given)
+    with pytest.raises(NullproofError, match="n_values has 1 sizes but there are 2 features"):
+        domain_sizes([0, 0], [3])
+    with pytest.raises(NullproofError, match=r"'x1' holds the code 3 but its domain has 3 values"):
+        domain_sizes([0, 3], [3, 3])
+    assert domain_sizes([2, 2], [3, 3]) == [3, 3]
+
+
+@pytest.mark.parametrize("size", [1, 255, 256, 257, 300])
+def test_values_of_codes(size: int) -> None:
+    """The codes themselves, as text."""
+    assert code_values(size) == tuple(str(code) for code in range(size))
+
+
+@pytest.mark.parametrize(
+    ("cells", "dtype", "kept"),
+    [
+        ([0, 5, -1], np.int8, np.int8),
+        ([0, 126, -1], np.int8, np.int8),
+        ([0, 127, -1], np.int8, np.int32),
+        ([0, 127, -128], np.int8, np.int32),
+        ([0, 5, -2], np.int16, np.int16),
+        ([0, 2**15 - 1, -3], np.int16, np.int32),
+        ([0, 255, 3], np.uint8, np.int32),
+        ([0, 2, 1], np.uint64, np.int32),
+        ([1, 5, 3], np.int64, np.int64),
+    ],
+)
+def test_codes_with_room_for_one_more(cells: list[int], dtype: Any, kept: Any) -> None:
+    """Missing cells are -1, and the type holds the number of values, which is one more than a code."""
+    codes = np.array(cells, dtype=dtype)[:, None]
+    (encoded,) = code_columns(codes, [max(cells)])
+    assert encoded.codes.tolist() == [max(cell, -1) for cell in cells]
+    assert encoded.codes.dtype == kept
+    index = CountIndex.from_codes(codes, [0, 0, 0])
+    assert index.exact(0)[max(cells), 0] == cells.count(max(cells))
+    assert index.n_null.tolist() == [[sum(cell < 0 for cell in cells)]]
+
+
+def test_whole_numbers() -> None:
+    """Integers of Python and of NumPy; truth values and doubles are none."""
+    assert [is_whole(x) for x in (1, -3, np.int8(2), np.uint64(2))] == [True] * 4
+    assert [is_whole(x) for x in (True, False, 1.0, np.float64(1), "1", None)] == [False] * 6
+
+
+def test_candidates_are_counted_once_each() -> None:
+    """Cells with candidates are not missing cells; each counts for its set and its label."""
+    rows: list[Any] = [({"a", "b"},), ({"b", "a"},), ({"b", "c"},), (None,), ("c",), ({"a", "b"},)]
+    index = CountIndex.from_rows(rows, list("AABABB"))
+    assert index.n_null.tolist() == [[1, 0]]
+    assert {key: counts.tolist() for key, counts in index.sets[0].items()} == {
+        (0, 1): [2, 1],
+        (1, 2): [0, 1],
+    }
+    assert index.exact(0).tolist() == [[0, 0], [0, 0], [0, 1], [0, 0]]
+    assert index.label_counts.tolist() == [3, 3]
+
+
+def test_values_that_an_index_lacks_are_told_by_row() -> None:
+    """The first row with one is named, as the table counts its rows; candidates are looked at too."""
+    like = CountIndex.from_rows([("a",), ("b",)], ["p", "q"])
+    for rows, row in (
+        ([("a",), ("z",), ("a",), ("y",)], 1),
+        ([("a",), ("b",), ({"a", "z"},)], 2),
+        ([({"a", "b"},), ({"z"},)], 1),
+        ([("z",)], 0),
+    ):
+        with pytest.raises(NullproofError, match=f"holds a value in row {row} that is not in its"):
+            CountIndex.from_rows(rows, ["p"] * len(rows), like=like)
+    fine = CountIndex.from_rows([({"a", "b"},), (None,), ("b",)], list("pqp"), like=like)
+    assert fine.n_missing == 2
+    table = {"x0": ["a", "b", "a", "z"], "label": ["p", None, "q", "q"]}
+    with (
+        pytest.warns(NullproofWarning),
+        pytest.raises(NullproofError, match="holds a value in row 3 that"),
+    ):
+        CountIndex.from_table(table, "label", like=like, unlabelled="drop")
+
+
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_columns_that_are_left_out() -> None:
+    """Columns without any value, and those that only name the rows, unless they are declared or kept."""
+    table = {
+        "empty": [None] * 30,
+        "some": ["u", None] * 15,
+        "id": [f"row {k}" for k in range(30)],
+        "y": ["p", "q", "q"] * 10,
+    }
+    assert CountIndex.from_table(table, "y").features == ("some",)
+    assert CountIndex.from_table(table, "y").schema.left_out == ("id",)
+    kept = CountIndex.from_table(table, "y", keep=["id"], domains={"empty": ["e"]})
+    assert kept.features == ("empty", "some", "id")
+    assert kept.n_null[0].tolist() == [10, 20]
+    sets = CountIndex.from_rows([({"a", "b"},), ({"a", "b"},)], ["p", "q"])
+    assert sets.features == ("x0",)
+
+
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_two_columns_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether columns are read one by one or two at a time, they stay in their order."""
+    rng = np.random.default_rng(4)
+    table: dict[str, Any] = {f"c{k}": rng.integers(0, 9, 40) for k in range(6)}
+    table["y"] = rng.integers(0, 2, 40)
+    plain = CountIndex.from_table(table, "y")
+    monkeypatch.setattr(build, "_MANY_CELLS", 0)
+    both = CountIndex.from_table(table, "y")
+    assert both.features == plain.features == tuple(f"c{k}" for k in range(6))
+    assert both == plain

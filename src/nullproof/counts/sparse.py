@@ -285,7 +285,8 @@ def _count_alone(
 ) -> tuple[Known, Counts]:
     key = (codes.astype(np.int64) + 1) * n_labels + labels
     if (n_values + 1) * n_labels <= _DENSE:
-        counts = np.bincount(key, minlength=(n_values + 1) * n_labels).reshape(-1, n_labels)
+        shape = (n_values + 1, n_labels)
+        counts = np.bincount(key, minlength=math.prod(shape)).reshape(shape)
         return DenseCounts(counts[1:].astype(np.int64)), counts[0].astype(np.int64)
     keys, found = np.unique(key, return_counts=True)
     known = keys >= n_labels
