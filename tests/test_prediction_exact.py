@@ -128,6 +128,20 @@ def test_near_ties(name: str) -> None:
             assert predictions(model, points).tolist() == [winner]
 
 
+def test_in_a_tie_floats_choose() -> None:
+    """As scikit-learn does: the greatest sum of logarithms wins, though only their order makes it so."""
+    rng, chosen = random.Random(3), set()
+    for _ in range(40):
+        counts = [rng.randint(1, 9) for _ in range(6)]
+        index = two_labels((9, 9), counts, rng.sample(counts, 6))
+        model, points = Model(index, 0), first_point(index)
+        found = log_supports(model, points)
+        assert predictions(model, points).tolist() == [-1]
+        assert winners(model, points, found).tolist() == found.argmax(axis=1).tolist()
+        chosen.add(int(found.argmax()))
+    assert chosen == {0, 1}
+
+
 def test_a_near_tie_beside_a_label_without_support() -> None:
     """Labels without any support do not hide that the two greatest are close."""
     n_rows, a, b, _ = HARD_TABLES["18th digit"]
@@ -195,6 +209,30 @@ def test_one_label_is_always_predicted() -> None:
     assert predictions(model, points).tolist() == [0, 0, 0]
     assert winners(model, points, found).tolist() == [0, 0, 0]
     assert probabilities(model, found).tolist() == [[1], [1], [1]]
+    nothing = model.points([])
+    assert winners(model, nothing, log_supports(model, nothing)).tolist() == []
+    assert predictions(model, nothing).tolist() == []
+
+
+def test_supports_that_are_no_doubles_have_probabilities() -> None:
+    """Logarithms far below those of the smallest double, and far above, are compared all the same."""
+    model = Model(CountIndex.from_rows([("x",), ("y",)], list("AB")), 1)
+    for far in (-2000.0, 2000.0):
+        found = probabilities(model, np.array([[far, far - 1], [far - 2000, far]]))
+        e = math.e
+        assert found[0] == pytest.approx([e / (1 + e), 1 / (1 + e)])
+        assert found[1].tolist() == [0, 1]
+
+
+def test_unseen_values_take_two_logarithms() -> None:
+    """To the last digit: the logarithm of the smoothing less that of all rows, smoothed."""
+    index = CountIndex.from_rows([("x",), ("x",), ("x",), (None,)], list("ABBB"))
+    for alpha in (0.1, 0.7, 2.9, 7.3, 17.1, 33.3, 51.9, 70.1):
+        model = Model(index, alpha)
+        found = log_supports(model, model.points([("z",)]))[0]
+        prior = np.log(np.array([1, 3])) - np.log(4)
+        logs = np.log(alpha) - np.log(np.array([1, 3]) + alpha * 1.0)
+        assert found.tolist() == (logs + prior).tolist()
 
 
 def test_the_smallest_smoothing_of_doubles() -> None:

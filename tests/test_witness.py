@@ -170,6 +170,14 @@ def test_the_likeliest_label_is_raised_first() -> None:
     assert one.winners == ("A",)
     assert other.winners == ("B",)
     assert certify(index, ("a",), alpha=0).possible == ("A", "B")
+    # Of two rivals that may win, the one with the greatest support is taken, whatever its name.
+    cells = {"A": "aaabbb", "B": "aa????", "C": "aa???b"}
+    for names in ("ABC", "ACB", "CAB"):
+        rows = [(None if c == "?" else c,) for own in cells.values() for c in own]
+        renamed = [name for name in names for _ in range(6)]
+        for point in (("a",), ({"a"},)):
+            pair = witness(CountIndex.from_rows(rows, renamed), point, alpha=0)
+            assert [world.winners for world in pair] == [(names[0],), (names[1],)]
     tied = CountIndex.from_rows([("a",), ("a",), ("b",)], list("ABC"))
     pair = witness(tied, ("a",), alpha=0)
     assert [world.winners for world in pair] == [("A", "B")] * 2
@@ -220,6 +228,12 @@ def test_notebooks_show_shares_and_holes() -> None:
         assert [int(text.split()[0]) for text in texts] == [own[j, i] for own in counts]
         differences.append(int(apart[j, i]))
     assert differences == sorted(differences, reverse=True)
+    # A label without any support beside others that have some.
+    some = CountIndex.from_rows(
+        [("a",), (None,), ("a",), ("b",)], list("AABC"), domains={"x0": ["b"]}
+    )
+    for _, *shares in table_after(witness(some, ("a",), alpha=0)._repr_html_(), "Two worlds")[3:]:
+        assert [share.split()[0] for share in shares] == ["0", "0"]
     # Two worlds with the same verdict have columns of their own.
     tied = CountIndex.from_rows([("a",), ("a",), ("b",)], list("ABC"))
     both = witness(tied, ("a",), alpha=0)._repr_html_()

@@ -45,7 +45,7 @@ def winners(model: Model, points: Points, supports: Floats) -> NDArray[np.intp]:
 
     Where no label has any support at all, the prior decides.
     """
-    supports = np.where((supports == -np.inf).all(axis=1)[:, None], _log_prior(model), supports)
+    supports = _or_prior(model, supports)
     best: NDArray[np.intp] = supports.argmax(axis=1)
     for place, exact in _settled(model, points, supports):
         if max(exact) > exact[best[place]]:
@@ -84,16 +84,15 @@ def _close(model: Model, supports: Floats) -> NDArray[np.intp]:
     if not model.floats_hold:
         return np.arange(len(supports))
     second, first = np.partition(supports, -2, axis=1)[:, -2:].T
-    # A support of zero comes of a count of zero, without any rounding.
     doubt = 2 * model.slack(2 * _LARGEST_LOG * (model.d + 1))
+    # A support of zero comes of a count of zero, without any rounding: it is infinitely far from others.
     with np.errstate(invalid="ignore"):
-        return np.flatnonzero((second > -np.inf) & (first - second <= doubt))
+        return np.flatnonzero(first - second <= doubt)
 
 
 def exact_supports(model: Model, points: Points, place: int) -> list[Fraction]:
     """The supports of one point's labels as fractions, with missing cells skipped."""
-    pairs = zip(model.prior, model.index.label_counts.tolist(), strict=True)
-    found = [share if model.alpha or n else Fraction(0) for share, n in pairs]
+    found = [*model.prior]
     for j, code in enumerate(points.codes[:, place].tolist()):
         shares = exact_shares(model, points, j, code)
         found = [support * share for support, share in zip(found, shares, strict=True)]
@@ -135,12 +134,15 @@ def _is_skipped(points: Points, j: int, code: int) -> bool:
 
 def probabilities(model: Model, supports: Floats) -> Floats:
     """Supports as probabilities that sum to one; the prior where no label has any support."""
-    top = supports.max(axis=1, keepdims=True)
-    none = (top == -np.inf).ravel()
-    supports = np.where(none[:, None], _log_prior(model), supports)
+    supports = _or_prior(model, supports)
     shares = np.exp(supports - supports.max(axis=1, keepdims=True))
     normalised: Floats = shares / shares.sum(axis=1, keepdims=True)
     return normalised
+
+
+def _or_prior(model: Model, supports: Floats) -> Floats:
+    """The supports, and the prior for points where no label has any."""
+    return np.where((supports == -np.inf).all(axis=1)[:, None], _log_prior(model), supports)
 
 
 def _log_shares(model: Model, points: Points, j: int, used: NDArray[np.int32]) -> Floats:
@@ -179,8 +181,7 @@ def _log_estimates(model: Model, j: int, codes: NDArray[np.int32]) -> Floats:
         sizes = np.where(inside, index.known[j].label_sums(alpha), everything)
     with np.errstate(divide="ignore", invalid="ignore"):
         estimates = np.log(counts + alpha) - np.log(sizes)
-    without_cells = np.where(inside, -np.log(n_values), -np.inf)
-    return np.where(sizes == 0, without_cells, estimates)
+    return np.where(sizes == 0, -np.log(n_values), estimates)
 
 
 def _log_prior(model: Model) -> Floats:

@@ -96,6 +96,9 @@ def test_tables_and_single_rows_are_taken() -> None:
     part = CountIndex.from_table(table[:2], "label", like=whole)
     assert part.update(table[2:], table["label"][2:].to_list()) == whole
     assert index().update(("a", "x"), "yes") == index().update([("a", "x")], ["yes"])
+    assert index().update(("a", "x"), ["yes"]) == index().update([("a", "x")], ["yes"])
+    letters = CountIndex.from_rows([("a",), ("b",)], ["p", "q"])
+    assert letters.update([("a",), ("b",)], "qp") == letters.update([("a",), ("b",)], ["q", "p"])
 
 
 def test_the_index_before_stays_as_it_was() -> None:
@@ -145,6 +148,8 @@ def test_many_cells_are_filled_at_once() -> None:
         (lambda i: i.fill("x1", "z", "no", candidates={"x", "y"}), "'z' is no candidate"),
         (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
         (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
+        (lambda i: i.fill("x1", "x", "yes", candidates={"x", "z"}), "0 such missing cells"),
+        (lambda i: i.update([("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
         (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
         (lambda i: i.fill("x1", "x", "yes", n_cells=-1), "n_cells is -1; give the number of cells"),
         (lambda i: i.fill("x1", "x", "yes", n_cells=0.5), "n_cells is 0.5; give the number"),
@@ -162,7 +167,7 @@ def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
 
 WRONG: list[tuple[Any, Any, Any, Any]] = [
     *[(0, 0, (1,), n) for n in (-1, 0.5, True, "1", None, float("nan"), 2**70)],
-    *[(0, 0, codes, 1) for codes in ((), (9,), (-1,), ("b",), (1.0,), (0, 9), 1, None)],
+    *[(0, 0, codes, 1) for codes in ((), (2,), (9,), (-1,), ("b",), (1.0,), (0, 2), 1, None)],
     *[(label, 0, (1,), 1) for label in (-1, 2, "no", None, 0.0)],
     *[(0, feature, (1,), 1) for feature in (-1, 2, "x0", None)],
 ]
