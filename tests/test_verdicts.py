@@ -40,6 +40,13 @@ def questions(seed: int, n_tables: int) -> Iterator[tuple[Case, Model, Points]]:
             n_tables -= 1
 
 
+@pytest.fixture(params=[2, 1000], ids=["as many labels", "as few labels"])
+def _both_ways(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels are compared as where there are many, and as where there are few."""
+    monkeypatch.setattr(verdicts_module, "_MANY", request.param)
+
+
+@pytest.mark.usefixtures("_both_ways")
 def test_few_tables_against_all_worlds() -> None:
     """T3, T4: the possible labels are those that the enumeration of every world leaves."""
     for case, model, points in questions(20261121, 60):
@@ -49,6 +56,7 @@ def test_few_tables_against_all_worlds() -> None:
             assert {*model.named(np.flatnonzero(found.possible[place]))} == expected
 
 
+@pytest.mark.usefixtures("_both_ways")
 @pytest.mark.parametrize("name", [name for name, hard in HARD_TABLES.items() if len(hard[1]) < 100])
 def test_near_ties(name: str) -> None:
     """Products that doubles cannot tell apart are told apart, whichever side has a hole besides."""
@@ -66,6 +74,24 @@ def test_near_ties(name: str) -> None:
             holed = replace(index, n_null=n_null)
             possible = verdicts(Model(holed, 0), first_point(holed)).possible[0]
             assert {"AB"[i] for i in np.flatnonzero(possible)} == expected
+
+
+@pytest.mark.usefixtures("_both_ways")
+@pytest.mark.parametrize("name", [name for name, hard in HARD_TABLES.items() if len(hard[1]) < 100])
+def test_a_hole_makes_a_near_tie(name: str) -> None:
+    """A label whose greatest support alone comes close to the least of another is told apart too."""
+    n_rows, a, b, expected = HARD_TABLES[name]
+    rng = random.Random(name)
+    for _ in range(8):
+        order = rng.sample(range(len(a)), len(a))
+        mine, theirs = [a[j] for j in order], [b[j] for j in order]
+        place = theirs.index(max(theirs))
+        theirs[place] -= 1
+        n_null = np.zeros((len(a), 2), dtype=np.int64)
+        n_null[place, 1] = 1
+        holed = replace(two_labels((n_rows, n_rows), mine, theirs), n_null=n_null)
+        possible = verdicts(Model(holed, 0), first_point(holed)).possible[0]
+        assert possible.tolist() == [True, "B" in expected]
 
 
 @pytest.mark.parametrize(("size", "n_cells"), [(1, 1 << 15), (5, 1 << 15), (5, 1)])

@@ -22,6 +22,8 @@ Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
 # With many labels fewer points, so that a block stays in the cache.
 _FEWEST, _CELLS = 64, 1 << 15
+# From so many labels on most are clearly behind, and only the others are looked at.
+_MANY = 16
 # Up to so many terms, one sum is faster than one for each feature.
 _SMALL = 1 << 14
 
@@ -81,9 +83,8 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     for start in range(0, n, step):
         block = slice(start, min(start + step, n))
         _sum_up(model, table, rows(block), sums[block])
-        by_label = np.ascontiguousarray(sums[block].T)
-        is_possible, unclear = _compare(model, by_label[: model.m], by_label[model.m :])
-        possible[block] = is_possible.T
+        compare = _compare_many if model.m >= _MANY else _compare
+        possible[block], unclear = compare(model, sums[block])
         if not model.floats_hold:
             unclear[:] = True
         for place in (start + np.flatnonzero(unclear & complete[block])).tolist():
@@ -184,22 +185,51 @@ def _sum_up(model: Model, table: Floats, rows: NDArray[np.int32], total: Floats)
         total += table.take(row, axis=0, mode="clip", out=terms)
 
 
-def _compare(
-    model: Model, low: Floats, high: Floats
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which labels (rows) are possible by T3, and at which points floats cannot tell for sure.
-
-    All log terms are at most 0, so a sum is the negative of its magnitude.
-    """
+def _compare(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Which labels of each point are possible by T3, and at which points floats cannot tell for sure."""
+    by_label = np.ascontiguousarray(sums.T)
+    low, high = by_label[: model.m], by_label[model.m :]
     top = low.max(axis=0)
     is_top = low == top
     second = np.where(is_top, -np.inf, low).max(axis=0)
     rival = np.where(is_top & (np.count_nonzero(is_top, axis=0) == 1), second, top)
+    possible, unclear = _against(model, high, rival)
+    return possible.T, np.asarray(unclear.any(axis=0))
+
+
+def _compare_many(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """As `_compare`, for many labels: those far behind the greatest least support are clearly impossible.
+
+    A label that is ``g`` behind a rival is unclear only if ``g`` is at most ``slack(g - 2·rival)``, which
+    is at most ``g / 2 + slack(-2·rival)``: not if ``g`` exceeds twice the slack of ``-2·rival``.
+    """
+    low, high, every = sums[:, : model.m].copy(), sums[:, model.m :], np.arange(len(sums))
+    best = low.argmax(axis=1)
+    top = low[every, best]
+    low[every, best] = -np.inf
+    near = high >= (top - 2 * model.slack(-2 * top))[:, None]
+    near[every, best] = True
+    place, label = np.nonzero(near)
+    # Labels that share the greatest least support have each other as a rival.
+    rival = np.where(label == best[place], low.max(axis=1)[place], top[place])
+    possible, unclear = np.zeros(low.shape, dtype=bool), np.zeros(len(low), dtype=bool)
+    possible[place, label], is_unclear = _against(model, high[place, label], rival)
+    unclear[place[is_unclear]] = True
+    return possible, unclear
+
+
+def _against(
+    model: Model, high: Floats, rival: Floats
+) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+    """Whether greatest supports reach the least support of a rival, and whether floats cannot tell.
+
+    All log terms are at most 0, so a sum is the negative of its magnitude.
+    """
     with np.errstate(invalid="ignore"):
         gap = high - rival
         unclear = (np.abs(gap) <= model.slack(-(high + rival))) & np.isfinite(gap)
     # A rival with least support 0 exceeds nothing, whatever the logs of 0 subtract to.
-    return (gap > 0) | (rival == -np.inf), unclear.any(axis=0)
+    return (gap > 0) | (rival == -np.inf), unclear
 
 
 def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]]) -> list[bool]:
