@@ -86,7 +86,8 @@ def test_tolerance_of_many_and_of_no_points(demo: tuple[CountIndex, Any]) -> Non
     index, new = demo
     result = certify(index, new, alpha=0)
     many = np.linspace(0.001, 0.999, 5000)
-    result.__dict__["tolerances"] = Tolerances(many, np.zeros(5000, dtype=np.int32))
+    nobody = np.zeros(5000, dtype=np.int32)
+    result.__dict__["tolerances"] = Tolerances(many, nobody, nobody)
     rows = tolerance_rows(result, None)
     assert len(rows) == 400
     assert [(row["bias"], row["share"]) for row in (rows[0], rows[-1])] == [(0, 1), (1, 0)]

@@ -6,6 +6,7 @@ takes one in five; ``NULLPROOF_SEED`` says where they start.
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
@@ -21,7 +22,15 @@ from support.bias_tables import Holed, fitted, random_bias, random_holed, writte
 from support.hostile import hostile_index, hostile_points
 from support.large_counts import large_table
 
-from nullproof import CountIndex, NullproofError, certify, tolerance
+from nullproof import (
+    CountIndex,
+    NullproofError,
+    brackets,
+    certify,
+    crossings,
+    tolerance,
+    tolerances,
+)
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -67,6 +76,29 @@ def test_random_tables(chunk: int) -> None:
         told = tolerance(index, list(holed.points), own_holes=reading, **holed.options)
         assert told.dtype == np.float64
         assert_tolerances(holed, told, reading)
+
+
+def test_random_tables_by_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same where brackets come from a grid of biases, which else takes many points."""
+    monkeypatch.setattr(brackets, "_TERMS", math.inf)
+    # Biases at simple fractions are jumps of many counts.
+    rng, n_found, middles = random.Random(SEED), 0, itertools.cycle((0.5, 0.4873291, 1.0))
+    nearby = crossings.crossing_nearby
+
+    def counted(*given: Any) -> NDArray[np.float64]:
+        nonlocal n_found
+        found = nearby(*given)
+        n_found += int(np.isfinite(found).sum())
+        return found
+
+    monkeypatch.setattr(tolerances, "crossing_nearby", counted)
+    for _ in range(300):
+        monkeypatch.setattr(brackets, "_MIDDLE", next(middles))
+        holed = random_holed(rng, n_rows=12, own_holes=rng.choice((0.0, 0.0, 0.3)))
+        reading = rng.choice(READINGS)
+        told = tolerance(holed.index(), list(holed.points), own_holes=reading, **holed.options)
+        assert_tolerances(holed, told, reading)
+    assert n_found > 50
 
 
 def test_fixed_columns() -> None:
@@ -256,13 +288,15 @@ def test_bad_fixed_columns(fixed: Any) -> None:
 # Large counts -------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("terms", [1.0, math.inf], ids=["plain", "by a grid"])
 @pytest.mark.parametrize("seed", range(6))
-def test_large_counts(seed: int) -> None:
+def test_large_counts(seed: int, terms: float, monkeypatch: pytest.MonkeyPatch) -> None:
     """Among millions of cells the tolerance is right to the last digit, and so is its breakpoint.
 
     The box of T9, in fractions, is the judge: the point holds at the double told and not at the next.
     The breakpoint between these two is found exactly, and certify draws the line just there.
     """
+    monkeypatch.setattr(brackets, "_TERMS", terms)
     rng = random.Random(f"{SEED}-{seed}")
     n_between = 0
     for _ in range(60):

@@ -118,7 +118,11 @@ class Certificates:
 
     @cached_property
     def _predicted(self) -> NDArray[np.int32]:
-        return predictions(self.model, self.points)
+        # A point that holds at any bias has the label that is predicted (T11).
+        predicted = (self.tolerances if "tolerances" in vars(self) else self.verdicts).winner.copy()
+        unknown = np.flatnonzero(predicted < 0)
+        predicted[unknown] = predictions(self.model, self.points.take(unknown))
+        return predicted
 
     def with_truth(self, labels: Any) -> Certificates:
         """The same certificates with the true label of each point, None where it is not known.
@@ -230,8 +234,7 @@ class Certificates:
         )
         known = vars(self)
         if "tolerances" in known:
-            own = self.tolerances
-            vars(some)["tolerances"] = Tolerances(own.value[places], own.rival[places])
+            vars(some)["tolerances"] = self.tolerances.take(places)
         for name in (_KEPT & {*known}) - {"tolerances"}:
             vars(some)[name] = known[name][places]
         return some

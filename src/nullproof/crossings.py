@@ -7,24 +7,24 @@ the answer.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.leads import Lead, Pairs, Part, Places
+from nullproof.brackets import BiasGrid, Bracket
+from nullproof.leads import Lead, Pairs, Part
 from nullproof.model import Floats
 
 _EPS = float(np.finfo(np.float64).eps)
-# Just above 0: the jumps at 0 itself lie clearly below it.
-_FIRST = 2.0**-40
 _MOST_ROUNDS = 60
-# Not quite the middle: jumps often lie at simple fractions, where rounding would blur them.
-_MIDDLE = 0.4873291
-# How many jumps a trial goes beyond a guess, and how few jumps are tried one by one.
-_BEYOND, _FEW = 2.0, 16
+# How few jumps are tried one by one, and how many jumps a trial goes beyond a guess.
+_FEW, _BEYOND = 16, 2.0
+# The same where there are two trials only.
+_SOME, _FURTHER = 24, 4.0
 # Jumps closer than this cannot be told apart by a bias between them.
 _LEAST_GAP = 1e-12
+# How far rounding moves a jump at most: a count of n cells errs by some eps·(n + 1) before it is rounded
+# to whole cells, which is the error of a bias of that divided by n.
+_CLOSE = 128 * _EPS
 
 
 def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
@@ -33,7 +33,7 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
     Every winner is ahead at 0 and not at ``beyond``, where its ``lead`` is known.
     """
     found = np.full(len(beyond), np.nan)
-    bracket, guess = _Bracket.of(pairs, beyond, lead)
+    bracket, guess = Bracket.of(pairs, beyond, lead)
     places = np.arange(len(beyond))
     for number in range(_MOST_ROUNDS):
         few = bracket.n_jumps <= _FEW
@@ -45,41 +45,59 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
             guess = guess[kept] if number == 0 else guess
         if not len(places):
             break
-        trial = guess if number == 0 else bracket.trial(number)
+        trial = guess if number == 0 else bracket.trial(_BEYOND, halve=number % 4 == 0)
         bracket.narrow(trial, pairs.lead(trial))
     return found
 
 
-def _first_lost(pairs: Pairs, bracket: _Bracket) -> Floats:
-    """The jump of each bracket, rounded down, after which the lead is lost; NaN where blurred."""
-    jumps, changes, blurred = _jumps(pairs, bracket)
+def crossing_nearby(pairs: Pairs, beyond: Floats, lead: Lead, grid: BiasGrid) -> Floats:
+    """As `crossing`, by two trials from a bracket of a grid; NaN also where these do not suffice."""
+    bracket = grid.bracket(pairs, beyond, lead)
+    for past in (0.0, _FURTHER):
+        trial = bracket.trial(past)
+        bracket.narrow(trial, pairs.lead(trial))
+    few = bracket.is_sure(pairs.slack) & (bracket.n_jumps <= _SOME)
+    return _first_lost(pairs, bracket.closed(~few))
+
+
+def _first_lost(pairs: Pairs, bracket: Bracket) -> Floats:
+    """The jump of each bracket, rounded down, after which the lead is lost; NaN where blurred.
+
+    Rounding puts a jump on the wrong side of an end of the bracket only if it lies close to that end.
+    For a jump that lies well within, this changes nothing: all jumps close to the left end come before
+    it, counted as done already or not, and all close to the right end come after it.
+    """
+    jumps, changes = _jumps(pairs, bracket)
     if not jumps.size:
         return np.full(len(jumps), np.nan)
     if pairs.plain:
         found, unsure = _walked(pairs, bracket, jumps, changes)
     else:
         found, unsure = _halved(pairs, jumps)
-    last = np.where(np.isfinite(jumps), jumps, -np.inf).max(axis=1)
-    one = jumps[:, 0] == last
-    found = np.where(one, last, np.where(unsure, np.nan, found))
-    return np.where(blurred, np.nan, found)
+    first, last = jumps.min(axis=1), jumps.max(axis=1, where=np.isfinite(jumps), initial=-np.inf)
+    found = np.where(first == last, first, np.where(unsure, np.nan, found))
+    # At 0 every winner is ahead; but rounding may take a jump just below 0 for one at 0.
+    inside = (found > bracket.left + _CLOSE) | ((bracket.left == 0) & (first >= 0))
+    return np.where(inside & (found < bracket.right - _CLOSE), found, np.nan)
 
 
 def _walked(
-    pairs: Pairs, bracket: _Bracket, jumps: Floats, changes: Floats
+    pairs: Pairs, bracket: Bracket, jumps: Floats, changes: Floats
 ) -> tuple[Floats, NDArray[np.bool_]]:
     """The jump at which plain pairs lose the lead, found jump by jump; and where rounding blurs that."""
+    every = np.arange(len(jumps))
+    order = np.argsort(jumps, axis=1) + (every * jumps.shape[1])[:, None]
     with np.errstate(invalid="ignore"):
-        leads = bracket.low.log[:, None] + np.cumsum(changes, axis=1)
-    lost, every = (leads < 0).argmax(axis=1), np.arange(len(leads))
+        leads = bracket.low.log[:, None] + np.cumsum(changes.take(order), axis=1)
+    lost = (leads < 0).argmax(axis=1)
     unclear = (np.abs(leads) <= pairs.slack[:, None]).any(axis=1)
     # At 0 itself the lead is not known.
-    return jumps[every, lost], unclear | (bracket.left == 0) | ~(leads[every, lost] < 0)
+    return jumps.take(order[every, lost]), unclear | (bracket.left == 0) | ~(leads[every, lost] < 0)
 
 
 def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     """The jump at which the lead is lost, found by halves; and where rounding blurs that."""
-    jumps = jumps.copy()
+    jumps = np.sort(jumps, axis=1)
     # Jumps that round down to one double are one.
     jumps[:, :-1][jumps[:, :-1] == jumps[:, 1:]] = np.inf
     jumps.sort(axis=1)
@@ -98,138 +116,44 @@ def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return jumps[every, lost], unsure
 
 
-def _jumps(pairs: Pairs, bracket: _Bracket) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """The jumps within each bracket, ascending, points × jumps, infinite for none.
+def _jumps(pairs: Pairs, bracket: Bracket) -> tuple[Floats, Floats]:
+    """The jumps within each bracket, and what each does to the lead of plain pairs: points × jumps.
 
-    Also what each jump does to the lead of plain pairs, and where rounding blurs the bracket.
+    They are in no order; infinite and 0 where a point has no more.
     """
-    blurred = np.zeros(len(bracket.left), dtype=bool)
-    points, jumps, changes = [np.arange(0)], [np.zeros(0)], [np.zeros(0)]
+    n_before = np.zeros(len(bracket.left), dtype=np.intp)
+    found = []
     for sign, parts, side in ((-1, pairs.winning, 0), (1, pairs.threatening, 1)):
         rows, bases = pairs.rows[side], pairs.bases[side]
         for number, part in enumerate(parts):
-            start, stop, unclear = _cells_at_ends(part, sign, bracket)
-            blurred |= unclear
-            slot, point = np.nonzero(start != stop)
-            n_jumps = np.abs(start - stop)[slot, point].astype(np.intp)
+            start, stop = _cells_at_ends(part, sign, bracket)
+            point, slot = np.divmod(np.flatnonzero((start != stop).T), len(start))
+            where = slot * len(n_before) + point
+            n_jumps = np.abs(start.take(where) - stop.take(where)).astype(np.intp)
             step = np.arange(n_jumps.sum()) - np.repeat(np.cumsum(n_jumps) - n_jumps, n_jumps)
-            slot, point = np.repeat(slot, n_jumps), np.repeat(point, n_jumps)
-            cells = start[slot, point] + sign * step
-            points.append(point)
-            jumps.append(pairs.tables.jump(number, rows[slot, point], sign, cells))
-            count = bases[slot, point] + cells
+            where, point = np.repeat(where, n_jumps), np.repeat(point, n_jumps)
+            cells = start.take(where) + sign * step
+            jump = pairs.tables.jump(number, rows.take(where), sign, cells)
+            count = bases.take(where) + cells
             with np.errstate(divide="ignore"):
-                changes.append(-sign * np.log((count + sign) / count))
-    point, jump, change = np.concatenate(points), np.concatenate(jumps), np.concatenate(changes)
-    # Rounding took a jump just below a bracket for one at its left end.
-    blurred[point[jump < 0]] = True
-    return *_by_point(point, jump, change, len(blurred)), blurred
-
-
-def _by_point(point: Places, jump: Floats, change: Floats, n_points: int) -> tuple[Floats, Floats]:
-    """Jumps and changes as points × jumps, ascending; infinite and 0 where a point has no more."""
-    order = np.argsort(point, kind="stable")
-    point, jump, change = point[order], jump[order], change[order]
-    n_jumps = np.bincount(point, minlength=n_points)
-    place = np.arange(len(point)) - np.repeat(np.cumsum(n_jumps) - n_jumps, n_jumps)
-    jumps = np.full((n_points, int(n_jumps.max(initial=0))), np.inf)
+                change = -sign * np.log((count + sign) / count)
+            n_here = np.bincount(point, minlength=len(n_before))
+            place = np.arange(len(point)) + (n_before + n_here - np.cumsum(n_here))[point]
+            n_before += n_here
+            found.append((point, place, jump, change))
+    jumps = np.full((len(n_before), int(n_before.max(initial=0))), np.inf)
     changes = np.zeros(jumps.shape)
-    jumps[point, place], changes[point, place] = jump, change
-    order = np.argsort(jumps, axis=1, kind="stable")
-    return np.take_along_axis(jumps, order, axis=1), np.take_along_axis(changes, order, axis=1)
+    for point, place, jump, change in found:
+        jumps[point, place], changes[point, place] = jump, change
+    return jumps, changes
 
 
-@dataclass
-class _Bracket:
-    """Between which biases each lead is lost, and the leads at both.
-
-    ``rose`` tells which of the two ends moved last.
-    """
-
-    left: Floats
-    right: Floats
-    low: Lead
-    high: Lead
-    rose: NDArray[np.bool_]
-
-    @classmethod
-    def of(cls, pairs: Pairs, beyond: Floats, last: Lead) -> tuple[_Bracket, Floats]:
-        """Brackets from just above 0, or from 0 where the lead is lost there already; and a first guess."""
-        lead, guess = pairs.lead_and_loss(np.full(len(beyond), _FIRST))
-        lost = lead.log < 0
-        # At 0 every winner is ahead. Jumps between 0 and just above it count as jumps at 0.
-        low = Lead(np.where(lost, np.inf, lead.log), lead.n_cells)
-        high = Lead(*(np.where(lost, a, b) for a, b in zip(lead, last, strict=True)))
-        left, right = np.where(lost, 0.0, _FIRST), np.where(lost, _FIRST, beyond)
-        guess, middle = 1.05 * guess + 1e-9, left + _MIDDLE * (right - left)
-        guess = np.where((left < guess) & (guess < right), guess, middle)
-        return cls(left, right, low, high, np.ones(len(beyond), dtype=bool)), guess
-
-    @property
-    def n_jumps(self) -> Floats:
-        """How many jumps of counts lie within each bracket."""
-        return self.high.n_cells - self.low.n_cells
-
-    def is_sure(self, slack: Floats) -> NDArray[np.bool_]:
-        """Whether rounding blurs neither end."""
-        return np.asarray((self.low.log > slack) & (self.high.log < -slack))
-
-    def at(self, places: Places) -> _Bracket:
-        """Some of the points."""
-        ends = self.left[places], self.right[places]
-        return _Bracket(*ends, self.low.at(places), self.high.at(places), self.rose[places])
-
-    def trial(self, number: int) -> Floats:
-        """A bias to try: where a straight line between the ends crosses 0, or the middle.
-
-        It goes a few jumps past the crossing, away from the end that moved last, so that both ends
-        close in.
-        """
-        width, n_jumps = self.right - self.left, np.maximum(self.n_jumps, 1.0)
-        top, bottom = np.minimum(self.low.log, 50.0), np.maximum(self.high.log, -50.0)
-        step = np.where(self.rose, _BEYOND, -_BEYOND) / n_jumps
-        # Where rounding leaves no lead at either end, there is no line.
-        crosses = np.full_like(top, _MIDDLE)
-        np.divide(top, top - bottom, out=crosses, where=top > bottom)
-        share = np.clip(crosses + step, 0.01, 0.99)
-        if number % 4 == 0:
-            share[:] = _MIDDLE
-        return self.left + width * np.where(n_jumps <= 2 * _BEYOND, _MIDDLE, share)
-
-    def narrow(self, trial: Floats, lead: Lead) -> None:
-        """Replace the end on whose side the lead at ``trial`` is."""
-        ahead = self.rose = lead.log > 0
-        self.left, self.right = (
-            np.where(ahead, trial, self.left),
-            np.where(ahead, self.right, trial),
-        )
-        self.low = Lead(
-            *(np.where(ahead, new, old) for new, old in zip(lead, self.low, strict=True))
-        )
-        self.high = Lead(
-            *(np.where(ahead, old, new) for new, old in zip(lead, self.high, strict=True))
-        )
-
-
-def _cells_at_ends(
-    part: Part, sign: int, bracket: _Bracket
-) -> tuple[Floats, Floats, NDArray[np.bool_]]:
-    """How many cells of a part hold the value at both ends of a bracket, and where that is unclear.
-
-    A jump at the left end itself counts as within the bracket.
-    """
-    doubt = 32 * _EPS * (part.n_cells + 1)
-    ends = [part.expected + sign * part.n_cells * end for end in (bracket.left, bracket.right)]
-    unclear = np.zeros(part.n_cells.shape, dtype=bool)
-    for cells, is_zero in zip(ends, (bracket.left == 0, False), strict=True):
-        near = np.abs(cells - np.rint(cells)) <= doubt
-        if near.any():
-            # A count of none or all of the cells jumps no further.
-            inside = cells > 0.5 if sign < 0 else cells < part.n_cells - 0.5
-            unclear |= near & inside & ~np.asarray(is_zero)
+def _cells_at_ends(part: Part, sign: int, bracket: Bracket) -> tuple[Floats, Floats]:
+    """How many cells of a part hold the value at both ends of a bracket; a jump at 0 itself lies within."""
+    doubt = np.where(bracket.left == 0, 32 * _EPS * (part.n_cells.max(initial=0.0) + 1), 0.0)
+    left, right = (part.n_cells * end for end in (bracket.left, bracket.right))
     if sign < 0:
-        start, stop = np.floor(ends[0] + doubt), np.floor(ends[1])
-        return np.maximum(start, 0), np.maximum(stop, 0), np.asarray(unclear.any(axis=0))
-    start, stop = np.ceil(ends[0] - doubt), np.ceil(ends[1])
-    most = part.n_cells
-    return np.minimum(start, most), np.minimum(stop, most), np.asarray(unclear.any(axis=0))
+        start, stop = np.floor(part.expected - left + doubt), np.floor(part.expected - right)
+        return np.maximum(start, 0), np.maximum(stop, 0)
+    start, stop = np.ceil(part.expected + left - doubt), np.ceil(part.expected + right)
+    return np.minimum(start, part.n_cells), np.minimum(stop, part.n_cells)

@@ -110,6 +110,8 @@ class Tables:
     def __init__(self, model: Model, points: Points) -> None:
         self.model, self.points = model, points
         self._codes: list[NDArray[np.intp] | None] = []
+        # Whether every code stands for the row of the same number.
+        self._one_to_one = True
         self._slots: list[NDArray[np.intp]] = []
         low, high, parts, starts = [], [], [], [0]
         for j in range(model.d):
@@ -140,8 +142,12 @@ class Tables:
         else:
             rows = np.arange(plain, dtype=np.int32)
             last = max(plain, int(points.codes[j].max(initial=0)) + 1)
-            slots = [np.array(points.candidates(j, code)) for code in range(last)]
             self._codes.append(None)
+            if last == plain:
+                self._slots.append(rows.astype(np.intp)[:, None])
+                return rows
+            slots = [np.array(points.candidates(j, code)) for code in range(last)]
+        self._one_to_one = False
         width = max(map(len, slots))
         # Shorter lists repeat their first value, which changes no minimum.
         padded = [np.concatenate([own, np.repeat(own[:1], width - len(own))]) for own in slots]
@@ -163,12 +169,7 @@ class Tables:
 
     def pairs(self, places: Places, winner: NDArray[Any], rival: NDArray[Any]) -> Pairs:
         """Some points, each with its winner and one rival."""
-        rows = np.empty((self.n_slots, len(places)), dtype=np.intp)
-        for j, (slots, codes) in enumerate(zip(self._slots, self._codes, strict=True)):
-            own = self.points.codes[j, places] if codes is None else codes[places]
-            first = self.first_slots[j]
-            rows[first : first + slots.shape[1]] = slots.T.take(own, axis=1) + self._starts[j]
-        rows *= self.model.m
+        rows = self._rows(places) * self.model.m
         winning, threatening = rows + winner, rows + rival
         return Pairs(
             self,
@@ -178,6 +179,28 @@ class Tables:
             tuple(part.take(winning) for part in self.parts),
             tuple(part.take(threatening) for part in self.parts),
         )
+
+    def _rows(self, places: Places) -> Places:
+        """The row of each slot of some points."""
+        if self._one_to_one:
+            plain: Places = self.points.codes[:, places] + self._starts[:, None]
+            return plain
+        rows = np.empty((self.n_slots, len(places)), dtype=np.intp)
+        for j, (slots, codes) in enumerate(zip(self._slots, self._codes, strict=True)):
+            own = self.points.codes[j, places] if codes is None else codes[places]
+            first = self.first_slots[j]
+            rows[first : first + slots.shape[1]] = slots.T.take(own, axis=1) + self._starts[j]
+        return rows
+
+    def at(self, biases: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """All counts at some biases, least and greatest, and their open cells: biases × (rows × labels)."""
+        shape = len(biases), len(self.low)
+        least, most = np.zeros(shape), np.zeros(shape)
+        for part in self.parts:
+            moved = part.size * biases[:, None]
+            least += np.maximum(np.floor(part.expected - moved), 0)
+            most += np.minimum(np.ceil(part.expected + moved), part.size)
+        return (self.low + least, self.high + most), (least, most)
 
     def jump(self, number: int, groups: Places, sign: int, cells: Floats) -> Floats:
         """The bias up to which so many cells of some groups hold their value, rounded down.

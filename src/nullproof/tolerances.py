@@ -17,10 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.bias import REST, groups_of, held_exactly
+from nullproof.brackets import BiasGrid
 from nullproof.counts.index import CountIndex
-from nullproof.crossings import crossing
+from nullproof.crossings import crossing, crossing_nearby
 from nullproof.errors import NullproofError
-from nullproof.leads import Tables, floats_do
+from nullproof.leads import Lead, Pairs, Tables, floats_do
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.progress import Progress, over, within
 from nullproof.tables.points import OwnHoles, Points
@@ -29,6 +30,7 @@ from nullproof.verdicts import Verdicts, least_ratio, verdicts
 _DOING = "finding how far each prediction holds"
 # Slots (features, or candidates of incomplete points) × points of a block: what the cache holds.
 _BLOCK = 60_000
+_BLOCK_NEARBY = 30_000
 _STEP = 1e-9
 
 
@@ -43,10 +45,17 @@ class Tolerances:
         double at which it holds.
     rival
         The position of the label that catches up first beyond that; -1 where there is none.
+    winner
+        The position of the label that wins at a bias of 0; -1 where not even that decides.
     """
 
     value: Floats
     rival: NDArray[np.int32]
+    winner: NDArray[np.int32]
+
+    def take(self, places: NDArray[np.intp]) -> Tolerances:
+        """The tolerances of some of the points."""
+        return Tolerances(self.value[places], self.rival[places], self.winner[places])
 
 
 def tolerance(
@@ -118,7 +127,7 @@ def tolerances_of(
     value = np.where(at_all.certain, 1.0, np.nan)
     rival = np.full(len(points), -1, dtype=np.int32)
     between = at_none.certain & ~at_all.certain
-    found = Tolerances(value, rival)
+    found = Tolerances(value, rival, at_none.winner)
     n_done, n_points = 0, max(int(between.sum()), 1)
     for complete in (True, False):
         places = np.flatnonzero(between & (points.complete == complete))
@@ -145,11 +154,9 @@ class _Search:
         """Find the tolerance of each point, and record it."""
         if floats_do(self.model):
             tables = Tables(self.model, self.points)
-            n_points = max(1, _BLOCK // tables.n_slots)
-            starts = range(0, len(self.points), n_points)
-            for start in over(starts, _DOING, within(on_progress, 0.0, 0.9)):
-                stop = min(start + n_points, len(self.points))
-                self._block(tables, np.arange(start, stop))
+            if (grid := BiasGrid.of(tables)) is not None:
+                self._blocks(tables, grid, _BLOCK_NEARBY, within(on_progress, 0.0, 0.7))
+            self._blocks(tables, None, _BLOCK, within(on_progress, 0.7 if grid else 0.0, 0.9))
         known: dict[bytes, tuple[float, int]] = {}
         blurred = np.flatnonzero(np.isnan(self.value)).tolist()
         for place in over(blurred, _DOING, within(on_progress, 0.9, 1.0)):
@@ -159,7 +166,16 @@ class _Search:
             self.value[place], self.rival[place] = known[key]
         found.value[places], found.rival[places] = self.value, self.rival
 
-    def _block(self, tables: Tables, places: NDArray[np.intp]) -> None:
+    def _blocks(
+        self, tables: Tables, grid: BiasGrid | None, size: int, on_progress: Progress | None
+    ) -> None:
+        """Find tolerances that are not known yet, for some points at a time."""
+        places = np.flatnonzero(np.isnan(self.value))
+        n_points = max(1, size // tables.n_slots)
+        for start in over(range(0, len(places), n_points), _DOING, on_progress):
+            self._block(tables, grid, places[start : start + n_points])
+
+    def _block(self, tables: Tables, grid: BiasGrid | None, places: NDArray[np.intp]) -> None:
         """Find the least tolerance against any rival, the strongest first; NaN where floats blur it."""
         strength = self.max_log[places].copy()
         strength[np.arange(len(places)), self.winner[places]] = np.inf
@@ -175,7 +191,7 @@ class _Search:
             some = np.flatnonzero(lead.log <= pairs.slack)
             if not len(some):
                 continue
-            found = crossing(pairs.at(some), beyond[some], lead.at(some))
+            found = _crossing(pairs.at(some), beyond[some], lead.at(some), grid)
             blurred[some] |= np.isnan(found)
             challenger = order[some, rank]
             with np.errstate(invalid="ignore"):
@@ -216,6 +232,12 @@ class _Search:
             least.append(own_low[worst])
             most.append(own_high[worst])
         return self.model.exceeds(i, least, k, most)
+
+
+def _crossing(pairs: Pairs, beyond: Floats, lead: Lead, grid: BiasGrid | None) -> Floats:
+    if grid is None:
+        return crossing(pairs, beyond, lead)
+    return crossing_nearby(pairs, beyond, lead, grid)
 
 
 class _Count(NamedTuple):
