@@ -175,3 +175,16 @@ def test_long_attacks() -> None:
         found = duel.additions.fewest(1)
         assert found is not None
         assert sum(found) == best > 50
+
+
+def test_one_number_of_rows_gives_the_rival_most() -> None:
+    """T13: beside an unseen value a rival may do best with one row, and worse with none or two."""
+    index = index_from_counts([1000, 0], [[(900, 0), (100, 0)], [(300, 0), (300, 0), (400, 0)]])
+    alpha = Fraction(11, 10)
+    even = Duel(index, (0, 3), alpha, (Fraction(1), Fraction(1)), 0, 1)
+    none, one, two = (even.support(1, n, agrees=True) for n in range(3))
+    assert one > none > two
+    share = Fraction(float(one / even.support(0, 0, agrees=False)) * 0.9999)
+    duel = Duel(index, (0, 3), alpha, (share, Fraction(1)), 0, 1)
+    assert not duel.falls(0, 1)
+    assert duel.additions.fewest(1) == (1, 0)

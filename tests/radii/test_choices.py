@@ -14,8 +14,11 @@ from support.count_tables import index_from_counts
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
 from nullproof.radii import completions as completions_module
+from nullproof.radii import weakest as weakest_module
+from nullproof.radii.cells import radii
 from nullproof.radii.completions import Completions
 from nullproof.radii.reach import Reach
+from nullproof.tables.points import Points
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -42,6 +45,7 @@ def test_turns_of_quotients() -> None:
         found = completions_module._turns(lines)
         assert [n for n, _ in found] == sorted({n for n, _ in found})
         assert found[0][0] == 0
+        assert all(one != other for (_, one), (_, other) in itertools.pairwise(found))
         for n in range(120):
             named = [place for start, place in found if start <= n][-1]
             low, high, own = lines[named]
@@ -56,7 +60,8 @@ class Asked:
 
     def __init__(self, rng: random.Random, *, masked: bool) -> None:
         n_rows, d = rng.randint(6, 24), rng.randint(1, 3)
-        rows = [tuple(rng.choice("aabcdef") for _ in range(d)) for _ in range(n_rows)]
+        letters = [rng.choice(["a", "ab", "abc", "aabcdef"]) for _ in range(d)]
+        rows = [tuple(map(rng.choice, letters)) for _ in range(n_rows)]
         labels = [rng.choice("AABC") for _ in range(n_rows)]
         self.index = CountIndex.from_rows(rows, labels)
         only = None
@@ -148,9 +153,15 @@ def test_batches_hold_whole_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert owners.tolist() == [place for place, n in enumerate(numbers) for _ in range(n)]
     assert codes[:, owners == 1].tolist() == completions.every(1, 0).tolist()
     assert completions.picked == []
-    monkeypatch.setattr(completions_module, "_BATCH", 13)
-    sizes = [[*dict.fromkeys(own.tolist())] for _, own in completions.batches(range(5), winner)]
-    assert sizes == [[0, 1, 2], [3], [4]]
+    assert (completions_module.MANY, completions_module._BATCH) == (1024, 65_536)
+    for size, places, expected in [
+        (13, [0, 1, 2, 3, 4], [[0, 1, 2], [3], [4]]),
+        (14, [0, 1, 2, 3, 4], [[0, 1, 2, 3], [4]]),
+        (4, [1, 0, 1, 0], [[1, 0], [1, 0]]),
+    ]:
+        monkeypatch.setattr(completions_module, "_BATCH", size)
+        found = [*completions.batches(places, winner)]
+        assert [[*dict.fromkeys(own.tolist())] for _, own in found] == expected
     assert [*completions.batches([], winner)] == []
     monkeypatch.setattr(completions_module, "MANY", 9)
     found = [*completions.batches(range(5), winner)]
@@ -159,6 +170,57 @@ def test_batches_hold_whole_points(monkeypatch: pytest.MonkeyPatch) -> None:
     assert 0 < sum(few) < 20
 
 
-def test_limits_of_trying() -> None:
-    """Up to 1024 completions are tried one by one; the weakest of more are picked or searched."""
-    assert (completions_module.MANY, completions_module._BATCH) == (1024, 65_536)
+@pytest.mark.parametrize("threat", ["cells", "rows"])
+def test_weakest_of_completions_that_are_picked(
+    threat: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """T15: what is picked and searched gives the least radius of all completions, each by itself."""
+    monkeypatch.setattr(completions_module, "MANY", 1)
+    monkeypatch.setattr(weakest_module, "MAX_COMPLETIONS", 0)
+    monkeypatch.setattr(weakest_module, "WORK_OF_ONE", math.inf)
+    rng, n_attacked = random.Random(f"picked-{threat}"), 0
+    for number in range(50):
+        # Two values for which the winner is ahead, perhaps a third, and a domain of one value.
+        k = 10 if number % 5 == 0 else 1
+        sides = [(rng.randint(3 * k, 6 * k), rng.randint(3 * k, 6 * k)) for _ in range(3)]
+        known: list[Any] = [
+            [(a, rng.randint(0, 2 * k)), (b, rng.randint(0, 2 * k)), (15 * k - a - b, 9 * k)]
+            for a, b in sides
+        ]
+        index = index_from_counts([15 * k, 13 * k], [*known, [(15 * k, 13 * k)]])
+        choices = [rng.sample(["0", "1", "unseen"], rng.choice([1, 2, 2])) for _ in sides]
+        choices.append(rng.choice([["0"], ["0", "unseen"], ["unseen"]]))
+        point = tuple(set(own) if len(own) > 1 else own[0] for own in choices)
+        options: Any = {"alpha": rng.choice([0, 1, 0.1]), "threat": threat}
+        every = radii(index, list(itertools.product(*choices)), **options)
+        expected = min(every.radius) if len({*every.label.tolist()}) == 1 else 0
+        found = radii(index, [point], **options)
+        assert found.radius.tolist() == [expected]
+        if 0 < expected < math.inf:
+            named = Points(found.codes, index.n_values, ((),) * len(choices))
+            assert radii(index, named, **options).radius.tolist() == [expected]
+            n_attacked += 1
+    assert n_attacked > 10
+
+
+def test_one_label_has_no_rival() -> None:
+    """Where nobody can catch up, the first value stands for all."""
+    rows = [("a", "x"), ("b", "x"), ("c", "y")]
+    index = CountIndex.from_rows(rows, ["A"] * 3)
+    mask = np.ones((3, 2), dtype=bool)
+    for only in (None, {"cells": mask, "table": rows, "labels": ["A"] * 3}):
+        model = Model(index, 1)
+        points = model.points([({"b", "c"}, "x")], "any", None)
+        found = Completions(model, points, Reach.of(index, only)).choices(0, 0)
+        assert [own.tolist() for own in found] == [[1], [0]]
+
+
+def test_unseen_values_beside_a_domain_of_one() -> None:
+    """Every row agrees with the one value, so that it is weighed by itself against an unseen one."""
+    known: list[Any] = [[(181, 41), (59, 219)], [(212, 12), (28, 248)], [(240, 260)]]
+    index = index_from_counts([240, 260], known)
+    options: Any = {"alpha": 0.5, "prior": [1, 1], "threat": "rows"}
+    points = [("0", "0", {"0", "unseen"}), ("0", "0", "0"), ("0", "0", "unseen")]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(completions_module, "MANY", 1)
+        assert radii(index, points, **options).radius.tolist() == [343, 359, 343]

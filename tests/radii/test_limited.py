@@ -85,7 +85,8 @@ class Pair:
         return self.weight(1) * other - self.weight(0) * own
 
     def frontier(self, *, strict: bool = False) -> LimitedFrontier:
-        return LimitedFrontier(self.model, self.winner, self.rival, strict=strict)
+        given = self.model, self.winner, self.rival
+        return LimitedFrontier(*given, strict=True) if strict else LimitedFrontier(*given)
 
 
 def small_pairs(n_pairs: int) -> list[Pair]:
@@ -155,10 +156,11 @@ def test_counts_after_so_many_cells(floats_hold: bool) -> None:
 
 
 def huge_pairs(n_pairs: int) -> list[Pair]:
-    """Draw pairs with counts of nearly a million that logarithms cannot tell apart."""
+    """Draw pairs with counts of nearly a million, or a billion, that logarithms cannot tell apart."""
     rng, found = random.Random(20240605), list[Pair]()
     while len(found) < n_pairs:
-        x, size, d = rng.randint(900_000, 900_500), 10**6, rng.choice([2, 3, 3])
+        size, d = rng.choice([10**6, 10**9]), rng.choice([2, 3, 3])
+        x = size // 10 * 9 + rng.randint(0, 500)
         low = [x + rng.randint(3, 9) for _ in range(d)]
         high = [x + rng.randint(0, 9) for _ in range(d)]
         rooms = [[rng.randint(0, 4) for _ in range(d)] for _ in range(2)]
@@ -178,6 +180,18 @@ def test_counts_that_logarithms_cannot_tell_apart() -> None:
         assert one.frontier().fewest(1, int(expected) - 1) is None
         outright = one.frontier(strict=True).after(int(expected))
         assert (outright is not None) == (one.leads[int(expected)] > 0)
+
+
+def test_zeros_are_raised_first() -> None:
+    """Without smoothing a rival needs a cell for each count of zero before it has any support."""
+    for n_zeros in (1, 2, 3):
+        high, upper = [0] * n_zeros + [5], [3] * n_zeros + [1]
+        low, lower = [9] * (n_zeros + 1), [4] * (n_zeros + 1)
+        one = Pair((10, 6), [(low, lower), (high, upper)], 0, (1, 900))
+        steps = one.frontier().fewest(1)
+        assert steps is not None
+        assert sum(steps) == one.fewest >= n_zeros
+        assert [one.frontier().after(n) is None for n in range(n_zeros)] == [True] * n_zeros
 
 
 # The parts ----------------------------------------------------------------------------------------

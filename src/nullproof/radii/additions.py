@@ -83,7 +83,8 @@ class Additions:
         ranges = [(start, limit, 0)] if start <= limit else []
         while ranges and limit >= at_least:
             left, right, least = ranges.pop()
-            if left > right or left + least > limit:
+            # A range that is empty costs too much as well: its end and its least did before.
+            if left + least > limit:
                 continue
             middle = (left + right) // 2
             n_raise = self._raising(middle, least, limit - middle)
@@ -108,15 +109,14 @@ class Additions:
 
     def _first_lower(self, limit: int) -> int:
         """The first number of the winner's rows that leaves it with less support than it has."""
-        if not self._lowers:
-            return limit + 1
-        return first(1, limit + 1, self._is_lower) if limit > 0 else limit + 1
+        beyond = limit + 1
+        if self._lowers and limit > 0:
+            return first(1, beyond, self._is_lower)
+        return beyond
 
     def _is_lower(self, n_rows: int) -> bool:
         own = self.winner
-        return self.model.exceeds(
-            own, self.lowered(0), own, self.lowered(n_rows), added=(0, n_rows)
-        )
+        return self.model.exceeds(own, self.low, own, self.lowered(n_rows), added=(0, n_rows))
 
     @property
     def _lowers(self) -> bool:

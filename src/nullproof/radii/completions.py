@@ -172,8 +172,9 @@ def _turns(lines: list[tuple[int, int, int]]) -> list[tuple[int, int]]:
         for other_low, other_high, other_step in lines:
             # other_low / (other_high + n * other_step) <= low / (high + n * step)
             gain, lack = low * other_step - other_low * step, other_low * high - low * other_high
+            # Later than now, since of equal ones that with the most to gain was taken.
             if gain > 0:
-                later.append(max(n + 1, -(-lack // gain)))
+                later.append(-(-lack // gain))
         if not later:
             return found
         n = min(later)
