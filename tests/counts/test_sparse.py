@@ -130,6 +130,17 @@ def test_groups_of_columns_end_where_they_are_full(monkeypatch: pytest.MonkeyPat
         assert sizes == groups
 
 
+@pytest.mark.parametrize(("m", "n_values"), [(1, 65_534), (1, 65_535), (2, 32_767), (3, 21_845)])
+def test_as_many_joint_codes_as_16_bits_hold(m: int, n_values: int) -> None:
+    """A column with about 65,536 places, and one more that fits beside it or not."""
+    rng = np.random.default_rng(m)
+    labels = rng.integers(0, m, 10_001).astype(np.int32)
+    columns = drawn(rng, 10_001, [n_values, 1], np.int32)
+    columns[0][0][:2] = n_values - 1, -1
+    for given in (columns, columns[::-1], columns[:1]):
+        assert_counted(given, labels, m)
+
+
 @pytest.fixture(params=["dense", "sparse"])
 def is_sparse(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> bool:
     """Whether tables are kept sparse in a test; those of 4 values and 3 labels are the smallest."""

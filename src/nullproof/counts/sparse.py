@@ -21,8 +21,9 @@ from numpy.typing import NDArray
 Counts = NDArray[np.int64]
 # The codes of a column, and how many values it has.
 _Coded = tuple[NDArray[np.signedinteger], int]
-# A joint table has so many places at least and at most, and as many as there are that many rows for.
-_JOINT, _MOST_JOINT = 1 << 12, 1 << 16
+# A joint table has so many places at least and at most, and as many as there are that many rows for. The
+# number of places itself must fit into 16 bits.
+_JOINT, _MOST_JOINT = 1 << 12, (1 << 16) - 1
 _ROWS_A_PLACE = 8
 # Tables of so few rows are counted many columns at a time, of so many cells in all.
 _FEW_ROWS = 10_000
