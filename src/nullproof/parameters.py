@@ -11,6 +11,7 @@ import numpy as np
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
+from nullproof.words import cut
 
 
 def exact_alpha(alpha: Any) -> Fraction:
@@ -51,7 +52,9 @@ def written_number(written: str) -> Any:
     try:
         return Fraction(written) if "/" in written else float(written)
     except (ValueError, ZeroDivisionError):
-        raise NullproofError(f"{written!r} is not a number; give one like 0, 0.5 or 1/2") from None
+        raise NullproofError(
+            f"{cut(written)!r} is not a number; give one like 0, 0.5 or 1/2"
+        ) from None
 
 
 def _is_share(number: Any) -> bool:

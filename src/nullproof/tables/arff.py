@@ -18,7 +18,7 @@ from nullproof.tables.contents import Content
 from nullproof.tables.encodings import NotUtf8Error
 from nullproof.tables.headers import refuse_repeated
 from nullproof.tables.text_files import mixes_up
-from nullproof.words import some
+from nullproof.words import cut, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -208,8 +208,8 @@ def _moments(content: Content, line: int, pattern: str) -> str:
             raise _problem(
                 content,
                 line,
-                f"the date format {pattern!r} has {letters!r}; write dates as yyyy-MM-dd HH:mm:ss, or "
-                "declare a string",
+                f"the date format {cut(pattern, 40)!r} has {cut(letters, 20)!r}; write dates as "
+                "yyyy-MM-dd HH:mm:ss, or declare a string",
             )
         literal = found[1] if found[1] is not None else found[0]
         parts.append(_MOMENTS.get(letters) or literal.replace("%", "%%"))

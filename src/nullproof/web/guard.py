@@ -11,7 +11,6 @@ import sys
 import traceback
 from collections.abc import Awaitable, Callable, Mapping, MutableMapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from anyio import move_on_after
 
@@ -48,6 +47,14 @@ HEADERS = {
     "cross-origin-resource-policy": "same-origin",
     "permissions-policy": "camera=(), geolocation=(), microphone=()",
 }
+_SAFE = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+_NOT_KEPT = (b"cache-control", b"no-store")
+# Stricter than urllib, which finds a name of ours in "[::1]evil.org" and in "localhost/x".
+_HOST = re.compile(
+    r"(?:\[([0-9a-f:.]+)\]|([^\s\[\]:/\\?#@]+?))\.*(?::([0-9]{0,9}))?", re.IGNORECASE
+)
+_ORIGIN = re.compile(r"https?://([^\s/\\?#@]+)", re.IGNORECASE)
+_MOST_PORTS = 65536
 
 
 class Guard:
@@ -111,7 +118,7 @@ def refusal(
 ) -> tuple[int, str] | None:
     """Why a request with these headers is refused, as a code and a sentence; None if it is not."""
     host = headers.get("host", "")
-    if _name(f"//{host}") not in hosts:
+    if _name(host) not in hosts:
         return 421, (
             f"the request is addressed to the host {cut(host)!r}, which is not a name of "
             "this server; use 127.0.0.1 or localhost, or name the host with --name when the "
@@ -149,24 +156,19 @@ def _too_long(headers: Mapping[str, str]) -> tuple[int, str] | None:
 
 def _place(origin: str) -> str | None:
     """Host and port of an origin; None if it is malformed."""
-    try:
-        return urlsplit(origin).netloc.lower()
-    except ValueError:
-        return None
+    found = _ORIGIN.fullmatch(origin)
+    return found[1].lower() if found else None
 
 
-def _name(url: str) -> str | None:
-    try:
-        parts = urlsplit(url)
-        _ = parts.port
-    except ValueError:
+def _name(host: str) -> str | None:
+    """The name in a Host header, in lower case; None if it is malformed."""
+    found = _HOST.fullmatch(host)
+    if found is None or int(found[3] or 0) >= _MOST_PORTS:
         return None
-    return parts.hostname.rstrip(".") if parts.hostname and not parts.username else None
+    return (found[1] or found[2]).lower()
 
 
 def _with_safe(headers: list[tuple[bytes, bytes]], path: str) -> list[tuple[bytes, bytes]]:
-    safe = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
     names = {name.lower() for name, _ in headers}
-    if path.startswith("/api/"):
-        safe.append((b"cache-control", b"no-store"))
-    return [*headers, *((name, value) for name, value in safe if name not in names)]
+    safe = [*_SAFE, _NOT_KEPT] if path.startswith("/api/") else _SAFE
+    return [*headers, *(pair for pair in safe if pair[0] not in names)]

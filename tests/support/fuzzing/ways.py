@@ -1,119 +1,104 @@
-"""Every reader with inputs for it, and the law: an answer, or one sentence of our own."""
+"""Every reader with inputs for it."""
 
 from __future__ import annotations
 
-import json
+import io
 import random
-import warnings
+import sys
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
 
 from nullproof.cleaning.worksheet import Work
 from nullproof.counts import parquet
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.tables.formats import read_file
 from support.fuzzing import seeds
-from support.fuzzing.breaking import broken, odd_document
+from support.fuzzing.breaking import broken, broken_text, odd_document, pick
+from support.fuzzing.law import Make, Read, Way
+from support.fuzzing.requests import ways_to_ask
+from support.fuzzing.values import reading_values
 from support.workbooks import with_part
 
-# A message may quote a name, however long that is.
-LONGEST = 5000
 _PARTS = ("xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "xl/workbook.xml", "xl/styles.xml")
-# One in so many tables that can be read is also counted, as points and as a training table.
+# One in so many tables is read from a file, and counted, as points and as a training table.
 _COUNTED = 8
-
-
-class BrokenLawError(AssertionError):
-    """Something else came out than an answer or one sentence."""
-
-
-@dataclass(frozen=True)
-class Way:
-    """A reader, and how its inputs are made.
-
-    Parameters
-    ----------
-    make
-        One input, at random.
-    read
-        Reads it; what is refused is a `NullproofError`.
-    share
-        How many of its inputs are tried for one of the dearest reader.
-    """
-
-    name: str
-    make: Callable[[random.Random], bytes]
-    read: Callable[[bytes], Any]
-    share: int = 1
-
-    def input(self, number: int) -> bytes:
-        """The input of a number, always the same."""
-        return self.make(random.Random(f"{self.name} {number}"))
-
-    def attempt(self, raw: bytes) -> bool:
-        """Read an input; whether it was refused. Anything but an answer and one sentence is raised."""
-        try:
-            with warnings.catch_warnings():
-                warnings.simplefilter("error")
-                warnings.simplefilter("ignore", NullproofWarning)
-                self.read(raw)
-        except NullproofError as problem:
-            said = str(problem)
-            if "\n" in said or not 10 < len(said) < LONGEST or "mistake in nullproof" in said:
-                raise BrokenLawError(f"not one sentence: {said[:300]!r}") from problem
-            return True
-        return False
 
 
 def ways(folder: Path) -> dict[str, Way]:
     """Every reader, by its name; files go to ``folder``."""
     found = [*_tables(folder), *_packed(folder), *_indexes(folder), *_cleaning(folder)]
-    return {way.name: way for way in (*found, *_questions(folder))}
+    found += [Way("values", 2000, reading_values), *ways_to_ask(folder)]
+    return {way.name: way for way in found}
 
 
-def _mixed(raws: Sequence[bytes]) -> Callable[[random.Random], bytes]:
-    return lambda rng: broken(rng.choice(raws), rng, raws)
+def _mixed(raws: Sequence[bytes]) -> Make:
+    return lambda rng: broken(pick(raws, rng), rng, raws)
+
+
+def _mixed_texts(raws: Sequence[bytes]) -> Make:
+    return lambda rng: broken_text(pick(raws, rng), rng, raws)
 
 
 def _tables(folder: Path) -> list[Way]:
-    texts, books = seeds.texts(), seeds.workbooks()
-    binary = (seeds.parquets(), seeds.arrows(), seeds.arrow_streams())
-    read = _reading(folder / "input")
+    def of(
+        raws: Callable[[], Sequence[bytes]], ending: str = ""
+    ) -> Callable[[], tuple[Make, Read]]:
+        return lambda: (_mixed(raws()), _reading(folder / f"input{ending}"))
 
-    def book(rng: random.Random) -> bytes:
-        part = rng.choice(_PARTS)
-        return with_part(rng.choice(books), part, lambda xml: broken(xml, rng))
+    def text(
+        raws: Callable[[], Sequence[bytes]], ending: str = ""
+    ) -> Callable[[], tuple[Make, Read]]:
+        return lambda: (_mixed_texts(raws()), _reading(folder / f"input{ending}"))
+
+    def sheets() -> tuple[Make, Read]:
+        books = seeds.workbooks()
+
+        def make(rng: random.Random) -> bytes:
+            part = pick(_PARTS, rng)
+            return with_part(pick(books, rng), part, lambda xml: broken(xml, rng))
+
+        return make, _reading(folder / "input")
+
+    def duckdb() -> tuple[Make, Read]:
+        return _mixed([seeds.texts()[0], *seeds.parquets()]), _counting_files(folder)
 
     return [
-        Way("csv", _mixed(texts), read, 16),
-        Way("tsv", _mixed(seeds.tabbed()), _reading(folder / "input.tsv"), 4),
-        Way("arff", _mixed([seeds.ARFF.encode()]), read, 16),
-        Way("parquet", _mixed(binary[0]), read, 40),
-        Way("arrow", _mixed(binary[1]), read, 60),
-        Way("arrow stream", _mixed(binary[2]), read, 60),
-        Way("excel", _mixed(books), read, 16),
-        Way("excel sheets", book, read, 4),
-        Way("duckdb", _mixed([texts[0], *binary[0]]), _counting_files(folder), 1),
+        Way("csv", 40, text(seeds.texts)),
+        Way("tsv", 6, text(seeds.tabbed, ".tsv")),
+        Way("arff", 150, text(lambda: [seeds.ARFF.encode()])),
+        Way("parquet", 600, of(seeds.parquets)),
+        Way("arrow", 600, of(seeds.arrows)),
+        Way("arrow stream", 2000, of(seeds.arrow_streams)),
+        Way("excel", 250, of(seeds.workbooks)),
+        Way("excel sheets", 5, sheets),
+        Way("duckdb", 1, duckdb),
     ]
 
 
-def _reading(path: Path) -> Callable[[bytes], None]:
-    index = seeds.index()
+def _reading(path: Path) -> Read:
+    """Most inputs come by standard input, which takes no file."""
+    index, standard = seeds.index(), SimpleNamespace()
 
     def read(raw: bytes) -> None:
+        if sum(raw[-99:]) % _COUNTED and not path.suffix:
+            standard.buffer = io.BytesIO(raw)
+            before, sys.stdin = sys.stdin, standard
+            try:
+                read_file("-")
+            finally:
+                sys.stdin = before
+            return
         path.write_bytes(raw)
         frame = read_file(path).frame
-        if raw and sum(raw[-99:]) % _COUNTED == 0 and frame.width:
+        if frame.width:
             index.encode(path)
             CountIndex.from_table(path, frame.columns[-1])
 
     return read
 
 
-def _counting_files(folder: Path) -> Callable[[bytes], None]:
+def _counting_files(folder: Path) -> Read:
     def read(raw: bytes) -> None:
         path = folder / f"input{'.parquet' if raw[:3] == b'PAR' else '.csv'}"
         path.write_bytes(raw)
@@ -123,119 +108,76 @@ def _counting_files(folder: Path) -> Callable[[bytes], None]:
 
 
 def _packed(folder: Path) -> list[Way]:
-    raws, read = [*seeds.texts(), seeds.parquets()[0]], _reading(folder / "input.gz")
-
     def way(packing: str) -> Way:
-        whole = [seeds.packed(raw, packing) for raw in raws]
+        def build() -> tuple[Make, Read]:
+            raws = [*seeds.texts(), seeds.parquets()[0]]
+            whole = [seeds.packed(raw, packing) for raw in raws]
 
-        def make(rng: random.Random) -> bytes:
-            if rng.random() < 0.7:
-                return broken(rng.choice(whole), rng, whole)
-            return seeds.packed(broken(rng.choice(raws), rng, raws), packing)
+            def make(rng: random.Random) -> bytes:
+                if rng.random() < 0.8:
+                    return broken(pick(whole, rng), rng, whole)
+                return seeds.packed(broken_text(pick(raws, rng), rng, raws), packing)
 
-        return Way(packing, make, read, 50)
+            return make, _reading(folder / "input")
+
+        return Way(packing, 200, build)
 
     return [way("gzip"), way("zstd")]
 
 
 def _indexes(folder: Path) -> list[Way]:
-    path, raws = folder / "input.index", seeds.saved_indexes(folder)
+    path = folder / "input.index"
 
     def load(raw: bytes) -> None:
         path.write_bytes(raw)
         parquet.is_saved(path)
         repr(CountIndex.load(path))
 
-    def sealed(rng: random.Random) -> bytes:
-        """A broken file whose seal is right all the same, as only this program could write it."""
-        raw = bytearray(broken(rng.choice(raws), rng, raws))
-        start = parquet._digest_start(bytes(raw))
-        if start is not None:
-            raw[start : start + 64] = parquet._digest(bytes(raw), start)
-        return bytes(raw)
+    def plain() -> tuple[Make, Read]:
+        return _mixed(seeds.saved_indexes(folder)), load
 
-    return [Way("index", _mixed(raws), load, 200), Way("sealed index", sealed, load, 40)]
+    def sealed() -> tuple[Make, Read]:
+        raws = seeds.saved_indexes(folder)
+
+        def make(rng: random.Random) -> bytes:
+            """A broken file whose seal is right all the same, as only this program could write it."""
+            raw = bytearray(broken(pick(raws, rng), rng, raws))
+            start = parquet._digest_start(bytes(raw))
+            if start is not None:
+                raw[start : start + 64] = parquet._digest(bytes(raw), start)
+            return bytes(raw)
+
+        return make, load
+
+    return [Way("index", 1200, plain), Way("sealed index", 200, sealed)]
 
 
 def _cleaning(folder: Path) -> list[Way]:
-    own, state = seeds.cleaner(), seeds.cleaner_state(folder)
-
     def worksheet(ending: str, share: int) -> Way:
-        path, raws = folder / f"input{ending}", seeds.worksheets(folder, ending)
-        options = {"cells": None, "own_holes": "any", "alpha": 1.0}
+        def build() -> tuple[Make, Read]:
+            own, path, raws = (
+                seeds.cleaner(),
+                folder / f"input{ending}",
+                seeds.worksheets(folder, ending),
+            )
+            options = {"cells": None, "own_holes": "any", "alpha": 1.0}
 
-        def read(raw: bytes) -> None:
+            def read(raw: bytes) -> None:
+                path.write_bytes(raw)
+                Work(own.original, own.points, lambda: seeds.FRAME, options).take([path])
+
+            return (_mixed_texts if ending == ".csv" else _mixed)(raws), read
+
+        return Way(f"worksheet {ending}", share, build)
+
+    def cleaner() -> tuple[Make, Read]:
+        state = seeds.cleaner_state(folder)
+
+        def resume(raw: bytes) -> None:
+            path = folder / "input.json"
             path.write_bytes(raw)
-            Work(own.original, own.points, lambda: seeds.FRAME, options).take([path])
+            seeds.cleaner().resume(path)
 
-        return Way(f"worksheet {ending}", _mixed(raws), read, share)
+        return lambda rng: odd_document(state, rng), resume
 
-    def resume(raw: bytes) -> None:
-        path = folder / "input.json"
-        path.write_bytes(raw)
-        seeds.cleaner().resume(path)
-
-    return [
-        worksheet(".csv", 2),
-        worksheet(".xlsx", 1),
-        Way("cleaner", lambda rng: odd_document(state, rng), resume, 2),
-    ]
-
-
-def _questions(folder: Path) -> list[Way]:
-    from support.asking import Asked
-
-    uploads = folder / "uploads"
-    uploads.mkdir(exist_ok=True)
-    asked = Asked(uploads).analyse()
-    own = f"/api/analyses/{asked.analysis}"
-    change = {"do": "blank", "feature": "town", "label": "p", "value": "x", "n_cells": 1}
-    values = {"age": 1, "town": ["x", None], "day": "2020-01-01", "paid": True}
-    point = {"values": values, "changes": [change]}
-    order = {"table": asked.table, "points": asked.table, "label": "y", "alpha": "1/2", "bins": 3}
-    order |= {
-        "binning": "uniform",
-        "missing": ["?"],
-        "ignore": ["day"],
-        "keep": ["age"],
-        "bias": 1.0,
-    }
-    order |= {
-        "own_holes": "any",
-        "truth": "y",
-        "key": "town",
-        "changes": [change],
-        "prior": "uniform",
-    }
-    forms = {
-        f"{own}/point": point,
-        f"{own}/support": {**point, "bias": 0.05},
-        f"{own}/what-if": {"changes": [change, {**change, "do": "fill"}]},
-        "/api/analyses": order,
-    }
-    paths = [*forms]
-
-    def make(rng: random.Random) -> bytes:
-        place = rng.randrange(len(paths))
-        return bytes([place]) + odd_document(forms[paths[place]], rng)
-
-    def ask(raw: bytes) -> None:
-        if not raw or raw[0] >= len(paths):
-            return
-        answer = asked.fine("POST", paths[raw[0]], raw[1:])
-        if answer.status >= 400:
-            raise NullproofError(answer.error)
-        if answer.status == 202:
-            failed = asked.outcome(json.loads(answer.content)["id"])
-            if failed:
-                raise NullproofError(failed)
-
-    # Parquet files are read twice, first in a process of their own, which takes a while.
-    tables = [*2 * seeds.texts(), *seeds.workbooks(), seeds.ARFF.encode(), seeds.parquets()[0]]
-
-    def upload(raw: bytes) -> None:
-        answer = asked.fine("POST", "/api/tables", raw)
-        if answer.status >= 400:
-            raise NullproofError(answer.error)
-
-    return [Way("api", make, ask, 8), Way("upload", _mixed(tables), upload, 2)]
+    return [worksheet(".csv", 4), worksheet(".xlsx", 4), Way("cleaner", 3, cleaner)]

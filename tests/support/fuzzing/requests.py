@@ -1,0 +1,143 @@
+"""What a client may send to the page: headers, questions, files."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from nullproof.errors import NullproofError
+from support.asking import Asked
+from support.fuzzing import seeds
+from support.fuzzing.breaking import below, broken, broken_text, odd_document, pick
+from support.fuzzing.law import BrokenLawError, Make, Read, Way
+
+_HEADERS = (
+    *(("host", "127.0.0.1:8321"), ("host", "LOCALHOST."), ("host", "[::1]:80"), ("host", "a.b")),
+    *(("origin", "http://127.0.0.1:8321"), ("origin", "null"), ("origin", "https://localhost.")),
+    *(("sec-fetch-site", "same-origin"), ("sec-fetch-site", "cross-site"), ("range", "bytes=0-")),
+    *(("content-length", "17"), ("content-length", "4194305"), ("transfer-encoding", "chunked")),
+)
+_OWN_HOST = re.compile(r"(127\.0\.0\.1|localhost|\[::1\])\.*(:[0-9]*)?", re.IGNORECASE)
+
+
+def ways_to_ask(folder: Path) -> list[Way]:
+    """The guard of the page, its questions, and its uploads."""
+
+    @cache
+    def asked() -> Asked:
+        uploads = folder / "uploads"
+        uploads.mkdir(exist_ok=True)
+        return Asked(uploads).analyse()
+
+    return [
+        Way("headers", 2500, _headers),
+        Way("api", 10, lambda: _questions(asked())),
+        Way("upload", 3, lambda: _uploads(asked())),
+    ]
+
+
+def _headers() -> tuple[Make, Read]:
+    from nullproof.web.guard import _too_long, refusal
+    from nullproof.web.settings import Settings
+
+    hosts = Settings().hosts
+
+    def make(rng: random.Random) -> bytes:
+        lines = [f"host: 127.0.0.1:{below(70_000, rng)}".encode()]
+        for _ in range(pick((1, 2, 3), rng)):
+            name, value = pick(_HEADERS, rng)
+            raw = value.encode()
+            lines.append(
+                f"{name}: ".encode() + (broken_text(raw, rng) if rng.random() < 0.7 else raw)
+            )
+        lines.append(pick((b"/api/limits", b"/", b"/api/tables", b"/report.css"), rng))
+        return b"\n".join(lines)
+
+    def read(raw: bytes) -> None:
+        *lines, path = raw.decode("latin-1").split("\n")
+        given = dict(line.split(": ", 1) for line in lines if ": " in line)
+        is_api = path.startswith("/api/")
+        refused = refusal(given, hosts, is_api=is_api) or _too_long(given)
+        if refused is not None:
+            raise NullproofError(refused[1])
+        _check(given, is_api)
+
+    return make, read
+
+
+def _check(given: dict[str, str], is_api: bool) -> None:
+    """Nothing passes that is addressed to another host, or comes from another site."""
+    host, origin = given.get("host", ""), given.get("origin")
+    if not _OWN_HOST.fullmatch(host):
+        raise BrokenLawError(f"passed for the host {host!r}")
+    if origin is not None and origin.lower() not in (
+        f"http://{host.lower()}",
+        f"https://{host.lower()}",
+    ):
+        raise BrokenLawError(f"passed from {origin!r} to {host!r}")
+    if is_api and given.get("sec-fetch-site") not in (None, "none", "same-origin"):
+        raise BrokenLawError("passed from another site")
+
+
+def _questions(asked: Asked) -> tuple[Make, Read]:
+    forms = _forms(asked)
+    paths = [*forms]
+
+    def make(rng: random.Random) -> bytes:
+        place = rng.randrange(len(paths))
+        return bytes([place]) + odd_document(forms[paths[place]], rng)
+
+    def ask(raw: bytes) -> None:
+        if not raw or raw[0] >= len(paths):
+            return
+        answer = asked.fine("POST", paths[raw[0]], raw[1:])
+        if answer.status >= 400:
+            raise NullproofError(answer.error)
+        if answer.status == 202:
+            failed = asked.outcome(json.loads(answer.content)["id"])
+            if failed:
+                raise NullproofError(failed)
+
+    return make, ask
+
+
+def _forms(asked: Asked) -> dict[str, Any]:
+    """A right question for each address."""
+    own = f"/api/analyses/{asked.analysis}"
+    change = {"do": "blank", "feature": "paid", "label": "p", "value": "true", "n_cells": 1}
+    values = {"age": 1, "town": ["x", None], "day": "2020-01-01", "paid": True}
+    point = {"values": values, "changes": [change]}
+    order: dict[str, Any] = {"table": asked.table, "points": asked.table, "label": "y", "bins": 3}
+    order |= {
+        "alpha": "1/2",
+        "binning": "uniform",
+        "missing": ["?"],
+        "ignore": ["day"],
+        "bias": 1.0,
+    }
+    order |= {"own_holes": "any", "truth": "y", "key": "town", "changes": [change], "keep": ["age"]}
+    order["prior"] = "uniform"
+    return {
+        f"{own}/point": point,
+        f"{own}/support": {**point, "bias": 0.05},
+        f"{own}/what-if": {
+            "changes": [change, {**change, "feature": "age", "value": None, "do": "fill"}]
+        },
+        "/api/analyses": order,
+    }
+
+
+def _uploads(asked: Asked) -> tuple[Make, Read]:
+    # Parquet files are read twice, first in a process of their own, which takes a while.
+    raws = [*2 * seeds.texts(), *seeds.workbooks(), seeds.ARFF.encode(), seeds.parquets()[0]]
+
+    def upload(raw: bytes) -> None:
+        answer = asked.fine("POST", "/api/tables", raw)
+        if answer.status >= 400:
+            raise NullproofError(answer.error)
+
+    return lambda rng: broken(pick(raws, rng), rng, raws), upload
