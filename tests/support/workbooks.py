@@ -8,13 +8,14 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import xlsxwriter
-
 Rows = Sequence[Sequence[Any]]
 
 
 def workbook(rows: Rows | Mapping[str, Rows]) -> bytes:
     """An Excel file with these cells, on one sheet or on several by name; None writes no cell."""
+    # Other things in this module are for tests that write no Excel file.
+    import xlsxwriter
+
     sheets = rows if isinstance(rows, Mapping) else {"table": rows}
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:

@@ -105,8 +105,11 @@ def duckdb_files(
 
 def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
     try:
-        return connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
-    except RuntimeError as problem:
+        files = connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
+        # Old versions of DuckDB fail only when they are asked for the names.
+        _ = files.columns
+        return files
+    except (RuntimeError, UnicodeDecodeError) as problem:
         raise NullproofError(
             f"DuckDB cannot name the columns of {pattern}: {problem}; give them names in UTF-8"
         ) from problem
