@@ -305,6 +305,22 @@ def test_foreign_pages_are_refused(server: Served, headers: dict[str, str], stat
     assert {*server.folder.iterdir()} == before
 
 
+def test_files_of_the_page_are_sent_once(server: Served) -> None:
+    """A browser that has a file is told so; each has its kind, and can only be read."""
+    for path, kind in (("/", "text/html"), ("/static/main.js", "text/javascript")):
+        whole = server.client.get(path)
+        assert whole.headers["content-type"] == f"{kind}; charset=utf-8"
+        assert whole.headers["cache-control"] == "no-cache"
+        mark = whole.headers["etag"]
+        for own in (mark, f"W/{mark}"):
+            again = server.client.get(path, headers={"if-none-match": own})
+            assert (again.status_code, again.content) == (304, b"")
+        assert server.client.get(path, headers={"if-none-match": '"x"'}).content == whole.content
+    head = server.client.head("/static/icon.svg")
+    assert (head.headers["content-type"], head.content) == ("image/svg+xml", b"")
+    told(server.client.post("/static/main.js"), 405)
+
+
 def test_own_pages_are_answered(server: Served) -> None:
     """The page itself, by either name of the loopback, and scripts without these headers may ask."""
     port = server.url.rsplit(":", 1)[1].strip("/")

@@ -15,7 +15,7 @@ from nullproof.curve import BIASES
 from nullproof.parameters import written_number
 from nullproof.tables.options import TableOptions
 from nullproof.web import changes
-from nullproof.web.analysis import Analysis, Options
+from nullproof.web.analysis import Analysis, Options, Result
 from nullproof.web.answers import (
     Wanted,
     about_points,
@@ -74,11 +74,13 @@ _FILE = {
         "content": {"application/octet-stream": {"schema": {"type": "string", "format": "binary"}}},
     }
 }
+# What is asked about so few points is answered sooner than a thread begins.
+_FEW = 1000
 router = APIRouter(prefix="/api", responses=_ERRORS)
 
 
 @router.get("/limits", tags=["tables"])
-def limits(request: Request) -> Limits:
+async def limits(request: Request) -> Limits:
     """Tell how much this server takes."""
     own = desk_of(request).settings
     return Limits(
@@ -257,7 +259,7 @@ def holding(
 
 
 @router.get("/analyses/{analysis}/points", tags=["points"], responses=_NOT_READY)
-def points(
+async def points(
     request: Request,
     analysis: str,
     verdict: Annotated[Literal["all", "certain", "holds", "open"], Query()] = "all",
@@ -281,10 +283,19 @@ def points(
 ) -> PointsPage:
     """List verdicts, some at a time."""
     result = desk_of(request).analyses.get(analysis).result
+    wanted = Wanted(verdict, label, find, right, sort)
+    if len(result.points) <= _FEW:
+        return _points_page(result, wanted, bias, offset, limit)
+    return await anyio.to_thread.run_sync(_points_page, result, wanted, bias, offset, limit)
+
+
+def _points_page(
+    result: Result, wanted: Wanted, bias: float | None, offset: int, limit: int
+) -> PointsPage:
     found = result.certificates
     # The page gives one bias for all columns, so there is a threshold.
     at = (found.threshold or 0.0) if bias is None else bias
-    places = select(result, Wanted(verdict, label, find, right, sort), at)
+    places = select(result, wanted, at)
     lines = [
         {**line, **named(result, line["point"])}
         for line in about_points(found, places[offset : offset + limit], at)
@@ -332,7 +343,9 @@ def features(request: Request, analysis: str) -> FeaturesForm:
 
 
 @router.get("/analyses/{analysis}/features/{feature}", tags=["what if"], responses=_NOT_READY)
-def feature(request: Request, analysis: str, feature: Annotated[int, Path(ge=0)]) -> FeatureCounts:
+async def feature(
+    request: Request, analysis: str, feature: Annotated[int, Path(ge=0)]
+) -> FeatureCounts:
     """Count the known and missing cells of one feature, named by its position."""
     index = desk_of(request).analyses.get(analysis).result.index
     return FeatureCounts.model_validate(changes.about_feature(index, feature))

@@ -12,8 +12,7 @@ from typing import Any, Literal
 from anyio import create_task_group
 from fastapi import APIRouter, FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.responses import FileResponse, Response
-from fastapi.staticfiles import StaticFiles
+from fastapi.responses import Response
 from starlette.exceptions import HTTPException
 
 from nullproof import __version__
@@ -24,6 +23,7 @@ from nullproof.web import api
 from nullproof.web.desk import Desk, desk_of
 from nullproof.web.forms import ErrorForm, SectionForm
 from nullproof.web.guard import Guard
+from nullproof.web.kept import KeptFiles
 from nullproof.web.problems import RequestError, body
 from nullproof.web.settings import Settings
 from nullproof.words import cut
@@ -76,7 +76,8 @@ def make_app(settings: Settings, folder: Path) -> Guard:
     app.state.desk = desk
     app.include_router(api.router)
     app.include_router(router)
-    app.mount("/static", StaticFiles(directory=STATIC), name="static")
+    app.state.kept = KeptFiles(STATIC)
+    app.mount("/static", app.state.kept, name="static")
 
     app.add_exception_handler(NullproofError, _sorry)
     app.add_exception_handler(HTTPException, _no_such_page)
@@ -124,19 +125,20 @@ def sections(request: Request, analysis: str) -> list[SectionForm]:
 
 
 @router.get("/", include_in_schema=False)
-def page() -> Response:
+async def page(request: Request) -> Response:
     """The page; which analysis it shows is in its address."""
-    return FileResponse(STATIC / "index.html", headers=_FRESH)
+    kept: KeptFiles = request.app.state.kept
+    return kept.answer("index.html", dict(request.scope["headers"]))
 
 
 @router.get("/report.css", include_in_schema=False)
-def style() -> Response:
+async def style() -> Response:
     """The look of the report."""
     return Response(html.style(), media_type="text/css; charset=utf-8", headers=_FRESH)
 
 
 @router.get("/report.js", include_in_schema=False)
-def script() -> Response:
+async def script() -> Response:
     """The comforts of the report: sorting."""
     return Response(html.script(), media_type="text/javascript; charset=utf-8", headers=_FRESH)
 
