@@ -23,6 +23,7 @@ from support.engines import postgres_server, postgres_table, spark_session
 from support.web_server import serving
 
 from nullproof import CountIndex, certify, poison
+from nullproof.errors import MissingExtraError, explained
 from nullproof.plots import plot_intervals
 
 # The only ones that are tried where this names some.
@@ -203,3 +204,14 @@ def test_every_extra_has_a_use() -> None:
     """No extra is left out above."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     assert {*USES} == {*MODULES} == {*project["project"]["optional-dependencies"]} - {"all"}
+
+
+@pytest.mark.parametrize(("engine", "extra"), [("DUCKDB", "duckdb"), ("PYSPARK_CONNECT", "spark")])
+def test_an_engine_without_pyarrow(engine: str, extra: str) -> None:
+    """Whoever installed the engine alone is told of the extra; other faults stay as they are."""
+    said = rf'counting in {engine.lower()} needs an optional part .* pip install "nullproof\[{extra}\]"'
+    with pytest.raises(MissingExtraError, match=said), explained(engine):
+        raise ModuleNotFoundError(name="pyarrow")
+    with pytest.raises(ModuleNotFoundError, match="other") as caught, explained(engine):
+        raise ModuleNotFoundError("no module named other", name="other")
+    assert not isinstance(caught.value, MissingExtraError)

@@ -14,9 +14,10 @@ from sklearn.utils.validation import assert_all_finite, check_consistent_length,
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, distinct, present
 from nullproof.tables.kinds import read_series
+from nullproof.tables.labels import mend_labels, rows_of
 from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import is_missing, text
-from nullproof.words import many, some
+from nullproof.words import many
 
 
 def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
@@ -33,10 +34,8 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         check_consistent_length(np.empty(n_rows), codes)
     holes = np.flatnonzero(codes == MISSING)
     if len(holes):
-        rows = some(holes.tolist(), 5)
         raise NullproofError(
-            f"y has {many(len(holes), 'missing label')} (rows {rows}, counted from 0); fill them in "
-            "or leave those rows out: labels are never missing"
+            f"y has {many(len(holes), 'missing label')} ({rows_of(holes)}); {mend_labels(len(holes))}"
         )
     assert_all_finite(classes, input_name="y")
     # The distinct labels are enough to check; repeated, because few rows per label bring a warning.

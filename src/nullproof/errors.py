@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -21,6 +23,14 @@ class NullproofWarning(UserWarning):
     """Something in the data that the user should know of; the answer still holds."""
 
 
+def notice(message: str) -> None:
+    """Tell the user something, at the line of theirs that asked."""
+    level, frame = 2, sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").partition(".")[0] == "nullproof":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, NullproofWarning, stacklevel=level)
+
+
 def missing_extra(what: str, extra: str) -> MissingExtraError:
     """Say which optional part is needed and how to install it."""
     return MissingExtraError(
@@ -34,6 +44,11 @@ def explained(engine: str) -> Iterator[None]:
     """Say in one sentence what an engine, or a library on the way from it, could not do."""
     try:
         yield
+    except ModuleNotFoundError as problem:
+        if problem.name != "pyarrow":
+            raise
+        extra = "spark" if engine.lower().startswith("pyspark") else "duckdb"
+        raise missing_extra(f"counting in {engine.lower()}", extra) from problem
     except BaseException as problem:
         origin = type(problem).__module__.partition(".")[0]
         # A panic of polars is no Exception. Libraries overflow at dates that Python does not have.

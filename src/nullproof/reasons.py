@@ -6,14 +6,13 @@ of them and None for all others, and a notice tells how many there are.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from itertools import islice
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofWarning
+from nullproof.errors import notice
 from nullproof.words import how_many, many
 
 
@@ -36,8 +35,6 @@ def reasons_of(n_points: int, known: Mapping[int, str]) -> NDArray[np.object_]:
 def tell_of(what: str, known: Mapping[int, str]) -> None:
     """Tell how many points are not worked out, if any are, and why the first is not."""
     for place, reason in islice(known.items(), 1):
-        warnings.warn(
-            f"{what} of {many(len(known), 'point')} not worked out; the first is point {place}: {reason}",
-            NullproofWarning,
-            stacklevel=4,
+        notice(
+            f"{what} of {many(len(known), 'point')} not worked out; the first is point {place}: {reason}"
         )

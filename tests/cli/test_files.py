@@ -108,7 +108,7 @@ def test_rows_without_a_label(run: Runner, folder: Path) -> None:
     """--drop-unlabelled leaves them out with a notice; rows are named as the file has them."""
     holes = TRAIN + "99,Rome,\n40,Ulm,no\n"
     (folder / "train.csv").write_text(holes)
-    one_line(run(*CERTIFY), "has 1 hole (rows 6, counted from 0)")
+    one_line(run(*CERTIFY), "has 1 hole (row 6, counted from 0); fill it in or leave that row out")
     done = run(*CERTIFY, "--drop-unlabelled")
     assert done.code == 0
     assert done.err == ("note: left out 1 row without a label in column 'churn'; 7 are left\n"), (

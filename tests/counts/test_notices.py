@@ -15,6 +15,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning, poison
+from nullproof.counts.notices import standing
 from nullproof.tables.readers import open_table
 
 TAKEN = (
@@ -321,6 +322,95 @@ def test_columns_to_keep_must_be_there() -> None:
             CountIndex.from_table(frame, "y")
 
 
+# Texts that should be numbers or dates, and spellings alike ---------------------------------------
+
+
+def test_one_text_among_numbers_is_told(tmp_path: Path) -> None:
+    """It makes the column text, on every way in; naming it makes the column numbers."""
+    cells = [*(str(k % 40 / 4) for k in range(119)), "unbekannt"]
+    said = (
+        "because of 'unbekannt' in 'a' that column counts as text, not as numbers or dates; if it means "
+        'missing, name it: missing=("unbekannt",) or --missing "unbekannt"'
+    )
+    table = {"a": cells, "y": list("pq") * 60}
+    pl.DataFrame(table).write_csv(tmp_path / "t.csv")
+    for way in (tmp_path / "t.csv", table, pd.DataFrame(table), pl.DataFrame(table).lazy()):
+        assert notices(way) == [said]
+        index = CountIndex.from_table(way, "y", missing=("unbekannt",), binning="uniform")
+        assert index.schema.features[0].kind == "number"
+    assert notices(tmp_path / "t.csv", memory_limit="200MB") == [said]
+
+
+def test_strays_share_a_line_and_are_told_of_left_out_columns(tmp_path: Path) -> None:
+    """Decimal commas count as numbers; what only seems to name the rows is told to hold numbers."""
+    lines = [f"{k},5;{k % 30};{'pq'[k % 2]}" for k in range(100)]
+    lines[3:5] = ["k.A.;4;p", "7,5;12x;q"]
+    (tmp_path / "t.csv").write_text("\n".join(["a;b;y", *lines]) + "\n", encoding="utf-8")
+    assert notices(tmp_path / "t.csv") == [
+        'left out, since it names the rows: \'a\'; to keep it: keep=("a",) or --keep "a"',
+        "because of 'k.A.' in 'a' and '12x' in 'b' these columns count as text, not as numbers or dates; "
+        'if they mean missing, name them: missing=("k.A.", "12x") or --missing "k.A." --missing "12x"',
+    ]
+
+
+def test_many_strays_are_cut_short() -> None:
+    """Of more than four texts the first three are named."""
+    cells = [*map(str, range(100)), *(f"x{k}" for k in range(5))] * 3
+    (said,) = notices({"a": cells, "y": list("pqr") * 105})
+    assert said.startswith(
+        "because of 'x0' in 'a' and 'x1' in 'a' and 'x2' in 'a' and 2 more texts that"
+    )
+
+
+def test_dates_as_texts_are_told(tmp_path: Path) -> None:
+    """A data frame says that its dates are texts; in a file they are dates."""
+    days = [f"2024-{1 + k // 28:02d}-{1 + k % 28:02d}" for k in range(112)]
+    table = {"a": days, "b": days[:12] * 9 + days[:4], "y": list("pq") * 56}
+    pl.DataFrame(table).write_csv(tmp_path / "t.csv")
+    assert notices(tmp_path / "t.csv") == []
+    left_out, told = notices(pd.DataFrame(table))
+    assert left_out.startswith("left out, since it names the rows: 'a'")
+    assert told == (
+        "'a', 'b' hold dates as texts, each a value of its own; give them a type of dates first, as "
+        "pandas.to_datetime does"
+    )
+
+
+def test_values_alike_are_told(tmp_path: Path) -> None:
+    """Labels and values that differ in case or spaces, of many groups the first three."""
+    table = {"a": ["u", "U", "v", "v "] * 3, "y": ["Yes", "yes", "no"] * 4}
+    said = (
+        "'Yes', 'yes' in 'y'; 'U', 'u' in 'a'; 'v', 'v ' in 'a' differ only in case or spaces and count as "
+        "different values; if they mean the same, write them alike"
+    )
+    for way in (table, pd.DataFrame(table), pl.DataFrame(table).lazy()):
+        assert notices(way) == [said]
+    table = {name: list("uUvV") for name in "abc"} | {"y": list("pqpq")}
+    (said,) = notices(table)
+    assert said.startswith("'U', 'u' in 'a'; 'V', 'v' in 'a'; 'U', 'u' in 'b' and 3 more differ")
+    numbers = {"a": ["1", "2"] * 6, "y": [True, False] * 6}
+    assert notices(numbers) == []
+
+
+def test_what_is_odd_is_remembered(tmp_path: Path) -> None:
+    """A saved index still tells of strays and of values alike, for reports."""
+    cells = [*(str(k % 40) for k in range(119)), "unbekannt"]
+    table = {"a": cells, "b": ["u", "U"] * 60, "y": list("pq") * 60}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        CountIndex.from_table(table, "y").save(tmp_path / "t.index")
+    strays, same = standing(CountIndex.load(tmp_path / "t.index"))
+    assert strays.startswith("because of 'unbekannt' in 'a' that column counts as text")
+    assert same.startswith("'U', 'u' in 'b' differ only in case")
+
+
+def test_notices_point_at_the_line_of_the_caller() -> None:
+    """A warning names the user's file and line, not ours."""
+    with pytest.warns(NullproofWarning, match="only in case") as caught:
+        CountIndex.from_table({"a": ["u", "U"], "y": ["p", "q"]}, "y")
+    assert [notice.filename for notice in caught] == [__file__]
+
+
 # Holes that cannot matter, and labels -------------------------------------------------------------
 
 
@@ -332,6 +422,11 @@ def test_holes_that_cannot_matter_are_told() -> None:
         "69 of the 71 missing cells are in columns with one value or one bin, where they cannot "
         "matter: 'a', 'b'"
     ]
+    (said,) = notices(table_of(40, age=[20, 20, 30, 30] * 5 + [None] * 20))
+    assert said.startswith("all 20 missing cells are in columns with one value or one bin")
+    assert said.endswith(
+        "'age'; to cut numbers in any case: binning=\"uniform\" or --binning uniform"
+    )
     many = {f"d{j}": ["s", "t"] * 10 + [None] * 20 for j in range(2)}
     assert notices(table_of(40, a=["u"] * 36 + [None] * 4, **many)) == []
     assert notices(table_of(40, a=["u"] * 40, **many)) == []

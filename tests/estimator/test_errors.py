@@ -127,7 +127,7 @@ def test_holes_in_labels(hole: Any) -> None:
 )
 def test_holes_in_labels_of_every_library(labels: Any) -> None:
     """A hole is a hole in whatever library the labels are."""
-    with pytest.raises(NullproofError, match=r"y has 1 missing label \(rows 1, counted from 0\)"):
+    with pytest.raises(NullproofError, match=r"y has 1 missing label \(row 1, counted from 0\)"):
         CertifiedNB().fit([["a"], ["b"]], labels)
 
 

@@ -286,6 +286,6 @@ def test_a_table_whose_holes_cannot_matter_explains_itself() -> None:
     document = tell(index, [row[1:] for row in rows])
     assert document["notes"][:2] == [
         'Left out, since it names the rows: \'x0\'; to keep it: keep=("x0",) or --keep "x0".',
-        "29 of the 29 missing cells are in columns with one value or one bin, where they cannot "
+        "All 29 missing cells are in columns with one value or one bin, where they cannot "
         "matter: 'x1'.",
     ]

@@ -190,6 +190,14 @@ def test_options_reach_the_library(server: Served) -> None:
     assert [(f["name"], f["n_values"]) for f in features] == [("age", 2), ("town", 1)]
 
 
+def test_a_text_among_numbers_is_proposed(server: Served) -> None:
+    """What keeps a column from being numbers may mean missing; what is missing already is not proposed."""
+    cells = [*map(str, range(20)), "tbd", "N/a"]
+    lines = "".join(f"{cell},{k % 2}\n" for k, cell in enumerate(cells))
+    table = upload(server.client, f"a,y\n{lines}".encode())
+    assert table["spellings"] == ["tbd"]
+
+
 def test_spellings_of_missing_are_no_values(server: Served) -> None:
     """A point's cell that spells missing is shown as missing, also where the file is not text."""
     stream = io.BytesIO()

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import importlib.util
 import math
-import warnings
 from collections.abc import Iterable, Iterator
 from itertools import chain
 from typing import Any, Literal, overload
@@ -24,7 +23,7 @@ from nullproof.attacks.row_attack import RowAttack
 from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, within
 from nullproof.radii.cells import radii_of, refuse_threat
@@ -105,8 +104,9 @@ def poison(  # noqa: PLR0913
         As for `certify`. Points that are open already cost nothing. A certain point whose radius is
         not worked out is left out, with a warning.
     own_holes
-        ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
-        features are no use to blank. ``"any"``: it falls as soon as one of its completions does.
+        ``"skip"``: a point is predicted from the cells that it knows, so blanking cells of the
+        features that it lacks changes nothing. ``"any"``: it falls as soon as one of its completions
+        does.
     only
         Which cells can be blanked, as for `radius`; by default all.
     time_limit
@@ -285,11 +285,9 @@ def _told(on_progress: Progress | None) -> Found | None:
 def _can_solve() -> bool:
     if importlib.util.find_spec("scipy") is not None:
         return True
-    warnings.warn(
+    notice(
         "without scipy the attack is the union of the attacks on each point; for a joint attack "
-        'and its bound install it with: pip install "nullproof[attack]"',
-        NullproofWarning,
-        stacklevel=4,
+        'and its bound install it with: pip install "nullproof[attack]"'
     )
     return False
 

@@ -8,7 +8,6 @@ answers of worksheets, plan what is left, write the next worksheet.
 from __future__ import annotations
 
 import hashlib
-import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from nullproof.cleaning.holes import Cell, Which, fits, is_beyond, value_names
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.cleaning.sheets import Line, read_lines, write_lines
 from nullproof.counts.index import CountIndex
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
 from nullproof.tables.cells import fill_in
@@ -220,13 +219,15 @@ def _named(cell: Cell) -> str:
 def _refuse_misfits(cleaner: Cleaner, answers: Mapping[Cell, Answer]) -> None:
     """Refuse answers that are no values of their columns, all of them in one message."""
     found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    schema = cleaner.index.schema
+    schema, ranges = cleaner.index.schema, ""
     for cell, answer in answers.items():
         feature, allowed = schema.features[schema.position[cell.column]], cleaner.candidates(cell)
         if not fits(feature, answer.value, allowed):
             names = tuple(value_names(feature, allowed))
             said = f"{answer.where}: {cut(repr(answer.value))}"
             found.setdefault((cell.column, names), []).append(said)
+            if answer.value.strip() in names:
+                ranges = "write the number itself rather than the range it lies in, "
     if found:
         told = [
             f"{column!r} has {some(names, _SHOWN)} ({'; '.join(said)})"
@@ -239,7 +240,7 @@ def _refuse_misfits(cleaner: Cleaner, answers: Mapping[Cell, Answer]) -> None:
             else "answers are no values of their columns"
         )
         raise NullproofError(
-            f"{n:,} {are}: {', '.join(told)}; mend the lines, or write ? where a value is not known"
+            f"{n:,} {are}: {', '.join(told)}; {ranges}mend the lines, or write ? where a value is not known"
         )
 
 
@@ -252,11 +253,9 @@ def _tell_of_beyond(index: CountIndex, answers: Mapping[Cell, Answer]) -> None:
         if is_beyond(schema.features[schema.position[cell.column]], answer.value)
     ]
     if said:
-        warnings.warn(
+        notice(
             f"{many(len(said), 'answer')} beyond all that the column shows, taken as its first or last "
-            f"bin: {'; '.join(said)}",
-            NullproofWarning,
-            stacklevel=2,
+            f"bin: {'; '.join(said)}"
         )
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.names import refuse_key
 from nullproof.tables.readers import no_such_column
 
@@ -25,11 +24,7 @@ def left_out(
             f"{key!r} is given to --key, which names rows, and to --keep, which makes it a feature; give "
             "it to one of them"
         )
-    warnings.warn(
-        f"{key!r} names the rows (--key), so it is not counted as a feature",
-        NullproofWarning,
-        stacklevel=2,
-    )
+    notice(f"{key!r} names the rows (--key), so it is not counted as a feature")
     return [*ignore, key]
 
 
@@ -42,8 +37,4 @@ def refuse_unknown_key(
         return
     if key not in of_train:
         raise no_such_column(key, names)
-    warnings.warn(
-        f"TEST has no column {key!r}, so its points are named by their positions",
-        NullproofWarning,
-        stacklevel=2,
-    )
+    notice(f"TEST has no column {key!r}, so its points are named by their positions")

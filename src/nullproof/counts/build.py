@@ -89,7 +89,7 @@ def count_table(
             own.empty.append(name)
             return own, None, None
         if options.may_leave_out(name) and names_rows(column):
-            own.left_out.append(name)
+            own.leave_out(column)
             return own, None, None
         own.look_at(column)
         learned = fit_feature(

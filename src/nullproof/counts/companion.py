@@ -10,14 +10,13 @@ from __future__ import annotations
 
 import glob
 import shlex
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 from nullproof.counts.build import IndexLike
 from nullproof.counts.parquet import is_saved, writer
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.files import write_together
 
 KEY = "nullproof-before"
@@ -54,12 +53,10 @@ def tell_of_companion(source: Any) -> None:
         if companion is None:
             continue
         how = "count it with" if companion.is_file() else "find that file and count the table with"
-        warnings.warn(
+        notice(
             f"{table} is a table with cells that nullproof changed, and {companion} holds the bins from "
             f"before; without these other points may seem certain, so {how} "
-            f"like=CountIndex.load({str(companion)!r}) or --like {shlex.quote(str(companion))}",
-            NullproofWarning,
-            stacklevel=3,
+            f"like=CountIndex.load({str(companion)!r}) or --like {shlex.quote(str(companion))}"
         )
         return
 

@@ -186,7 +186,7 @@ class CountIndex:
         missing_only: Collection[str] | None = None,
         keep: Collection[str] = (),
     ) -> CountIndex:
-        """Count plain rows; a cell may be None or a set of candidates, every value is a category.
+        """Count plain rows, where every value is a category and a cell may be None or a set of candidates.
 
         Options as for `from_table`; labels and candidates are missing only where ``missing`` says so.
         """
@@ -331,9 +331,10 @@ class CountIndex:
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
     ) -> CountIndex:
-        """The index after missing cells of a label, or cells with ``candidates``, got a value.
+        """The index after some missing cells of a label were filled with a value.
 
-        ``n_cells`` says how many; it cannot be more than there are.
+        With ``candidates``, cells that may hold just these. ``n_cells`` says how many, at most as many as
+        there are.
         """
         return fill_cells(self, feature, value, label, candidates, n_cells)
 

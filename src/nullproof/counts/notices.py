@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import warnings
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -13,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.sparse import Counts
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.bins import doubles, extent
 from nullproof.tables.columns import Column
 from nullproof.tables.identifiers import FEW
+from nullproof.tables.oddities import alike, dates, strays
 from nullproof.tables.schema import Schema
 from nullproof.tables.spellings import OFTEN, Spellings
 from nullproof.tables.values import as_number, text
@@ -55,6 +55,10 @@ class Findings:
         Texts that may mean missing by the usual list, and are values where they are.
     suspects
         Other values that often mean missing.
+    strays
+        Texts that make a column of numbers or dates text.
+    dates
+        Columns of texts that look like dates, of tables that say of each column what it is.
     empty
         Columns without any known value.
     left_out
@@ -64,6 +68,8 @@ class Findings:
     taken: dict[str, list[str]] = field(default_factory=dict)
     kept: dict[str, list[str]] = field(default_factory=dict)
     suspects: dict[str, list[str]] = field(default_factory=dict)
+    strays: dict[str, list[str]] = field(default_factory=dict)
+    dates: list[str] = field(default_factory=list)
     empty: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
@@ -71,7 +77,24 @@ class Findings:
         """Note what a column that is counted spells."""
         _note(self.taken, column.taken, column.name)
         _note(self.kept, column.kept, column.name)
-        _note(self.suspects, suspicions(column), column.name)
+        odd = self._look_at_texts(column)
+        _note(self.suspects, (one for one in suspicions(column) if one not in odd), column.name)
+
+    def leave_out(self, column: Column) -> None:
+        """Note that a column names the rows, or seems to for the sake of a stray."""
+        self.left_out.append(column.name)
+        self._look_at_texts(column)
+
+    def _look_at_texts(self, column: Column) -> list[str]:
+        """Note texts that should be numbers or dates, and name the strays."""
+        if column.kind != "category" or column.declared or column.sets:
+            return []
+        if dates(column.values):
+            self.dates.append(column.name)
+            return []
+        found = strays(column.values)
+        _note(self.strays, found, column.name)
+        return found
 
     def add(self, other: Findings) -> None:
         """Note what was found elsewhere too."""
@@ -79,9 +102,11 @@ class Findings:
             (self.taken, other.taken),
             (self.kept, other.kept),
             (self.suspects, other.suspects),
+            (self.strays, other.strays),
         ):
             for spelling, names in theirs.items():
                 mine.setdefault(spelling, []).extend(names)
+        self.dates += other.dates
         self.empty += other.empty
         self.left_out += other.left_out
 
@@ -143,21 +168,34 @@ def refuse_nothing(schema: Schema, findings: Findings) -> None:
 def notify(index: Counted, findings: Findings) -> None:
     """Tell what is odd about a table, as `NullproofWarning`."""
     spellings = index.schema.spellings
-    for notice in (
+    for said in (
         *_of_empty(findings.empty),
         *_of_left_out(findings.left_out),
+        *_of_strays(findings.strays),
+        *_of_dates(findings.dates),
         *_of_spellings(findings, spellings),
         *_of_commas(findings, spellings),
         *_of_many_values(index),
+        *_of_alike(index.schema),
         *_of_idle_holes(index),
         *_of_labels(index),
     ):
-        warnings.warn(notice, NullproofWarning, stacklevel=2)
+        notice(said)
 
 
 def standing(index: Counted) -> list[str]:
-    """What should be known of an index wherever it is asked: left-out columns, idle holes, odd labels."""
-    return [*_of_left_out(index.schema.left_out), *_of_idle_holes(index), *_of_labels(index)]
+    """What should be known of an index wherever it is asked: odd columns, idle holes, odd labels."""
+    found: dict[str, list[str]] = {}
+    for feature in index.schema.features:
+        if feature.kind == "category":
+            _note(found, strays(feature.values), feature.name)
+    return [
+        *_of_left_out(index.schema.left_out),
+        *_of_strays(found),
+        *_of_alike(index.schema),
+        *_of_idle_holes(index),
+        *_of_labels(index),
+    ]
 
 
 def _of_empty(names: list[str]) -> Iterator[str]:
@@ -170,6 +208,42 @@ def _of_left_out(names: Collection[str]) -> Iterator[str]:
         yield (
             f"left out, since {'they name' if len(names) > 1 else 'it names'} the rows: "
             f"{_columns(names)}; to keep {_them(names)}: {_call('keep', '--keep', names)}"
+        )
+
+
+def _of_strays(found: Mapping[str, list[str]]) -> Iterator[str]:
+    if found:
+        several = len({name for names in found.values() for name in names}) > 1
+        yield (
+            f"because of {_places(found)} {'these columns count' if several else 'that column counts'} "
+            f"as text, not as numbers or dates; if {'they mean' if len(found) > 1 else 'it means'} "
+            f"missing, name {_them(found)}: {_call('missing', '--missing', found)}"
+        )
+
+
+def _of_dates(names: Collection[str]) -> Iterator[str]:
+    if names:
+        one = len(names) == 1
+        yield (
+            f"{_columns(names)} {'holds' if one else 'hold'} dates as texts, each a value of its own; give "
+            f"{'it' if one else 'them'} a type of dates first, as pandas.to_datetime does"
+        )
+
+
+def _of_alike(schema: Schema) -> Iterator[str]:
+    """Values that a person would write the same, first those of the label."""
+    columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
+    columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
+    found = [
+        (", ".join(map(repr, group)), name) for name, texts in columns for group in alike(texts)
+    ]
+    if found:
+        said = [f"{cut(group, _LONGEST)} in {cut(name, _LONGEST)!r}" for group, name in found]
+        more = f" and {len(said) - _SHOWN} more" if len(said) > _SHOWN + 1 else ""
+        said = said[:_SHOWN] if more else said
+        yield (
+            f"{'; '.join(said)}{more} differ only in case or spaces and count as different values; if they "
+            "mean the same, write them alike"
         )
 
 
@@ -218,18 +292,23 @@ def _of_many_values(index: Counted) -> Iterator[str]:
 def _of_idle_holes(index: Counted) -> Iterator[str]:
     """Missing cells of a domain of one value hold that value: a table may look surer than it is."""
     per_feature = index.n_open.sum(axis=1)
-    names = [
-        (int(count), feature.name)
+    idle = [
+        (int(count), feature)
         for feature, count in zip(index.schema.features, per_feature.tolist(), strict=True)
         if feature.n_values == 1 and count
     ]
-    n_idle, n_missing = sum(count for count, _ in names), int(per_feature.sum())
+    n_idle, n_missing = sum(count for count, _ in idle), int(per_feature.sum())
     if n_idle and n_idle >= _NOTABLE * n_missing and int(index.label_counts.sum()) > FEW:
-        names.sort(key=lambda found: -found[0])
+        idle.sort(key=lambda found: -found[0])
+        cuts = any(feature.kind in ("number", "date") for _, feature in idle)
+        how = '; to cut numbers in any case: binning="uniform" or --binning uniform' if cuts else ""
+        which = f"{n_idle:,} of the {many(n_missing, 'missing cell')}"
+        if n_idle == n_missing:
+            which = f"all {many(n_idle, 'missing cell')}" if n_idle > 1 else "the only missing cell"
         yield (
-            f"{n_idle:,} of the {many(n_missing, 'missing cell')} "
-            f"{'is' if n_idle == 1 else 'are'} in columns with one value or one bin, where they "
-            f"cannot matter: {_columns([name for _, name in names])}"
+            f"{which} {'is' if n_idle == 1 else 'are'} in columns with one value or one bin, where "
+            f"{'it' if n_idle == 1 else 'they'} cannot matter: "
+            f"{_columns([feature.name for _, feature in idle])}{how}"
         )
 
 
@@ -262,7 +341,12 @@ def _have_fractions(labels: Iterable[Any]) -> bool:
 
 
 def _places(found: Mapping[str, list[str]]) -> str:
-    return " and ".join(f"{spelling!r} in {_columns(names)}" for spelling, names in found.items())
+    said = [
+        f"{cut(spelling, _LONGEST)!r} in {_columns(names)}" for spelling, names in found.items()
+    ]
+    if len(said) > _SHOWN + 1:
+        said = [*said[:_SHOWN], f"{len(said) - _SHOWN} more texts"]
+    return " and ".join(said)
 
 
 def _columns(names: Collection[str]) -> str:

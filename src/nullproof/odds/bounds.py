@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable
 from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofWarning
+from nullproof.errors import notice
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling, distance
 from nullproof.odds.narrowing import Bounds, Enough, Mask, Ways, narrowed
@@ -102,11 +101,9 @@ class OddsBounds:
     def notify(self) -> None:
         """Tell of bounds that are wider than was asked for."""
         if self._n_wide:
-            warnings.warn(
+            notice(
                 f"the odds of {self._n_wide:,} points are known only to within "
-                f"{self._widest:.2g}, not {self.gap:g}: labels tie too often there",
-                NullproofWarning,
-                stacklevel=4,
+                f"{self._widest:.2g}, not {self.gap:g}: labels tie too often there"
             )
 
     def deciding(self, codes: NDArray[np.int32], possible: Mask, share: float) -> Bounds:

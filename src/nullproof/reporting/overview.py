@@ -160,7 +160,8 @@ def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list
     if alone:
         named = some([text(name) for name in alone], 5)
         said.append(
-            f"{many(len(alone), 'column')} with one value or one bin tell nothing: {named}."
+            f"{many(len(alone), 'column')} with one value or one bin "
+            f"{'tells' if len(alone) == 1 else 'tell'} nothing: {named}."
         )
     unseen = points.n_unseen
     if unseen.any():

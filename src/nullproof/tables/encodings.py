@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import codecs
 import re
-import warnings
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.contents import KINDS, Content
 
 # What Excel and other programs write on Windows in Western Europe and America.
@@ -67,11 +66,9 @@ def decode_as_windows(content: Content) -> None:
     except UnicodeDecodeError:
         raise _not_utf8(content) from None
     content.data = written.encode()
-    warnings.warn(
+    notice(
         f"{content.name} is not UTF-8 text and was read as {WINDOWS} (Windows, Western Europe); if letters "
-        "look wrong, name its encoding: encoding= or --encoding",
-        NullproofWarning,
-        stacklevel=2,
+        "look wrong, name its encoding: encoding= or --encoding"
     )
 
 

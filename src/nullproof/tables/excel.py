@@ -5,13 +5,12 @@ from __future__ import annotations
 import importlib
 import logging
 import re
-import warnings
 import zipfile
 import zlib
 from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
-from nullproof.errors import NullproofError, NullproofWarning, missing_extra
+from nullproof.errors import NullproofError, missing_extra, notice
 from nullproof.tables.contents import KINDS, Content, FileOptions
 from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
 from nullproof.tables.text_files import mixes_up
@@ -95,11 +94,9 @@ def _first_sheet(book: Any, content: Content, has_header: bool) -> tuple[str, An
         raise content.empty()
     filled = [name, *(other for other in left if _head(book, other).height)]
     if len(filled) > 1:
-        warnings.warn(
+        notice(
             f"{content.name} has {len(filled)} sheets with cells ({some(map(repr, filled), 10)}) and the "
-            "first was read; name another with sheet= or --sheet",
-            NullproofWarning,
-            stacklevel=2,
+            "first was read; name another with sheet= or --sheet"
         )
     return name, sheet
 

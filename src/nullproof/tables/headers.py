@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.values import as_number
 from nullproof.words import some
 
@@ -63,11 +62,9 @@ def refuse_repeated(header: Sequence[str], where: str) -> None:
 def tell_of_data(header: Sequence[str], where: str) -> None:
     """Say so where the first row looks like data."""
     if looks_like_data(header):
-        warnings.warn(
+        notice(
             f"the first row of {where} holds numbers ({some(header, 4)}) and was read as the names of the "
-            "columns; if it is data, say header=False or --no-header",
-            NullproofWarning,
-            stacklevel=2,
+            "columns; if it is data, say header=False or --no-header"
         )
 
 

@@ -47,9 +47,9 @@ def inject_missing(
     label
         The label column, which never gets holes.
     seed
-        Same seed, same cells: see the module's docstring.
+        The same seed blanks the same cells, on any machine and in any data frame library.
     mechanism
-        ``"uniform"``: every cell is as likely. ``"value"``: not at random; the greater a cell's value
+        ``"uniform"``: every cell is equally likely. ``"value"``: not at random; the greater a cell's value
         among those of its column, the likelier it is blanked, in proportion to the value's rank (texts
         rank in alphabetical order), as when high incomes are kept secret.
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.columns import Column
 from nullproof.tables.readers import Table
 from nullproof.words import many
@@ -41,8 +40,6 @@ def tell_of_unlabelled(label: str, n_dropped: int, n_left: int) -> None:
             "has"
         )
     if n_dropped:
-        warnings.warn(
-            f"left out {many(n_dropped, 'row')} without a label in column {label!r}; {n_left:,} are left",
-            NullproofWarning,
-            stacklevel=2,
+        notice(
+            f"left out {many(n_dropped, 'row')} without a label in column {label!r}; {n_left:,} are left"
         )

@@ -89,9 +89,18 @@ def refuse_holes(labels: Column, how: str = "") -> None:
         raise NullproofError("a label has several candidates; every row needs one label")
     holes = np.flatnonzero(~labels.known)
     if len(holes):
-        rows = some(holes.tolist(), 5)
         raise NullproofError(
-            f"the label column {labels.name!r} has {many(len(holes), 'hole')} (rows {rows}, "
-            f"counted from 0); fill them in or leave those rows out{how and f' ({how})'}: labels are never "
-            "missing"
+            f"the label column {labels.name!r} has {many(len(holes), 'hole')} ({rows_of(holes)}); "
+            f"{mend_labels(len(holes), how)}"
         )
+
+
+def rows_of(holes: NDArray[np.intp]) -> str:
+    """Where the first holes are: ``row 1, counted from 0``."""
+    return f"{'row' if len(holes) == 1 else 'rows'} {some(holes.tolist(), 5)}, counted from 0"
+
+
+def mend_labels(n_holes: int, how: str = "") -> str:
+    """What to do about rows without a label; ``how`` says how they are left out, where they can be."""
+    them, rows = ("it", "that row") if n_holes == 1 else ("them", "those rows")
+    return f"fill {them} in or leave {rows} out{how and f' ({how})'}: labels are never missing"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +10,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.readers import no_such_column
 from nullproof.tables.schema import Schema
 from nullproof.tables.values import is_missing, text
@@ -168,7 +167,7 @@ class Doubts:
                 f"{some(sorted(self._repeated), 3)}"
             )
         if said:
-            warnings.warn("; ".join(said), NullproofWarning, stacklevel=2)
+            notice("; ".join(said))
 
 
 def _texts(cells: Iterable[Any]) -> NDArray[np.object_]:

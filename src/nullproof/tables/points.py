@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof.errors import NullproofError, notice
 from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
 from nullproof.tables.options import AS_USUAL
@@ -377,17 +376,11 @@ def tell_of_strange(
             if smoothed
             else "without smoothing (alpha = 0) every label ties at zero there"
         )
-        warnings.warn(
-            f"points hold values that the training table never shows in {unseen}; {follows}",
-            NullproofWarning,
-            stacklevel=2,
-        )
+        notice(f"points hold values that the training table never shows in {unseen}; {follows}")
     if outside := _named(schema, n_outside):
-        warnings.warn(
+        notice(
             f"points lie outside what the training table shows in {outside}; they count to the bins at "
-            "its ends",
-            NullproofWarning,
-            stacklevel=2,
+            "its ends"
         )
 
 

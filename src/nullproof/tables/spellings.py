@@ -25,7 +25,13 @@ COMMON = (
     *("?", "#N/A", "#n/a", "<NA>", "<na>"),
 )
 # Texts that often mean missing too, but may as well be values: told, never taken.
-OFTEN = frozenset(("??", "--", "unknown", "missing", "nil"))
+OFTEN = frozenset(
+    (
+        *("??", "--", "---", "missing", "nil", "undefined", "n.a.", "n. a.", "#null!", "#value!"),
+        *("unknown", "not known", "not available", "not stated", "not specified", "unspecified"),
+        *("k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto"),
+    )
+)
 _USUAL = SURE | DOUBTFUL
 _LONGEST = max(map(len, _USUAL))
 

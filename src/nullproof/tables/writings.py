@@ -8,12 +8,11 @@ index keeps the writings of its columns, so that points are read as the training
 from __future__ import annotations
 
 import re
-import warnings
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from nullproof.errors import NullproofWarning
+from nullproof.errors import notice
 from nullproof.tables.spellings import Spellings
 from nullproof.words import some
 
@@ -46,6 +45,8 @@ _PADS = (
     ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
     ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
 )
+# What any number or date of a person looks like; which one it is, a whole column tells.
+AS_WRITTEN = f"{_LOOSE}|{_DATES}|{_YEARS}"
 _SAMPLE = 1_000
 
 
@@ -188,17 +189,17 @@ class Verdicts:
 
     def is_text(self, some_texts: pl.Series) -> bool:
         """Whether some of the texts of a column are enough to see that there is nothing to judge."""
-        return not _all(self._known(some_texts), f"{_LOOSE}|{_DATES}|{_YEARS}")
+        return not _all(self._known(some_texts), AS_WRITTEN)
 
     def told(self) -> dict[str, str]:
         """The writings that were found; a notice tells of them and of what is in doubt."""
         for name in dict.fromkeys(name for name, _ in self._found.values()):
             kind = "dates" if name in _ORDERS else "numbers"
-            _warn(f"read as {kind} ({name}): {_columns(self._found, name)}")
+            notice(f"read as {kind} ({name}): {_columns(self._found, name)}")
         for doubt, what in _DOUBTS.items():
             columns = _columns(self._doubts, doubt)
             if columns:
-                _warn(f"left as text: {columns}; {what}")
+                notice(f"left as text: {columns}; {what}")
         return {column: name for column, (name, _) in self._found.items()}
 
     def _known(self, texts: pl.Series) -> pl.Series:
@@ -229,10 +230,6 @@ def _all(texts: pl.Series, pattern: str) -> bool:
 
 def _literal(written: str) -> str:
     return "'" + written.replace("'", "''") + "'"
-
-
-def _warn(message: str) -> None:
-    warnings.warn(message, NullproofWarning, stacklevel=3)
 
 
 def written_plainly(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from nullproof.counts.companion import attacked_says
 from nullproof.errors import NullproofError
-from nullproof.tables.spellings import OFTEN
+from nullproof.tables.oddities import strays
+from nullproof.tables.spellings import OFTEN, USUAL
 from nullproof.tables.values import text
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
@@ -207,7 +208,7 @@ def _kind(series: pl.Series, read: Column | None) -> str:
 
 
 def _odd_spellings(frame: pl.DataFrame) -> list[str]:
-    """Texts in the table that often mean missing."""
+    """Texts in the table that often mean missing, or keep a column from being numbers or dates."""
     import polars as pl
 
     found: set[str] = set()
@@ -217,4 +218,6 @@ def _odd_spellings(frame: pl.DataFrame) -> list[str]:
                 series.str.strip_chars().str.to_lowercase().is_in([*OFTEN])
             ).unique()
             found.update(cell.strip() for cell in hits.to_list())
+            texts = strays(series.drop_nulls().unique().to_list())
+            found.update(text for text in texts if not USUAL.looks_missing(text))
     return sorted(found)

@@ -43,7 +43,7 @@ from nullproof.tables.identifiers import names_rows
 from nullproof.tables.intervals import Shown, binned_feature, both_shown
 from nullproof.tables.kinds import read_series
 from nullproof.tables.labelled import tell_of_unlabelled
-from nullproof.tables.labels import DROP, label_codes
+from nullproof.tables.labels import DROP, label_codes, mend_labels
 from nullproof.tables.options import TableOptions
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.spellings import NOTHING_SPELLED
@@ -109,7 +109,7 @@ def _count(
         counted = Counted(key, groups[j], schema, label_counts, table.from_text)
         name = key.column.name
         if options.may_leave_out(name) and counted.names_rows():
-            findings.left_out.append(name)
+            findings.leave_out(counted.column)
             continue
         feature, codes = counted.fit(options)
         if not feature.values:
@@ -294,8 +294,7 @@ def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     n_holes = int(groups.counts[~column.known].sum())
     if n_holes:
         raise NullproofError(
-            f"the label column {table.label!r} has {many(n_holes, 'hole')}; fill them in or leave "
-            f"those rows out ({DROP}): labels are never missing"
+            f"the label column {table.label!r} has {many(n_holes, 'hole')}; {mend_labels(n_holes, DROP)}"
         )
     codes, names = label_codes(column)
     counts = np.zeros(len(names), dtype=np.int64)
