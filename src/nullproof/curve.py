@@ -44,7 +44,7 @@ class CurvePoint(NamedTuple):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertaintyCurve:
-    """How many predictions hold against bias.
+    """How many predictions hold as the bias grows.
 
     Parameters
     ----------

@@ -195,7 +195,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return logs
 
     def certify(self, X: Any) -> Certificates:  # noqa: N803
-        """Tell for each row whether every world (of at most the bias) predicts the same label."""
+        """Tell for each row whether every world within the bias predicts the same label."""
         return certificates_of(self._model, self._points(X))
 
     def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803

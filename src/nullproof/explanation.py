@@ -82,7 +82,7 @@ class Explanation:
 
     @property
     def strongest_first(self) -> tuple[Term, ...]:
-        """The terms in the order of how much they weigh by the model's own estimate, either way."""
+        """The terms, those that weigh most by the known cells first, for the label or against it."""
         return tuple(sorted(self.terms, key=_weight, reverse=True))
 
     def against(self, rival: Any) -> Explanation:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from nullproof import CountIndex, certify, cleaning_plan
-from nullproof.cleaning.course import Step, cells_until, curve, stages, stop
+from nullproof.cleaning.course import Step, Stop, cells_until, curve, stages, stop
 from nullproof.cleaning.goals import SHARES, goals
 
 
@@ -56,6 +56,25 @@ def test_where_to_stop() -> None:
     assert stop(steps_of((10, 20.0), (10, 30.0), (10, 40.0)), 10) is None
     assert stop(steps_of((10, 10.0), (10, 10.0)), 10) is None
     assert stop([], 10) is None
+
+
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [
+        (
+            (20, 20.0, 200, 2.0),
+            "20 cells bring 20.0 points, 1 each; the 200 after them bring 2.0 more, 0.01 each.",
+        ),
+        ((1, 2.0, 7, 0.0), "1 cell brings 2.0 points; the 7 after it bring 0.0 more, 0 each."),
+        (
+            (2, 3.0, 1, 0.1),
+            "2 cells bring 3.0 points, 1.5 each; the one after them brings 0.1 more.",
+        ),
+    ],
+)
+def test_where_to_stop_in_words(found: tuple[int, float, int, float], said: str) -> None:
+    """One cell and many are told as people say it."""
+    assert Stop(*found).sentence == f"Where to stop: {said}"
 
 
 def test_cells_until() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -179,10 +180,18 @@ def test_answers_are_told(work: Runner) -> None:
     write("sheet.csv", filled_in(fresh(work)))
     shown = work(*CLEAN, "--answers", "sheet.csv")
     assert shown.code == 0
-    assert "more points" in shown.out
-    assert ": certainly " in shown.out
+    assert re.search(
+        r"\d answers taken: \d points? done, \d before\n  point \d is done: ", shown.out
+    )
     odds = work(*CLEAN, "--answers", "sheet.csv", "--confidence", "0.9")
     assert "points are done: certain, or with odds of 0.9 or more" in odds.out
+
+
+def test_the_next_worksheet_overwrites_none(work: Runner) -> None:
+    """The command that is proposed next writes beside the worksheets that were filled in."""
+    write("worksheet.csv", filled_in(fresh(work))[:1])
+    shown = work(*CLEAN, "--answers", "worksheet.csv")
+    assert shown.out.rstrip().endswith("--answers worksheet.csv -o worksheet2.csv")
 
 
 def test_second_worksheet(work: Runner) -> None:
@@ -351,6 +360,16 @@ def test_wrong_answers(work: Runner, name: str) -> None:
     before = sorted(path.name for path in Path().iterdir())
     refused(work, message)
     assert sorted(path.name for path in Path().iterdir()) == before
+
+
+def test_a_range_is_no_answer(work: Runner) -> None:
+    """Whoever writes the range that a number lies in is told to write the number."""
+    lines = filled_in(fresh(work))
+    ranges = next(line["candidates"] for line in lines if line["column"] == "age").split(" | ")
+    write("sheet.csv", altered(lines, "age", value=ranges[0]))
+    done = work(*CLEAN, "--answers", "sheet.csv")
+    one_line(done, "1 answer is no value of its column: ")
+    assert "; write the number itself rather than the range it lies in, mend the lines" in done.err
 
 
 def test_all_misfits_are_named_at_once(work: Runner) -> None:

@@ -90,10 +90,14 @@ class Stop(NamedTuple):
     @property
     def sentence(self) -> str:
         """The same in words."""
+        several, more = self.n_cells > 1, self.n_after > 1
+        each = f", {self.gain / self.n_cells:.2g} each" if several else ""
+        after = f", {self.gain_after / self.n_after:.1g} each" if more else ""
         return (
-            f"Where to stop: {many(self.n_cells, 'cell')} bring {self.gain:,.1f} points, "
-            f"{self.gain / self.n_cells:.2g} each; the {self.n_after:,} after them bring "
-            f"{self.gain_after:,.1f} more, {self.gain_after / self.n_after:.1g} each."
+            f"Where to stop: {many(self.n_cells, 'cell')} {'bring' if several else 'brings'} "
+            f"{self.gain:,.1f} points{each}; the {f'{self.n_after:,}' if more else 'one'} after "
+            f"{'them' if several else 'it'} {'bring' if more else 'brings'} {self.gain_after:,.1f} "
+            f"more{after}."
         )
 
 

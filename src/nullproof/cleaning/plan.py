@@ -250,24 +250,24 @@ def cleaning_plan(
     key: Key | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
-    """Order the missing cells so that few of them make many points done.
+    """Rank the missing cells, so that looking up the first few settles as many points as possible.
 
     Parameters
     ----------
     points
         The points that matter: a data frame, a file, an array or a list of rows.
     budget
-        The most cells to fill, or their most cost; None for no limit.
+        The most cells to fill or, with ``costs``, the most that they may cost; None for no limit.
     confidence
-        1: a point is done when it is certain. Below 1 it is done once one label's odds surely
-        reach it, which often needs far fewer cells: a point near a tie needs almost every cell to be
-        certain.
+        1: a point is done when it is certain. Below 1 it is done once the odds of one label are proven
+        to reach this number. That often takes far fewer cells: a point near a tie needs almost every
+        cell to become certain.
     cells
         How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``, or
-        each by its row, with ``Learned.of(index, table)`` of `odds`. What the plan expects is by the
-        first, or with a bias by the second, if it is not said.
+        each by its row, with ``Learned.of(index, table)`` of `odds`. The default is ``"uniform"``, with
+        a bias ``"observed"``.
     costs
-        The cost of a cell by column name, 1 where it is not said.
+        The cost of a cell by column name; 1 for columns that are not named.
     own_holes
         As for `certify`. Cells of a feature that a point leaves out do not matter to it.
     bias

@@ -31,7 +31,12 @@ from nullproof.tables.training import TrainingTable
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
 
-Check = Annotated[bool, typer.Option("--check", help="Exit 1 if a point is not certain.")]
+Check = Annotated[
+    bool,
+    typer.Option(
+        "--check", help="Exit 1 if a point is not certain or, with --bias, does not hold."
+    ),
+]
 Threat = Annotated[
     str,
     typer.Option(
@@ -136,9 +141,9 @@ def radius(
     ] = False,
     show_all: ShowAll = False,
 ) -> None:
-    """Tell how many training cells must be blanked, or wrong, before a prediction is not certain.
+    """Tell how many training cells must be blanked, or wrong, before a prediction is no longer certain.
 
-    It is one number for both; --threat rows tells how many rows must be added instead.
+    One number answers both; --threat rows tells how many rows must be added instead.
 
     With --own-holes any, a point with over 65,536 completions may take too long and is not worked out.
 

@@ -37,9 +37,9 @@ def show_demo(console: Console) -> None:
     result = certify(index, new, key=NAME)
     console.print(
         f"An insurer wants to know which customers will leave. Of {index.n_rows} records "
-        f"{index.n_missing} cells are missing.\nEvery way to fill them in is a possible world; "
-        "a prediction is certain if all worlds agree on it, and holds up to a bias if all worlds do in "
-        "which the missing cells differ from the known ones by no more than that."
+        f"{index.n_missing} cells are missing.\nEvery way to fill them in is a possible world. "
+        "A prediction is certain if it is the same in all worlds. It holds up to a bias if it is the same "
+        "in every world whose missing cells differ from the known ones by no more than that."
     )
     console.print(headline(result))
     console.print()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from nullproof.cli.registry import typed
 from nullproof.cli.shown import Following, Shown
-from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
@@ -82,12 +81,23 @@ def after_odds(request: Request, result: Odds, cells: str) -> Following:
 def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:
     """The worksheet of a plan, given again with its ``own`` options; other questions where it is empty."""
     if plan.steps and _has_rows(request):
-        more, which = {**own, "-o": "worksheet.csv"}, "these cells"
+        more, which = {**own, "-o": _new_worksheet(own["--answers"] or ())}, "these cells"
         if plan.stop is not None and own["--budget"] is None and not own["--cost"]:
             more["--budget"] = plan.stop.n_cells
-            which = f"the first {many(plan.stop.n_cells, 'cell')}"
+            which = (
+                f"the first {plan.stop.n_cells:,} cells"
+                if plan.stop.n_cells > 1
+                else "the first cell"
+            )
         return Following(f"a worksheet with {which} to fill in", typed("clean", request, more))
     return _radius(request) if plan.done.all() else _report(request)
+
+
+def _new_worksheet(answers: Iterable[object]) -> str:
+    """A name for a worksheet that is not one of those already filled in."""
+    taken = {str(path) for path in answers}
+    names = ("worksheet.csv", *(f"worksheet{number}.csv" for number in range(2, len(taken) + 2)))
+    return next(name for name in names if name not in taken)
 
 
 def after_poison(request: Request, attack: Attack, own: dict[str, Any]) -> Following:

@@ -75,19 +75,21 @@ class Request:
         typer.Option(
             "--own-holes",
             metavar="HOW",
-            help="Holes of the points: 'skip' them, or 'any' value they may hold.",
+            help="Missing cells of the points: 'skip' them, or let them hold 'any' value.",
         ),
     ] = "skip"
     bins: Annotated[
         str | None,
-        typer.Option("--bins", metavar="N", help="How many bins, uniform or quantile; else 5."),
+        typer.Option(
+            "--bins", metavar="N", help="How many bins 'uniform' and 'quantile' make; else 5."
+        ),
     ] = None
     binning: Annotated[
         list[str] | None,
         typer.Option(
             "--binning",
             metavar="[COL=]HOW",
-            help="'mdl', 'uniform', 'quantile' or 'none'; repeatable.",
+            help="'mdl' (the default), 'uniform', 'quantile' or 'none'; repeatable.",
         ),
     ] = None
     missing: Annotated[
@@ -114,7 +116,9 @@ class Request:
     keep: Annotated[
         list[str] | None,
         typer.Option(
-            "--keep", metavar="COL", help="A column to count though it names rows; repeatable."
+            "--keep",
+            metavar="COL",
+            help="A column to count although it seems to name the rows; repeatable.",
         ),
     ] = None
     key: Annotated[
@@ -122,7 +126,7 @@ class Request:
         typer.Option(
             "--key",
             metavar="COL",
-            help="A column that names rows, in TRAIN and in TEST; no feature.",
+            help="A column that names the rows of TRAIN and TEST; not a feature.",
         ),
     ] = None
     drop_unlabelled: Annotated[
@@ -149,7 +153,9 @@ class Request:
     memory_limit: Annotated[
         str | None,
         typer.Option(
-            "--memory-limit", metavar="SIZE", help="Count TRAIN by DuckDB within, e.g., 1GB."
+            "--memory-limit",
+            metavar="SIZE",
+            help="Let DuckDB count TRAIN within this memory, e.g. 1GB.",
         ),
     ] = None
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False

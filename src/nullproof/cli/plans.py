@@ -163,10 +163,20 @@ def _in_words(goal: Goal) -> str:
 
 def _show_progress(console: Console, brought: dict[str, Any]) -> None:
     gained = brought["became_done"]
-    answers, points = many(brought["n_answers"], "answer"), many(len(gained), "more point")
-    console.print(f"\n{answers} taken, {points} done")
+    answers, n_before, n_now = (
+        many(brought["n_answers"], "answer"),
+        brought["n_done_before"],
+        brought["n_done"],
+    )
+    lost = n_before + len(gained) - n_now
+    console.print(f"\n{answers} taken: {many(n_now, 'point')} done, {n_before:,} before")
+    if lost:
+        console.print(
+            f"{many(lost, 'point')} no longer: with the known cells what is like them changes too, and a "
+            "row that is a point has new cells of its own"
+        )
     for entry in gained[:SHOWN]:
-        said = "by its odds" if entry["label"] is None else f"certainly {entry['label']}"
+        said = "by its odds" if entry["label"] is None else entry["label"]
         name = entry.get("key") or entry["point"]
-        console.print(f"  point {name}: {said}", highlight=False, markup=False)
+        console.print(f"  point {name} is done: {said}", highlight=False, markup=False)
     say_more(console, len(gained), "points: --json lists all")

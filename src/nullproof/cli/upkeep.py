@@ -128,7 +128,12 @@ def clean(
     }
     if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
-        tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in, in the column 'value'")
+        how = (
+            ", in the column 'value'"
+            if n_cells
+            else ": no missing cell would make another point done"
+        )
+        tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
         if n_cells:
             taken = {**own, "--answers": [*(answers or ()), request.output]}
             request.tell_next(typed("clean", request, taken))

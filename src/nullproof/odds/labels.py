@@ -220,7 +220,7 @@ def label_odds(
         ``"uniform"``: every candidate of a cell is equally likely, so odds are shares of worlds.
         ``"observed"``: a cell follows the known cells of its column and label, as far as its
         candidates occur there, else it is uniform. ``"model"``: each cell has chances of its own, by
-        what the rest of its row and its label say (`odds.learned`); the bounds are as true for these.
+        what the rest of its row and its label say (`odds.learned`); the bounds hold for these chances.
     table, labels
         For ``"model"``: the table that was counted; ``labels`` beside it where it was counted from
         plain rows. What was learned before may be given itself: ``cells=Learned.of(index, table)``.

@@ -53,9 +53,9 @@ def radius(
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
     own_holes
-        ``"skip"``: a point is predicted from the cells that it knows, so cells of its unknown
-        features are no use to blank. ``"any"``: a missing cell may hold any value, and the radius
-        is that of the weakest completion.
+        ``"skip"``: a point is predicted from the cells that it knows, so blanking cells of the
+        features that it lacks changes nothing. ``"any"``: a missing cell may hold any value, and the
+        radius is that of the weakest completion.
     threat
         ``"cells"``: cells are blanked or falsified. ``"rows"``: complete rows are added, with labels
         and values that the index has (T13).

@@ -122,7 +122,7 @@ def report(
     asked: Asked | None = None,
     also: Iterable[Any] = (),
 ) -> Report:
-    """Tell how certain the predictions are, why not more, and how fragile: as a page to send round.
+    """Write a report to send round: how certain the predictions are, why not more of them, how fragile.
 
     Parameters
     ----------
@@ -151,7 +151,7 @@ def report(
     asked
         Where the tables come from, to be told in the report: an `Asked`.
     also
-        Points to be shown one by one besides: their names if there is a key, else their positions.
+        Further points to show one by one: their names if there is a key, else their positions.
 
     Examples
     --------
