@@ -23,6 +23,7 @@ def borrowed() -> dict[str, Path]:
     found = {
         "changelog.md": ROOT / "CHANGELOG.md",
         "contributing.md": ROOT / "CONTRIBUTING.md",
+        "conduct.md": ROOT / "CODE_OF_CONDUCT.md",
         "security.md": ROOT / "SECURITY.md",
     }
     results, data = ROOT / "experiments/results", ROOT / "src/nullproof/demo"
