@@ -40,7 +40,7 @@ WRITTEN = {
     ("certify", "out.csv"): "wrote out.csv: 3 points, in the order of their rows",
     ("radius", "out.json"): "wrote out.json: 3 points, in the order of their rows",
     ("odds", "out.parquet"): "wrote out.parquet: 3 points, in the order of their rows",
-    ("clean", "out.csv"): "wrote out.csv: 0 cells to fill in: no missing cell would make another point done",
+    ("clean", "out.csv"): "wrote out.csv: 0 cells to fill in: no missing cell would make another",
     ("clean", "out.json"): "wrote out.json: the plan, 0 steps",
     ("report", "out.html"): "wrote out.html: open it in a browser, or send it round",
     ("report", "out.md"): "wrote out.md: Markdown, to read or to paste",
