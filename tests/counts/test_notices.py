@@ -362,18 +362,27 @@ def test_many_strays_are_cut_short() -> None:
     )
 
 
-def test_dates_as_texts_are_told(tmp_path: Path) -> None:
-    """A data frame says that its dates are texts; in a file they are dates."""
+def test_amounts_as_texts_are_told(tmp_path: Path) -> None:
+    """A data frame says that its dates and numbers are texts; in a file they are dates and numbers."""
     days = [f"2024-{1 + k // 28:02d}-{1 + k % 28:02d}" for k in range(112)]
-    table = {"a": days, "b": days[:12] * 9 + days[:4], "y": list("pq") * 56}
+    table = {
+        "a": days,
+        "b": days[:12] * 9 + days[:4],
+        "c": [str(k % 40 / 4) for k in range(112)],
+        "y": list("pq") * 56,
+    }
     pl.DataFrame(table).write_csv(tmp_path / "t.csv")
     assert notices(tmp_path / "t.csv") == []
-    left_out, told = notices(pd.DataFrame(table))
-    assert left_out.startswith("left out, since it names the rows: 'a'")
-    assert told == (
-        "'a', 'b' hold dates as texts, each a value of its own; give them a type of dates first, as "
-        "pandas.to_datetime does"
-    )
+    for frame in (pd.DataFrame(table), pl.DataFrame(table).lazy()):
+        left_out, *told = notices(frame)
+        assert left_out.startswith("left out, since it names the rows: 'a'")
+        assert told == [
+            "'a', 'b' hold dates as texts, each a value of its own; give them a type of dates first, as "
+            "pandas.to_datetime does",
+            "'c' holds numbers as texts, each a value of its own; give it a type of numbers first, as "
+            "pandas.to_numeric does, unless they are codes",
+        ]
+    assert notices(pd.DataFrame(table)[["c", "y"]], domains={"c": ["10"]}) == []
 
 
 def test_values_alike_are_told(tmp_path: Path) -> None:

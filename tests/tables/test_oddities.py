@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from nullproof.tables.oddities import alike, dates, strays
+from nullproof.tables.oddities import alike, amounts, strays
 
 NUMBERS = [str(number) for number in range(10)]
 DAYS = [f"2024-01-{day:02d}" for day in range(1, 21)]
@@ -40,13 +40,14 @@ def test_strays_grow_with_the_numbers() -> None:
     assert strays(["1", "infant", *letters]) == []
 
 
-def test_dates_as_texts() -> None:
-    """More than ten texts of which some, at even distances, are dates."""
-    assert dates(DAYS)
-    assert not dates(DAYS[:10])
-    assert not dates([*DAYS, "x"])
-    assert not dates(NUMBERS * 2)
-    assert not dates([])
+def test_amounts_as_texts() -> None:
+    """More than ten dates, or more than twenty numbers, by some of the texts at even distances."""
+    assert amounts(DAYS) == "dates"
+    assert amounts([str(number / 4) for number in range(21)]) == "numbers"
+    assert amounts([str(number) for number in range(20)]) is None
+    assert amounts(DAYS[:10]) is None
+    assert amounts([*DAYS, "x"]) is None
+    assert amounts([]) is None
 
 
 def test_alike() -> None:

@@ -128,6 +128,11 @@ def _show_left_out(console: Console, plan: CleaningPlan) -> None:
         )
     console.print(grid)
     say_more(console, len(found), "cells: --json lists them", _LEFT_OUT)
+    console.print(
+        "How likely the cell, once known, makes the point done, and how likely it makes the prediction "
+        "another one; both may be. Taken from the known cells of the predicted label.",
+        style="dim",
+    )
 
 
 def _show_goals(console: Console, goals: Sequence[Goal], n_points: int, plain: bool) -> None:

@@ -91,7 +91,7 @@ def count_table(
         if options.may_leave_out(name) and names_rows(column):
             own.leave_out(column)
             return own, None, None
-        own.look_at(column)
+        own.look_at(column, declared=bool(domain))
         learned = fit_feature(
             column,
             bins=options.bins,

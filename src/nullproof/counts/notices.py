@@ -16,7 +16,7 @@ from nullproof.errors import NullproofError, notice
 from nullproof.tables.bins import doubles, extent
 from nullproof.tables.columns import Column
 from nullproof.tables.identifiers import FEW
-from nullproof.tables.oddities import alike, dates, strays
+from nullproof.tables.oddities import alike, amounts, strays
 from nullproof.tables.schema import Schema
 from nullproof.tables.spellings import OFTEN, Spellings
 from nullproof.tables.values import as_number, text
@@ -57,8 +57,8 @@ class Findings:
         Other values that often mean missing.
     strays
         Texts that make a column of numbers or dates text.
-    dates
-        Columns of texts that look like dates, of tables that say of each column what it is.
+    texts
+        Columns of texts that look like numbers or dates, of tables that say of each column what it is.
     empty
         Columns without any known value.
     left_out
@@ -69,15 +69,15 @@ class Findings:
     kept: dict[str, list[str]] = field(default_factory=dict)
     suspects: dict[str, list[str]] = field(default_factory=dict)
     strays: dict[str, list[str]] = field(default_factory=dict)
-    dates: list[str] = field(default_factory=list)
+    texts: dict[str, list[str]] = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
-    def look_at(self, column: Column) -> None:
-        """Note what a column that is counted spells."""
+    def look_at(self, column: Column, *, declared: bool = False) -> None:
+        """Note what a column that is counted spells; ``declared`` if its values were."""
         _note(self.taken, column.taken, column.name)
         _note(self.kept, column.kept, column.name)
-        odd = self._look_at_texts(column)
+        odd = [] if declared else self._look_at_texts(column)
         _note(self.suspects, (one for one in suspicions(column) if one not in odd), column.name)
 
     def leave_out(self, column: Column) -> None:
@@ -89,8 +89,9 @@ class Findings:
         """Note texts that should be numbers or dates, and name the strays."""
         if column.kind != "category" or column.declared or column.sets:
             return []
-        if dates(column.values):
-            self.dates.append(column.name)
+        kind = amounts(column.values)
+        if kind is not None:
+            _note(self.texts, [kind], column.name)
             return []
         found = strays(column.values)
         _note(self.strays, found, column.name)
@@ -103,10 +104,10 @@ class Findings:
             (self.kept, other.kept),
             (self.suspects, other.suspects),
             (self.strays, other.strays),
+            (self.texts, other.texts),
         ):
             for spelling, names in theirs.items():
                 mine.setdefault(spelling, []).extend(names)
-        self.dates += other.dates
         self.empty += other.empty
         self.left_out += other.left_out
 
@@ -172,7 +173,7 @@ def notify(index: Counted, findings: Findings) -> None:
         *_of_empty(findings.empty),
         *_of_left_out(findings.left_out),
         *_of_strays(findings.strays),
-        *_of_dates(findings.dates),
+        *_of_texts(findings.texts),
         *_of_spellings(findings, spellings),
         *_of_commas(findings, spellings),
         *_of_many_values(index),
@@ -221,12 +222,15 @@ def _of_strays(found: Mapping[str, list[str]]) -> Iterator[str]:
         )
 
 
-def _of_dates(names: Collection[str]) -> Iterator[str]:
-    if names:
-        one = len(names) == 1
+def _of_texts(found: Mapping[str, list[str]]) -> Iterator[str]:
+    for kind, names in sorted(found.items()):
+        how = {
+            "dates": ", as pandas.to_datetime does",
+            "numbers": ", as pandas.to_numeric does, unless they are codes",
+        }
         yield (
-            f"{_columns(names)} {'holds' if one else 'hold'} dates as texts, each a value of its own; give "
-            f"{'it' if one else 'them'} a type of dates first, as pandas.to_datetime does"
+            f"{_columns(names)} {'hold' if len(names) > 1 else 'holds'} {kind} as texts, each a value of "
+            f"its own; give {_them(names)} a type of {kind} first{how[kind]}"
         )
 
 

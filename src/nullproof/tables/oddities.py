@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from typing import Literal
 
 from nullproof.tables.values import as_number, parsed_date
 from nullproof.tables.writings import AS_WRITTEN
@@ -15,6 +16,7 @@ from nullproof.tables.writings import AS_WRITTEN
 _WRITTEN = re.compile(AS_WRITTEN)
 # Fewer numbers may be grades, or a "3+" among 0, 1 and 2: a category.
 _FEW_NUMBERS = 10
+_MANY_NUMBERS = 20
 # So many strays are still strays; beyond them, and beyond a twentieth of all texts, they are codes.
 _FEW_STRAYS = 3
 _SHARE = 20
@@ -44,14 +46,19 @@ def strays(texts: Sequence[str]) -> list[str]:
     return sorted(found) if len(texts) - len(found) >= _FEW_NUMBERS else []
 
 
-def dates(texts: Sequence[str]) -> bool:
-    """Whether texts look like dates as ISO 8601 writes them, by some of them.
+def amounts(texts: Sequence[str]) -> Literal["numbers", "dates"] | None:
+    """What texts look like, by some of them: numbers, or dates as ISO 8601 writes them.
 
-    >>> dates([f"2024-01-{day:02d}" for day in range(1, 32)])
-    True
+    >>> amounts([f"2024-01-{day:02d}" for day in range(1, 32)])
+    'dates'
     """
     some = texts[:: len(texts) // _SAMPLE + 1]
-    return len(texts) > _FEW_NUMBERS and all(parsed_date(text) is not None for text in some)
+    if len(texts) > _FEW_NUMBERS and all(parsed_date(text) is not None for text in some):
+        return "dates"
+    # Fewer different numbers are codes or grades more often than not.
+    if len(texts) > _MANY_NUMBERS and all(as_number(text) is not None for text in some):
+        return "numbers"
+    return None
 
 
 def alike(texts: Collection[str]) -> list[list[str]]:

@@ -116,7 +116,7 @@ def _count(
             findings.empty.append(name)
             continue
         if not key.edges:
-            findings.look_at(counted.column)
+            findings.look_at(counted.column, declared=bool(options.declared(name)))
         learned[name] = (feature, counted.tally(feature, codes))
     found = [learned[name] for name in names if name in learned]
     features = tuple(feature for feature, _ in found)
