@@ -174,9 +174,9 @@ def many(client: httpx.Client, pid: int, number: int, tell: Tell) -> None:
             sizes.append(memory(pid, "VmRSS"))
     tell(
         f"{number:,} analyses in a row (2,000 rows × 12 features)",
-        f"{time.monotonic() - start:.0f} s; memory after the first, a tenth, half and all of them: "
-        + ", ".join(f"{sizes[place]:,.0f}" for place in (0, 1, 5, 10))
-        + " MB",
+        f"{time.monotonic() - start:.0f} s; memory after the first and each tenth of them: "
+        + ", ".join(f"{size:,.0f}" for size in sizes)
+        + f" MB; {1000 * (sizes[-1] - sizes[5]) / (number / 2):.1f} kB each in the second half",
     )
 
 
