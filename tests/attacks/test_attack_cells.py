@@ -7,10 +7,11 @@ from collections import Counter
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import polars as pl
 import pytest
 
-from nullproof.attacks.attack import Attack, Target, taken
+from nullproof.attacks.attack import Attack, Target, taken, target_documents
 from nullproof.attacks.poisoning import poison
 from nullproof.attacks.row_attack import AddedRows, RowAttack
 from nullproof.counts.index import CountIndex
@@ -75,6 +76,7 @@ def test_cells_within_reach_alone() -> None:
     only = {"rows": rows, "table": ROWS, "labels": LABELS}
     attack = attack_of((Cells(0, 0, (0,), 3),), only)
     assert attack.cells(ROWS, LABELS) == [(1, "x0"), (3, "x0"), (7, "x0")]
+    assert attack_of((Cells(1, 0, (0,), 1),), only).cells(ROWS, LABELS) == [(4, "x0")]
     with pytest.raises(
         NullproofError, match="has 7 rows, but the attack was made for a table of 8"
     ):
@@ -97,6 +99,11 @@ def test_what_becomes_of_targets() -> None:
     assert "1 cell breaks" in repr(attack_of(blanks))
     assert "at least 1 are needed" in repr(attack_of((Cells(0, 0, (0,), 2),)))
     assert "2 cells break" in repr(attack_of((Cells(0, 0, (0,), 2),)))
+    targets = (Target(0, "A", "B", 1.0, (0,)), Target(1, None, None, 0.0, (0,)))
+    told = target_documents(targets, None)
+    assert [one["certain_before"] for one in told] == [True, False]
+    assert [one["label"] for one in told] == ["A", None]
+    assert [one["rival"] for one in told] == ["B", None]
     named = attack_of(blanks).document([(3, "x0"), (2.5, "x1")])
     assert [cell["row"] for cell in named["cells"]] == [3, "2.5"]
 
@@ -113,6 +120,17 @@ def test_one_prediction_is_altered_at_a_time() -> None:
             _ = Attack(attack.model, attack.reach, attack.blanks, 1, targets).altered_world
     twice = Attack(attack.model, attack.reach, attack.blanks, 1, (one, one))
     assert twice.altered_world is not None
+
+
+def test_altered_tables_keep_their_types() -> None:
+    """A column of whole numbers stays one, although its cells were blank in between."""
+    table = pd.DataFrame({"n": [1, 1, 1, 2, 2, 2], "kind": ["A", "A", "A", "B", "B", "B"]})
+    for own in (table, pl.from_pandas(table)):
+        index = CountIndex.from_table(own, "kind", domains={"n": [1, 2]})
+        attack = poison(index, [(1,)])
+        altered = attack.altered(own)
+        assert type(altered) is type(own)
+        assert [*altered.dtypes] == [*own.dtypes]
 
 
 # Lazy tables --------------------------------------------------------------------------------------
@@ -169,6 +187,16 @@ def test_lazy_and_plain_tables_name_the_same_cells() -> None:
         assert not certify(after, [point]).certain.any()
 
 
+def test_labels_are_found_as_they_are_written() -> None:
+    """Labels that look like numbers are texts."""
+    table = pl.DataFrame({"x": ["a", "a", "b"], "y": ["01", "01", "1"]})
+    index = CountIndex.from_table(table, "y")
+    assert [*map(str, index.labels)] == ["01", "1"]
+    blanks = (Cells(0, 0, (0,), 2), Cells(1, 0, (1,), 1))
+    attack = Attack(Model(index), Reach.of(index), blanks, 3, ())
+    assert attack.locate(table.lazy()) == [(0, "x"), (1, "x"), (2, "x")]
+
+
 # Added rows ---------------------------------------------------------------------------------------
 
 
@@ -191,4 +219,6 @@ def test_added_rows() -> None:
     assert after.low(1)[:2].tolist() == [[3, 1], [1, 1]]
     assert RowAttack(Model(index), (), 0, ()).index_after is index
     assert "3 added rows break" in repr(attack)
+    assert "(optimal)" in repr(attack)
+    assert "(at least 2 are needed)" in repr(RowAttack(Model(index), added, 2, ()))
     assert "1 added row breaks" in repr(RowAttack(Model(index), added[1:], 1, ()))

@@ -7,6 +7,7 @@ import random
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from support.blanking_oracle import radius_case
 
@@ -15,7 +16,7 @@ from nullproof.decision import certify
 from nullproof.errors import NullproofError
 from nullproof.estimator import CertifiedNB, certified_accuracy
 from nullproof.plots import accuracy_rows, plot_certified_accuracy
-from nullproof.radii.accuracy import certified_accuracy_curve
+from nullproof.radii.accuracy import AccuracyCurve, certified_accuracy_curve
 from nullproof.radii.cells import radius
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -118,3 +119,52 @@ def test_plot() -> None:
     assert {row["threat"] for row in chart["data"]["values"]} == {"cells"}
     with pytest.raises(NullproofError, match="give what certified_accuracy_curve found"):
         plot_certified_accuracy([3])  # type: ignore[list-item]
+
+
+def curve_of(radii: list[float], n_right: int = 0) -> AccuracyCurve:
+    """A curve of points that are certain and right, with these radii."""
+    size = len(radii)
+    right = np.arange(size) < n_right
+    return AccuracyCurve("cells", np.array(radii), np.ones(size, dtype=bool), right, size + 2)
+
+
+def test_round_sizes() -> None:
+    """A few sizes of attack: 0, 1, 2, 5, 10 and so on, and the last one where the curve falls."""
+    assert curve_of([20, 3]).some_sizes() == [0, 1, 2, 5, 10, 20]
+    assert curve_of([60]).some_sizes(4) == [0, 1, 2, 60]
+    assert curve_of([60]).some_sizes(9) == [0, 1, 2, 5, 10, 20, 50, 60]
+    assert curve_of([math.inf]).some_sizes() == [0]
+    assert len(curve_of([10**8]).some_sizes()) == 18
+    shown = repr(curve_of([10**8]))
+    assert shown.count(" at ") == 5
+
+
+def test_shares_and_documents() -> None:
+    """Shares are of the points whose label is known; without any there is no accuracy."""
+    curve = curve_of([1, 3, 3, math.nan], n_right=3)
+    assert [curve.n_at(k) for k in (0, 0.5, 1, 2.9, 3)] == [3, 3, 2, 2, 0]
+    assert (curve.accuracy, curve.at(1)) == (0.75, 0.5)
+    assert curve.steps.tolist() == [0, 1, 3]
+    assert curve.document()["accuracy"] == 0.75
+    assert (curve.document()["n_points"], curve.document()["n_known"]) == (6, 4)
+    nothing = curve_of([])
+    assert (nothing.accuracy, nothing.at(0), nothing.document()["accuracy"]) == (0, 0, None)
+    for k in (-1, -0.5, math.nan):
+        with pytest.raises(NullproofError, match="k is"):
+            curve.n_at(k)
+    html = curve._repr_html_()
+    assert "AccuracyCurve: 75.0 % of 4 predictions are right" in html
+
+
+def test_curves_of_data_frames() -> None:
+    """A curve has rows of its own, whatever index the points had; smoothing is 1 by default."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    points = pd.DataFrame(ROWS, columns=["x0", "x1"], index=[10, 11, 12, 13, 14, 15])
+    curve = certified_accuracy_curve(index, points, LABELS)
+    frame = curve.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame.index.tolist() == [*range(len(curve.steps))]
+    assert len(frame) < 6
+    plain = certified_accuracy_curve(index, points, LABELS, alpha=1)
+    assert curve.columns() == plain.columns()
+    assert curve.columns() != certified_accuracy_curve(index, points, LABELS, alpha=2).columns()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -175,6 +176,8 @@ def test_weakest_of_completions_that_are_picked(
     threat: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """T15: what is picked and searched gives the least radius of all completions, each by itself."""
+    limits = weakest_module.MAX_COMPLETIONS, weakest_module.MOST_WORK, weakest_module.WORK_OF_ONE
+    assert limits == (65_536, 1e9, 1e4)
     monkeypatch.setattr(completions_module, "MANY", 1)
     monkeypatch.setattr(weakest_module, "MAX_COMPLETIONS", 0)
     monkeypatch.setattr(weakest_module, "WORK_OF_ONE", math.inf)
@@ -224,3 +227,44 @@ def test_unseen_values_beside_a_domain_of_one() -> None:
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(completions_module, "MANY", 1)
         assert radii(index, points, **options).radius.tolist() == [343, 359, 343]
+
+
+def test_searches_that_take_too_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Then all completions are tried if they are not too many; otherwise the radius is not known."""
+    index = index_from_counts([20, 20], [[(9, 6), (3, 1), (8, 13)], [(15, 5), (5, 15)]])
+    point = [("0", "0"), ({"0", "1"}, "0"), ("0", "0")]
+    monkeypatch.setattr(completions_module, "MANY", 1)
+    expected = radii(index, point, alpha=0).radius.tolist()
+    assert expected[1] < expected[0] == expected[2]
+    # Two features, and fewer cells than the best completion that was picked takes.
+    work = 2 * (expected[1] - 1) ** 2 / 2
+    for most, of_one, many, is_known in [
+        (0, 1e4, 2, True),
+        (0, 1e4, 1, False),
+        (1e9, 0, 1, False),
+        (1e9, work / 2, 1, True),
+        (1e9, work / 2 - 0.1, 1, False),
+        (work, 1e4, 1, True),
+        (work - 0.1, 1e4, 1, False),
+    ]:
+        monkeypatch.setattr(weakest_module, "MOST_WORK", most)
+        monkeypatch.setattr(weakest_module, "WORK_OF_ONE", of_one)
+        monkeypatch.setattr(weakest_module, "MAX_COMPLETIONS", many)
+        found = radii(index, point, alpha=0).radius.tolist()
+        assert found[::2] == expected[::2]
+        assert (found[1] == expected[1]) == is_known
+        assert math.isnan(found[1]) != is_known
+
+
+@pytest.mark.parametrize("alpha", [Fraction(1, 10**400), Fraction(10**400)])
+def test_completions_that_floats_cannot_weigh(
+    alpha: Fraction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Beyond the range of doubles all completions are tried, if they are not too many."""
+    index = index_from_counts([20, 20], [[(9, 2), (6, 5), (5, 13)], [(15, 5), (5, 15)]])
+    choices = [["0", "1"], ["0"]]
+    every = radii(index, list(itertools.product(*choices)), alpha=alpha)
+    assert {*every.label.tolist()} == {"L0"}
+    monkeypatch.setattr(completions_module, "MANY", 1)
+    found = radii(index, [({"0", "1"}, "0")], alpha=alpha)
+    assert found.radius.tolist() == [min(every.radius)]

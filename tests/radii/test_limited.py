@@ -182,6 +182,30 @@ def test_counts_that_logarithms_cannot_tell_apart() -> None:
         assert (outright is not None) == (one.leads[int(expected)] > 0)
 
 
+def test_the_last_cell_of_a_count() -> None:
+    """Without smoothing the winner falls with its smallest count that can be blanked away."""
+    for low, lower, expected in [
+        ([1, 5], [1, 0], 1),
+        ([2, 5], [1, 5], 5),
+        ([3, 2, 4], [3, 2, 4], 2),
+        ([3, 2], [2, 1], math.inf),
+    ]:
+        one = Pair((10, 6), [(low, lower), ([1] * len(low), [0] * len(low))], 0, (10**9, 1))
+        steps = one.frontier().fewest(1)
+        assert (math.inf if steps is None else sum(steps)) == expected == one.fewest
+        if steps is not None:
+            assert steps == (0, expected)
+
+
+def test_one_feature_goes_wholly() -> None:
+    """The last number of cells blanks all that can be of the only feature."""
+    # The winner's share is (count + 1) / 22, the rival's 4 / 11, and the winner weighs more.
+    for weight, expected in [(1, 2), (1.3, 4), (1.5, 5), (1.7, math.inf)]:
+        one = Pair((20, 9), [([9], [5]), ([3], [0])], 1, (weight, 1))
+        steps = one.frontier().fewest(1)
+        assert (math.inf if steps is None else sum(steps)) == expected == one.fewest
+
+
 def test_zeros_are_raised_first() -> None:
     """Without smoothing a rival needs a cell for each count of zero before it has any support."""
     for n_zeros in (1, 2, 3):
@@ -275,3 +299,26 @@ def test_best_splits(exact: bool) -> None:
                     assert lead == pytest.approx(math.log(best), abs=1e-12)
                 n_tried += 1
     assert n_tried > 200
+
+
+def test_lines_and_slack_of_a_knapsack() -> None:
+    """Whole features lie on lines, steepest first; the slack allows for every logarithm (theory 2)."""
+    one = Pair((20, 10), [([9, 6], [4, 6]), ([2, 3], [5, 0])], Fraction(1, 2))
+    frontier = one.frontier()
+    sizes, losses = frontier._lines
+    assert sizes.tolist() == [0, 6, 10]
+    assert losses == pytest.approx([0, math.log(6.5 / 0.5), math.log(6.5 / 0.5 * 9.5 / 5.5)])
+    logs = sum(abs(math.log(end + 0.5)) for end in (5, 0, 9, 6, 2, 7))
+    ends = abs(one.model.log_support(0, [9, 6])) + abs(one.model.log_support(1, [2, 3]))
+    expected = 8 * float(one.model.slack(ends + logs))
+    assert frontier._slack == pytest.approx(expected, rel=1e-9, abs=0)
+
+
+def test_counts_that_met_their_limit_stay() -> None:
+    """Where one count has met its limit and two go on, a single step is for one of those two."""
+    one = Pair((20, 10), [([9] * 3, [0] * 3), ([1, 1, 1], [1, 4, 4])], 1)
+    climb = Climb(one.model, one.rival)
+    found = [climb.counts(n) for n in range(10)]
+    assert [sorted(own) for own in found[3:6]] == [[2, 2, 2], [2, 2, 3], [2, 3, 3]]
+    assert all(own[0] <= 2 for own in found)
+    assert [sum(own) for own in found] == [*range(3, 13)]

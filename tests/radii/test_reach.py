@@ -26,6 +26,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.radii.cells import radii, radius
 from nullproof.radii.limited import LimitedFrontier
+from nullproof.radii.reach import Reach
 from nullproof.radii.splits import Side
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
@@ -218,6 +219,9 @@ def test_limits_are_about_cells(index: CountIndex) -> None:
         ({"rows": np.ones(6, dtype=bool)}, "give both"),
         ({"columns": ["size"], "table": TRAIN}, "give both"),
         ({"rows": [0, 1], "table": TRAIN}, "True or False for each of the 6 rows"),
+        ({"rows": [0, 1, 0, 1, 0, 1], "table": TRAIN}, "an array of int64 with shape"),
+        ({"rows": np.ones(5, dtype=bool), "table": TRAIN}, "an array of bool with shape"),
+        ({"cells": np.ones((6, 2), dtype=int), "table": TRAIN}, "an array of int64 with shape"),
         ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
         ({"rows": np.ones(5, dtype=bool), "table": TRAIN[:5]}, "the table that was counted"),
         (
@@ -230,3 +234,64 @@ def test_what_cannot_be_meant_is_refused(index: CountIndex, only: Any, words: st
     """A limit that does not fit the table is refused in one sentence that says what to give."""
     with pytest.raises(NullproofError, match=words):
         radius(index, POINTS, only=only)
+
+
+def test_names_of_columns(index: CountIndex) -> None:
+    """One name stands for a list of one; everything is within reach only without any limit."""
+    one, listed = (Reach.of(index, {"columns": names}) for names in ("size", ["size"]))
+    assert one.columns.tolist() == listed.columns.tolist() == [False, True]
+    every = {"columns": ["colour", "size"]}
+    rows = {"rows": np.ones(6, dtype=bool), "table": TRAIN}
+    reaches = [Reach.of(index, only) for only in (None, every, {"columns": "size"}, rows)]
+    assert [reach.everything for reach in reaches] == [True, True, False, False]
+    assert [reach.mask is None for reach in reaches] == [True, True, True, False]
+
+
+def test_cells_that_are_no_table(index: CountIndex) -> None:
+    """A mask of cells is an array or a data frame that is there."""
+    for cells in (pl.LazyFrame({"size": [True] * 6}), [[True, True]] * 6):
+        with pytest.raises(TypeError):
+            radius(index, POINTS, only={"cells": cells, "table": TRAIN})
+
+
+SETS: list[tuple[Any, ...]] = [("a",), ("a",), ({"a", "b"},), ("b",), ({"a", "c"},), ("c",)]
+
+
+def test_cells_with_candidates() -> None:
+    """Within reach or not, cells with several candidates are counted with their label, or refused."""
+    labels = ["A", "A", "A", "B", "B", "B"]
+    index = CountIndex.from_rows(SETS, labels)
+    rows = np.array([True, False, True, True, False, True])
+    reach = Reach.of(index, {"rows": rows, "table": SETS, "labels": labels})
+    assert [
+        (*map(int, cells.candidates), cells.label, cells.n_cells) for cells in reach.cells()
+    ] == [
+        (0, 0, 1),
+        (1, 1, 1),
+        (2, 1, 1),
+        (0, 1, 0, 1),
+    ]
+    for other in (
+        [*SETS[:3], ({"a", "b"},), *SETS[4:]],
+        [*SETS[:3], ({"b", "c"},), *SETS[4:]],
+        [*SETS[:1], ({"a", "b"},), *SETS[2:]],
+    ):
+        with pytest.raises(NullproofError, match="not the one that was counted"):
+            Reach.of(index, {"rows": rows | True, "table": other, "labels": labels})
+    holed = [*SETS[:2], (None,), *SETS[3:]]
+    assert Reach.of(index, {"rows": rows, "table": holed, "labels": labels}).mask is not None
+
+
+def test_rows_that_were_left_out_and_candidates() -> None:
+    """Rows without a label stay out, and those behind them keep their candidates."""
+    table = pl.DataFrame({"x": ["a", "a", "b", "a", "b"], "y": ["A", None, "B", "A", "B"]})
+    index = CountIndex.from_table(table, "y", unlabelled="drop")
+    reach = Reach.of(index, {"rows": np.array([1, 1, 1, 0, 1], dtype=bool), "table": table})
+    assert reach.index.label_counts.tolist() == [2, 2]
+    assert [cells.n_cells for cells in reach.cells()] == [1, 2]
+    assert reach.mask is not None
+    assert reach.mask.shape == (5, 1)
+    assert reach.columns.tolist() == [True]
+    assert Reach.of(index, {"rows": np.zeros(5, dtype=bool), "table": table}).columns.tolist() == [
+        False
+    ]

@@ -15,7 +15,7 @@ from nullproof.model import Model
 from nullproof.radii import row_bounds
 from nullproof.radii.bounds import Bounds
 from nullproof.radii.reach import Reach
-from nullproof.radii.row_bounds import bound_row_radii
+from nullproof.radii.row_bounds import Race, bound_row_radii
 from nullproof.radii.row_supports import RowTables, WinnerSide
 from nullproof.radii.solving import PointCounts
 from nullproof.tables.points import Points
@@ -130,3 +130,115 @@ def test_nothing_to_bound() -> None:
     assert (found.at_least.tolist(), found.at_most.tolist()) == ([1], [math.inf])
     none = Points(np.zeros((2, 0), dtype=np.int32), index.n_values, ((), ()))
     assert len(Asked(Model(index, 1), none).bounds.at_least) == 0
+
+
+# One rival, with errors so large that they show ---------------------------------------------------
+
+SLACK = 0.02
+
+
+def races(n_races: int) -> list[Race]:
+    """Rivals against the winners of points whose supports are as T13 asks; logs may be off by much."""
+    rng, found = random.Random(20240607), list[Race]()
+    while len(found) < n_races:
+        asked = random_question(rng, ties=False)
+        kept = np.flatnonzero(asked.is_regular)
+        if not len(kept) or not asked.model.floats_hold:
+            continue
+        own_log = np.take_along_axis(asked.min_log, asked.winner[:, None], axis=1)[:, 0]
+        tables, block = RowTables(asked.model, asked.codes), slice(0, len(asked.winner))
+        side = WinnerSide.of(tables, block, asked.winner, own_log)
+        tables.slack = SLACK
+        for rival in range(asked.model.m):
+            places = kept[asked.winner[kept] != rival]
+            if len(places) and (asked.model.prior_is_counted or asked.model.prior[rival]):
+                found.append(Race(tables, block, places, rival, side))
+    return found
+
+
+def leads_of(race: Race, place: int, n_rows: int) -> np.ndarray:
+    """The rival's lead with so many rows, for each number of its own that gives it a support."""
+    n_raise = np.arange(int(race.rival.least[place]), n_rows + 1, dtype=float)
+    # One more than are asked for, where they are as many as the points, which would mean all of these.
+    n_asked = len(n_raise) + (len(n_raise) == len(race.rival))
+    here = np.full(n_asked, place)
+    with np.errstate(all="ignore"):
+        found = race._lead(here, np.resize(n_raise, n_asked), np.full(n_asked, float(n_rows)))
+    return np.asarray(found[: len(n_raise)])
+
+
+def best_lead(race: Race, place: int, n_rows: int) -> float:
+    """The rival's greatest lead with so many rows, over all ways to share them."""
+    return float(leads_of(race, place, n_rows).max(initial=-math.inf))
+
+
+@pytest.mark.parametrize("shift", [0.0, 0.9])
+def test_tangents_are_above_the_lead(shift: float) -> None:
+    """T13: fewer rows than a tangent says fail however they are shared, wherever it touches."""
+    rng, n_told = np.random.default_rng(8), 0
+    for race in races(40):
+        n_points = len(race.rival)
+        for top in (3, 40):
+            a = race.rival.least + np.floor(rng.uniform(0, top, n_points))
+            b = np.floor(rng.uniform(0, top, n_points))
+            with np.errstate(all="ignore"):
+                rival, own = race.rival.support(a), race.winner.support(b)
+                # Logs that are off as far as they may be.
+                rival = rival._replace(log=rival.log - shift * SLACK)
+                found = race._tangent(a, b, rival, own, np.arange(n_points))
+            for place, at_least in enumerate(found.tolist()):
+                assert at_least <= 2 * (a[place] + b[place]) + 8
+                if not race.rival.is_concave[place]:
+                    assert at_least == 1
+                for n_rows in {int(at_least) - 1, int(at_least) // 2} if at_least > 1 else ():
+                    assert best_lead(race, place, n_rows) < shift * SLACK - SLACK + 1e-9
+                    n_told += 1
+    assert n_told > 50
+
+
+def test_a_lead_with_one_peak() -> None:
+    """T13: so many rows fail if the lead is low at the peak; a middle elsewhere claims nothing wrong."""
+    rng, n_failing = np.random.default_rng(9), 0
+    for race in races(40):
+        if len(race.rival) == 1:
+            continue
+        for place in range(len(race.rival)):
+            here, least = np.array([place]), int(race.rival.least[place])
+            for n_rows in (1, 2, 5, 17, 60):
+                if n_rows < least:
+                    continue
+                leads, total = leads_of(race, place, n_rows), np.array([float(n_rows)])
+                peak = np.array([float(least + leads.argmax())])
+                wanted = np.array([float(rng.integers(least, n_rows + 1))])
+                with np.errstate(all="ignore"):
+                    at_peak = bool(race._fails(here, peak, total)[0])
+                    elsewhere = bool(race._fails(here, wanted, total)[0])
+                if abs(leads.max() + SLACK) > 1e-6:
+                    assert at_peak == (leads.max() < -SLACK)
+                    assert not elsewhere or leads.max() < -SLACK
+                n_failing += at_peak
+            with np.errstate(all="ignore"):
+                assert race._fails(here, np.zeros(1), np.zeros(1))[0]
+    assert n_failing > 100
+
+
+def test_rows_that_surely_work() -> None:
+    """The attack that is found leads by more than the error, and fewer rows than the bound fail by more."""
+    n_found = n_clear = 0
+    for race in races(40):
+        n_points = len(race.rival)
+        for most in (math.inf, 4.0):
+            with np.errstate(all="ignore"):
+                at_least, n_raise, n_lower = race.solved(np.full(n_points, most))
+            for place in range(n_points):
+                n_rows = n_raise[place] + n_lower[place]
+                assert at_least[place] <= n_rows
+                if math.isfinite(n_rows):
+                    least = int(race.rival.least[place])
+                    assert leads_of(race, place, int(n_rows))[int(n_raise[place]) - least] > SLACK
+                    n_found, n_clear = n_found + 1, n_clear + (at_least[place] == n_rows)
+                below = int(at_least[place]) - 1
+                if 0 < below < 300:
+                    assert best_lead(race, place, below) < -SLACK + 1e-9
+    assert n_found > 60
+    assert n_clear > 30

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.model import Model
 from nullproof.radii.additions import Additions
 from nullproof.radii.bounds import Bounds
-from nullproof.radii.cells import radii
+from nullproof.radii.cells import radii, radius
 from nullproof.radii.reach import Reach
 from nullproof.radii.results import Radii
 from nullproof.radii.solving import PointCounts, solve
@@ -90,16 +91,18 @@ def test_added_rows() -> None:
     assert n_attacked > 5
 
 
-def test_floats_that_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    "index", [two_labels((40, 30), (30, 36, 40), (6, 9, 20)), two_labels((4, 4), (4, 4), (4, 3))]
+)
+def test_floats_that_cannot_tell(index: CountIndex, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever interval floats give, integers find the number that it holds."""
-    index = two_labels((40, 30), (30, 36, 40), (6, 9, 20))
-    model = Model(index, 0)
-    points = Points.without_holes(np.zeros((3, 3), dtype=np.int32), index.n_values)
+    model, d = Model(index, 0), len(index.features)
+    points = Points.without_holes(np.zeros((d, 3), dtype=np.int32), index.n_values)
     judged = verdicts(model, points)
-    nothing = radii(index, points, alpha=0)
-    codes, winner = points.codes, judged.winner
-    plain = solve(nothing, codes, winner, judged)
-    (radius,) = {*plain.at_most.tolist()}
+    asked = radii(index, points, alpha=0)
+    given = asked, points.codes, judged.winner, judged
+    (radius,) = {*solve(*given).at_most.tolist()}
+    assert radius >= 1
     for below, above in [(0, 0), (1, 0), (0, 1), (3, 4), (radius, math.inf), (radius - 1, 0)]:
 
         def bounded(*_: Any, low: float = radius - below, top: float = radius + above) -> Bounds:
@@ -108,7 +111,7 @@ def test_floats_that_cannot_tell(monkeypatch: pytest.MonkeyPatch) -> None:
             return bounds
 
         monkeypatch.setattr("nullproof.radii.solving.bound_radii", bounded)
-        found = solve(nothing, codes, winner, judged)
+        found = solve(*given)
         assert found.at_most.tolist() == [radius] * 3
         if above:
             assert found.rival.tolist() == [1, 1, 1]
@@ -120,17 +123,46 @@ def test_how_far_it_is() -> None:
     rows = [("a", "x"), ("a", "x"), ("a", "y"), ("b", "y"), ("b", "y")] * 2
     labels = ["yes", "yes", "yes", "no", "no"] * 2
     index = CountIndex.from_rows(rows, labels)
-    model = Model(index, 0)
+    # Beyond the range of doubles, integers decide every point.
+    alpha = Fraction(1, 10**400)
+    model = Model(index, alpha)
     points = model.points([("a", "x"), ("b", "y")], "skip", None)
     judged, every = verdicts(model, points), np.ones(10, dtype=bool)
     for only in (None, {"rows": every, "table": rows, "labels": labels}):
-        asked, told = radii(index, points, alpha=0, only=only), list[tuple[str, float]]()
+        asked, told = radii(index, points, alpha=alpha, only=only), list[tuple[str, float]]()
         solve(asked, points.codes, judged.winner, judged, lambda *one, into=told: into.append(one))
         shares = [share for _, share in told]
         assert shares == sorted(shares)
-        assert not shares or shares[-1] == 1
-        if only is not None:
-            assert 0.1 in shares
+        assert (shares[0], shares[-1]) == (0, 1)
+        assert (0.1 in shares) == (only is not None)
+
+
+def test_how_far_it_is_with_incomplete_points() -> None:
+    """Complete points come first, with their share of the points, then those with holes."""
+    index = two_labels((40, 30), (30, 36, 40), (6, 9, 20))
+    points = [("0", "0", "0"), ("0", "0", {"0", "1"}), ("0", {"0", "1"}, "0"), ("0", "0", "1")]
+    told = list[tuple[str, float]]()
+    alpha = Fraction(1, 10**400)
+    found = radii(index, points, alpha=alpha, on_progress=lambda *one: told.append(one))
+    shares = [share for _, share in told]
+    n_certain = int((found.radius > 0).sum())
+    n_holed = int((found.radius[1:3] > 0).sum())
+    assert min(n_certain - n_holed, n_holed) >= 1
+    assert shares == sorted(shares)
+    assert (shares[0], shares[-1]) == (0, 1)
+    assert (n_certain - n_holed) / n_certain in shares
+
+
+def test_smoothing_by_default() -> None:
+    """Without a word on smoothing it is 1; options that are no threat are refused."""
+    index = two_labels((40, 30), (30, 36, 40), (6, 9, 20))
+    point = ("0", "0", "0")
+    for threat in ("cells", "rows"):
+        expected = radius(index, point, alpha=1, threat=threat).tolist()
+        assert expected != radius(index, point, alpha=9, threat=threat).tolist()
+        assert radius(index, point, threat=threat).tolist() == expected
+        assert radii(index, point, threat=threat).radius.tolist() == expected
+    assert radius(index, point, only={"columns": ["x0"]}) > 0
 
 
 # The counts of a point ----------------------------------------------------------------------------
@@ -156,19 +188,22 @@ def test_what_can_move() -> None:
 
 def test_rooms_within_limits() -> None:
     """T14: only the cells within reach lower the winner's counts, or raise the rival's."""
-    rows = [("a", "x"), ("a", "x"), ("a", "y"), ("b", "x"), ("b", "y"), ("a", "y")]
+    rows = [("a", "x", "u"), ("a", "x", "u"), ("a", "y", "u")]
+    rows += [("b", "x", "u"), ("b", "y", "u"), ("a", "y", "u")]
     labels = ["A", "A", "A", "B", "B", "B"]
     index = CountIndex.from_rows(rows, labels)
-    mask = np.array([[1, 0], [0, 0], [1, 1], [1, 0], [0, 1], [1, 1]], dtype=bool)
+    mask = np.array([[1, 0, 1], [0, 0, 1], [1, 1, 1], [1, 0, 1], [0, 1, 1], [1, 1, 1]], dtype=bool)
     only = {"cells": mask, "table": rows, "labels": labels}
-    counts = PointCounts(
-        Model(index, 1), np.array([[0], [0]], dtype=np.int32), Reach.of(index, only)
-    )
+    codes = np.array([[0, 1], [0, 1], [0, 0]], dtype=np.int32)
+    counts = PointCounts(Model(index, 1), codes, Reach.of(index, only))
     limited = counts.limited(0, 0, 1)
-    assert (limited._winner.counts, limited._winner.room) == ([3, 2], [2, 0])
-    assert (limited._rival.counts, limited._rival.room) == ([1, 1], [1, 2])
+    assert (limited._winner.counts, limited._winner.room) == ([3, 2, 3], [2, 0, 0])
+    assert (limited._rival.counts, limited._rival.room) == ([1, 1, 3], [1, 2, 0])
+    other = counts.limited(1, 1, 0)
+    assert (other._winner.counts, other._winner.room) == ([2, 2, 3], [1, 2, 0])
+    assert (other._rival.counts, other._rival.room) == ([0, 1, 3], [2, 0, 0])
     assert type(counts.attacks(0, 0, 1)) is type(limited)
-    plain = PointCounts(Model(index, 1), np.array([[0], [0]], dtype=np.int32), Reach.of(index))
+    plain = PointCounts(Model(index, 1), codes, Reach.of(index))
     assert type(plain.attacks(0, 0, 1)) is type(plain.frontier(0, 0, 1))
 
 

@@ -117,9 +117,9 @@ class Climb:
     def counts(self, n_steps: int) -> Counts:
         """The rival's counts after so many steps, from ``first`` to ``last``."""
         counts = list(self._start)
-        place = max(min(bisect_right(self._steps, n_steps), len(self._wet)) - 1, 0)
         if not self._moving:
             return counts
+        place = min(bisect_right(self._steps, n_steps), len(self._wet)) - 1
         done, rest = divmod(n_steps - self._steps[place], max(self._wet[place], 1))
         level = self._levels[place] + done
         for j in self._moving:
@@ -158,15 +158,15 @@ class Products:
             self._base = model.log_support(winner.label, winner.counts) - sum(full)
 
     def best(self, n_cells: int) -> tuple[Any, Split]:
-        """The greatest lead of the rival with at most so many cells, and how to spend them."""
+        """The greatest lead of the rival with at most so many cells, and how to spend them.
+
+        They are as many as give the rival a support at least.
+        """
         return max(self._leads(n_cells), key=lambda found: found[0])
 
     def _leads(self, n_cells: int) -> Iterator[tuple[Any, Split]]:
         climb = self._climb
         limits = self._limits(n_cells)
-        if not len(limits):
-            yield -math.inf, Split(climb.first, 0)
-            return
         left = n_cells - climb.first
         lead = limits - self._all[left - len(limits) + 1 : left + 1][::-1]
         top = climb.first + int(np.argmax(lead))
