@@ -11,6 +11,8 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -195,9 +197,10 @@ def product_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]
 
 
 def log_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]:
-    """Add up logarithms in double precision."""
+    """Add up logarithms in double precision, one by one: from Python 3.12 on ``sum`` is more exact."""
     first, second = (
-        sum(math.log(count / n_rows) if count else -math.inf for count in own) for own in (a, b)
+        reduce(add, (math.log(count / n_rows) if count else -math.inf for count in own))
+        for own in (a, b)
     )
     return top(first, second)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import datetime as dt
 import importlib
 import io
 from collections.abc import Iterable, Sequence
@@ -44,6 +45,8 @@ def _write_excel(path: Path, lines: list[Sequence[str]]) -> None:
     # On a full disk the archive would complain a second time when it is forgotten.
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        # The same answers give the same file, whatever the time.
+        book.set_properties({"created": dt.datetime(2000, 1, 1)})
         # As text, lest a spreadsheet program take 3-4 for a date or 007 for 7.
         as_text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
         sheet = book.add_worksheet(_SHEET)
