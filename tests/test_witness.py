@@ -18,7 +18,7 @@ from support.bias_tables import random_holed
 from nullproof import CountIndex, NullproofError, certify, witness
 from nullproof.model import Model
 from nullproof.verdicts import point_counts, verdicts
-from nullproof.worlds import disagreeing
+from nullproof.worlds import disagreeing, favouring
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -232,8 +232,17 @@ def test_notebooks_show_shares_and_holes() -> None:
     some = CountIndex.from_rows(
         [("a",), (None,), ("a",), ("b",)], list("AABC"), domains={"x0": ["b"]}
     )
-    for _, *shares in table_after(witness(some, ("a",), alpha=0)._repr_html_(), "Two worlds")[3:]:
-        assert [share.split()[0] for share in shares] == ["0", "0"]
+    shown_rows = table_after(witness(some, ("a",), alpha=0)._repr_html_(), "Two worlds")[1:]
+    columns = [[row[side].split()[0] for row in shown_rows] for side in (1, 2)]
+    for column in columns:
+        assert "100" in column
+        assert column[2] == "0"
+    # Holes that both worlds fill alike are not told: a domain of one value leaves them no choice.
+    alike = CountIndex.from_rows([(*row, None if row[0] else "z") for row in ROWS], LABELS)
+    told = table_after(witness(alike, ("a", "y", "p", "z"))._repr_html_(), "Holes that they fill")[
+        1:
+    ]
+    assert {row[0] for row in told} <= {"x0", "x1", "x2"}
     # Two worlds with the same verdict have columns of their own.
     tied = CountIndex.from_rows([("a",), ("a",), ("b",)], list("ABC"))
     both = witness(tied, ("a",), alpha=0)._repr_html_()
@@ -269,3 +278,42 @@ def test_binned_candidates_of_a_point_and_of_rows() -> None:
         for cell, own in zip(filled["n"].to_list(), frame["n"].to_list(), strict=True):
             assert cell in own
         assert filled["w"].to_list()[2] in ("u", "v")
+        counted = CountIndex.from_table(filled, "y", like=index)
+        assert {*certify(counted, world.point, alpha=0).possible} == {*world.winners}
+    one, other = witness(index, (9.0, "u"), alpha=0)
+    assert {one.complete(frame)["n"][0], other.complete(frame)["n"][0]} == {1.0, 9.0}
+
+
+def test_cells_are_shared_out_within_the_bias() -> None:
+    """No value gets more of the open cells than the bias allows it, nor fewer."""
+    rows = [("a",), ("b",), ("c",), *[(None,)] * 6, ("a",), ("b",)]
+    labels = ["A"] * 9 + ["B"] * 2
+    model = Model(CountIndex.from_rows(rows, labels), 0, bias=Fraction(1, 6))
+    # A third of six cells, give or take one: from one to three of each value.
+    for raised, own in ((1, 1), (0, 3)):
+        world = favouring(model, ("a",), [0], raised)
+        filled = [row[0] for row in world.complete(rows, labels)][3:9]
+        assert filled.count("a") == own
+        assert all(1 <= filled.count(value) <= 3 for value in "abc")
+
+
+def test_a_value_that_is_unseen_is_not_written() -> None:
+    """A cell that is not known any more, at a value outside the domain, has nothing to show."""
+    model = Model(CountIndex.from_rows([("a",), ("b",)], ["A", "B"]), 1)
+    assert [favouring(model, (None,), [code], 0).point for code in (1, 2, 3)] == [
+        ("b",),
+        (None,),
+        (None,),
+    ]
+
+
+def test_a_tie_is_shown_from_both_sides() -> None:
+    """Where the first world ties, the other raises the next possible label, though another could win."""
+    rows = [("a",), ("b",), ("a",), ("b",), (None,), (None,)]
+    index = CountIndex.from_rows(rows, list("AABBCC"))
+    pair = witness(index, ("a",), alpha=0)
+    assert certify(index, ("a",), alpha=0).possible == ("A", "B", "C")
+    assert [(world.winners, sorted(world.raised)) for world in pair] == [
+        (("A", "B"), [0]),
+        (("A", "B"), [1]),
+    ]
