@@ -268,3 +268,23 @@ def test_completions_that_floats_cannot_weigh(
     monkeypatch.setattr(completions_module, "MANY", 1)
     found = radii(index, [({"0", "1"}, "0")], alpha=alpha)
     assert found.radius.tolist() == [min(every.radius)]
+
+
+@pytest.mark.parametrize("alpha", [0, Fraction(1, 10**400)])
+@pytest.mark.parametrize("picked", [0, -1])
+def test_a_bad_pick_is_made_good(alpha: Any, picked: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever completion is picked, a weaker one is searched for, or all of them are tried."""
+    index = index_from_counts([20, 20], [[(9, 6), (3, 1), (8, 13)], [(15, 5), (5, 15)]])
+    points = [({"0", "1"}, "0"), ({"0", "1"}, "0"), ("0", "0"), ("1", "0")]
+
+    def pick(own: Completions, place: int, winner: int) -> Any:
+        return own.every(place, winner)[:, picked][:, None]
+
+    monkeypatch.setattr(completions_module, "MANY", 1)
+    monkeypatch.setattr(Completions, "_pick", pick)
+    if not alpha:
+        monkeypatch.setattr(weakest_module, "MAX_COMPLETIONS", 0)
+    found = radii(index, points, alpha=alpha)
+    weakest = min(found.radius[2:])
+    assert found.radius.tolist() == [weakest, weakest, *found.radius[2:].tolist()]
+    assert found.radius[2] != found.radius[3]

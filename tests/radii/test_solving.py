@@ -151,6 +151,9 @@ def test_how_far_it_is_with_incomplete_points() -> None:
     assert shares == sorted(shares)
     assert (shares[0], shares[-1]) == (0, 1)
     assert (n_certain - n_holed) / n_certain in shares
+    told.clear()
+    radii(index, points[:1], alpha=alpha, on_progress=lambda *one: told.append(one))
+    assert {share for _, share in told} == {0.0, 1.0}
 
 
 def test_smoothing_by_default() -> None:
