@@ -13,6 +13,8 @@ from support.one_column import codes_of, feature_of
 
 from nullproof import CountIndex, NullproofWarning
 from nullproof.tables.bins import bin_codes, bin_edges
+from nullproof.tables.schema import Feature
+from nullproof.tables.training import decode
 from nullproof.tables.values import at_microseconds
 from nullproof.tables.values import moment as moment_of
 
@@ -182,3 +184,16 @@ def test_dates_without_bins_are_categories_by_the_day() -> None:
     assert index.schema.features[0].values == ("2020-01-01", "2020-01-02 12:00:00")
     assert codes_of(index, [days[1], days[0], None]) == [1, 0, 4]
     assert codes_of(index, ["2020-01-01", "2020-01-02 12:00:00"]) == [0, 1]
+
+
+@pytest.mark.parametrize(
+    "edges",
+    [(1e308, 1.2e308, 1.7e308), (-1.7e308, -1.2e308, -1e308), (-1.7e308, 0.0, 1.7e308), (0, 1, 3)],
+)
+def test_the_value_of_a_bin_lies_in_it(edges: tuple[float, ...]) -> None:
+    """What a world fills a hole with falls into its own bin, also where the ends are huge."""
+    feature = Feature("n", "number", ("low", "high"), edges, (0, 1))
+    values = np.array([decode(feature, code) for code in (0, 1)])
+    assert bin_codes(values, edges).tolist() == [0, 1]
+    one = Feature("n", "number", ("all",), (-math.inf, math.inf), (0,))
+    assert decode(one, 0) == 0.0

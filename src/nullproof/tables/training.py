@@ -135,7 +135,9 @@ def decode(feature: Feature, code: int) -> Any:
         return None
     if feature.edges:
         low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
-        middle = (low + high) / 2 if math.isfinite(low + high) else 0.0
+        # The sum of huge ends is no double; one bin for all has no ends at all.
+        middle = (low + high) / 2 if math.isfinite(low + high) else low / 2 + high / 2
+        middle = middle if math.isfinite(middle) else 0.0
         return at_microseconds(middle) if feature.kind == "date" else middle
     value = feature.values[code]
     if feature.kind == "boolean":
