@@ -164,7 +164,7 @@ def exponents(deviations: Floats, shares: Floats, slopes: Floats) -> Floats:
         heights = deviations[here, None, :] * both[:, None]
         top = heights.max(axis=2)
         with np.errstate(under="ignore"):
-            sums = (np.exp(heights - top[:, :, None]) @ shares[here, :, None])[:, :, 0]
+            sums = np.einsum("lsv,lv->ls", np.exp(heights - top[:, :, None]), shares[here])
         found[here] = top + np.log(np.maximum(sums, np.finfo(np.float64).tiny))
     found[~shares.any(axis=1)] = 0.0
     return found

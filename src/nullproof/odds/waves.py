@@ -22,7 +22,6 @@ STEP = 128
 # With more of them a grid, of which all are made at once, is quicker.
 MAX_WAVES = 2**13
 _MAX_CACHED = 2**28  # bytes
-_TOGETHER = 2**15
 _EPS = float(np.finfo(np.float64).eps)
 # Of the coefficients from STEP on those within a sixteenth of an octave make a band, bounded together.
 _BANDS = np.floor(16 * np.log2(np.arange(STEP, MAX_WAVES) / STEP)).astype(np.intp)
@@ -253,9 +252,8 @@ def _waves(term: Term, octave: int, n: int) -> Waves:
     turns = np.ldexp(term.logs - term.logs[:1], -octave)
     side = 1 << (n.bit_length() // 2)
     low, high = powers(turns, side), powers(turns * side, n // side).T * term.probs
-    # Products of small matrices, for which no library starts a second thread.
-    rows = max(1, _TOGETHER // low.size)
-    return np.concatenate([high[k : k + rows] @ low for k in range(0, len(high), rows)]).ravel()
+    # Not a product of matrices: a library would start threads for it, that cost more than they bring.
+    return np.einsum("kv,vl->kl", high, low).ravel()
 
 
 def powers(turns: Floats, n: int) -> Waves:
