@@ -35,7 +35,7 @@ from support.web_server import (
 from nullproof.scratch import clear_folders, own_folder
 from nullproof.web.desk import Shelf
 from nullproof.web.jobs import Job, Workers
-from nullproof.web.server import FOLDERS
+from nullproof.web.server import FOLDERS, _listener
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
@@ -213,6 +213,17 @@ def test_other_hosts_must_be_named(tmp_path: Path) -> None:
         started.process.send_signal(signal.SIGINT)
         _, said = started.process.communicate(timeout=20)
     assert said.startswith("note: 0.0.0.0 is not the loopback")
+
+
+def test_answers_are_sent_at_once() -> None:
+    """No part of an answer waits until the client has confirmed the part before: that took 40 ms each."""
+    with (
+        _listener("127.0.0.1", 0) as listener,
+        socket.create_connection(listener.getsockname()[:2]),
+    ):
+        accepted, _ = listener.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 def test_wrong_ways_to_start(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:

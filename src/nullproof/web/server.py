@@ -89,7 +89,7 @@ def _listener(host: str, port: int) -> socket.socket:
         raise NullproofError(f"--port is {port}; give a number from 0 (any free port) to 65535")
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=512)
+        listener = socket.create_server((host, port), family=family, backlog=512)
     except OSError as problem:
         if isinstance(problem, socket.gaierror) or problem.errno in (99, 49):
             raise NullproofError(
@@ -103,6 +103,10 @@ def _listener(host: str, port: int) -> socket.socket:
             f"port {port} of {host} is in use, perhaps by another nullproof serve; give another "
             "with --port N, or --port 0 for any free one"
         ) from problem
+    # The second half of an answer would else wait 40 ms until the client confirms the first; connections
+    # that are accepted take this over.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _address(host: str, port: int) -> str:
