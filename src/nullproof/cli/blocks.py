@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from nullproof.cli.following import after_certify, shown_of
 from nullproof.cli.outputs import failing
 from nullproof.cli.streams import working
 from nullproof.cli.written import written_bias
+from nullproof.cores import on_both_cores
 from nullproof.progress import Progress
 
 if TYPE_CHECKING:
@@ -21,9 +20,6 @@ if TYPE_CHECKING:
     from nullproof.model import Model
     from nullproof.tables.arrivals import Arrival
     from nullproof.tables.readers import Blocks
-
-T = TypeVar("T")
-R = TypeVar("R")
 
 
 def certify_in_blocks(request: Request, bias: list[str] | None, *, check: bool) -> None:
@@ -63,7 +59,7 @@ class _Certified:
         schema, smoothed = self.model.index.schema, self.model.alpha != 0
         certify = partial(self._certified, judged=self._have_labels())
         blocks = arrivals(schema, self.blocks, self.own_holes, key, smoothed=smoothed)
-        for some, found in _two_at_a_time(certify, blocks):
+        for some, found in on_both_cores(lambda block: (block, certify(block)), blocks):
             self.n_points += len(found)
             self.all_certain &= bool(found.certain.all())
             say("certifying", some.share)
@@ -93,16 +89,3 @@ class _Certified:
             if codes is not None and (codes >= 0).any():
                 return True
         return False
-
-
-def _two_at_a_time(work: Callable[[T], R], items: Iterable[T]) -> Iterator[tuple[T, R]]:
-    """Each item and what comes of it, in order, while the next ones are read and worked on."""
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        going: deque[tuple[T, Future[R]]] = deque()
-        for item in items:
-            going.append((item, pool.submit(work, item)))
-            if len(going) > 2:
-                done, result = going.popleft()
-                yield done, result.result()
-        for done, result in going:
-            yield done, result.result()
