@@ -12,9 +12,12 @@ from nullproof.cores import on_both_cores
 
 def test_results_come_in_order() -> None:
     """A slow item does not let a quick one pass."""
-    assert list(on_both_cores(lambda n: (time.sleep(n / 100), n)[1], [3, 0, 2, 1, 0])) == [
-        *(3, 0, 2, 1, 0)
-    ]
+
+    def slowly(n: int) -> int:
+        time.sleep(n / 100)
+        return n
+
+    assert list(on_both_cores(slowly, [3, 0, 2, 1, 0])) == [3, 0, 2, 1, 0]
 
 
 def test_few_items_are_read_ahead() -> None:

@@ -253,7 +253,8 @@ def _waves(term: Term, octave: int, n: int) -> Waves:
     side = 1 << (n.bit_length() // 2)
     low, high = powers(turns, side), powers(turns * side, n // side).T * term.probs
     # Not a product of matrices: a library would start threads for it, that cost more than they bring.
-    return np.einsum("kv,vl->kl", high, low).ravel()
+    found: Waves = np.einsum("kv,vl->kl", high, low)
+    return found.ravel()
 
 
 def powers(turns: Floats, n: int) -> Waves:
