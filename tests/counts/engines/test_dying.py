@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import shutil
+import subprocess
+import sys
+
 import polars as pl
 import pytest
 from support.engines import QUIET, postgres_server, postgres_table
@@ -31,3 +36,49 @@ def test_postgres_dies() -> None:
         view = connection.table("dying")
         assert "the connection may be lost" in told(view)
         assert "the connection may be lost" in told(view)
+
+
+# In a process of its own: the session that it ends is not that of other tests.
+_DYING_SPARK = """
+import os, signal, threading, time
+from support.engines import spark_session
+from nullproof import CountIndex
+from nullproof.errors import NullproofError
+
+with spark_session() as session:
+    columns = "id % 7 AS a", "id AS n", "CAST(id % 2 AS STRING) AS y"
+    table = session.range(0, 300_000, 1, 4).selectExpr(*columns)
+    context = session.sparkContext
+    java, tracker = context._gateway.proc.pid, context.statusTracker()
+
+    def kill():
+        while not tracker.getActiveJobsIds():
+            time.sleep(0.001)
+        os.kill(java, signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        CountIndex.from_table(table, "y")
+    except NullproofError as refused:
+        print(refused, flush=True)
+    os._exit(0)
+"""
+
+
+def test_spark_dies() -> None:
+    """A Spark whose process is killed in the middle of a query."""
+    pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed")
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", _DYING_SPARK],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    (said,) = done.stdout.splitlines()
+    assert said.startswith("pyspark cannot count the table: ")
+    assert said.endswith("the connection may be lost, so connect and count again")
