@@ -61,7 +61,7 @@ class Dataset:
 
 
 def run(*, quick: bool) -> list[str]:
-    datasets = list(_datasets())
+    datasets = list(datasets_or_like())
     n_points = 100 if quick else 1_000
     return [
         *_speed(datasets[0], n_points),
@@ -71,7 +71,8 @@ def run(*, quick: bool) -> list[str]:
     ]
 
 
-def _datasets() -> Iterator[Dataset]:
+def datasets_or_like() -> Iterator[Dataset]:
+    """The datasets where they are at hand, else generated tables of their shapes."""
     folder = os.environ.get("NULLPROOF_DATA")
     for name, label, shape in DATASETS:
         path = Path(folder or ".") / f"{name}.csv.gz"
@@ -110,11 +111,15 @@ def _seconds(task: Callable[[], Any], times: int = 1) -> float:
     return (time.process_time() - start) / times
 
 
+def open_points(data: Dataset, n_points: int) -> tuple[CountIndex, NDArray[Any]]:
+    """A table with a fifth of its cells missing, and so many points that are open then."""
+    index, points = data.with_holes(SHARE), data.points(4 * n_points)
+    return index, points[~certify(index, points, alpha=0).certain][:n_points]
+
+
 def _speed(data: Dataset, n_points: int) -> list[str]:
     holes = data.holes(SHARE)
-    index = data.with_holes(SHARE)
-    points = data.points(4 * n_points)
-    points = points[~certify(index, points, alpha=0).certain][:n_points]
+    index, points = open_points(data, n_points)
     ours = _seconds(lambda: label_odds(index, points, gap=GAP, alpha=0)) / len(points)
     counts = _seconds(lambda: sampled_odds(index, points[:3], ENOUGH, alpha=0)) / 3
     missing, rng = np.nonzero(holes < 0), np.random.default_rng(0)
@@ -175,9 +180,14 @@ def _certainty(datasets: list[Dataset], n_points: int) -> list[str]:
     return [*lines, ""]
 
 
+def titanic() -> Path:
+    """Where titanic lies if it is at hand."""
+    return Path(os.environ.get("NULLPROOF_DATA") or ".") / "titanic.csv.gz"
+
+
 def _own_holes() -> list[str]:
     """All rows of a table as points, with the holes that they have themselves."""
-    path = Path(os.environ.get("NULLPROOF_DATA") or ".") / "titanic.csv.gz"
+    path = titanic()
     if not path.exists():
         return []
     lines = [
