@@ -42,9 +42,10 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     if not all(_is_share(share) for share in shares):
         raise NullproofError(f"prior is {shares}; give numbers that are 0 or more")
     exact = [Fraction(s if isinstance(s, numbers.Rational) else float(s)) for s in shares]
-    if not sum(exact):
+    total = sum(exact)
+    if not total:
         raise NullproofError("prior is all zeros; give at least one label a positive number")
-    return tuple(share / sum(exact) for share in exact)
+    return tuple(share / total for share in exact)
 
 
 def written_number(written: str) -> Any:

@@ -60,8 +60,8 @@ def predictions(model: Model, points: Points) -> NDArray[np.int32]:
     supports = log_supports(model, points)
     best = np.where((supports == -np.inf).all(axis=1), -1, supports.argmax(axis=1))
     for place, exact in _settled(model, points, supports):
-        top = [i for i, support in enumerate(exact) if support == max(exact)]
-        best[place] = top[0] if len(top) == 1 else -1
+        top = max(exact)
+        best[place] = exact.index(top) if exact.count(top) == 1 else -1
     return best.astype(np.int32)
 
 
