@@ -1,6 +1,7 @@
 """Kills, full disks, folders that take nothing, files that change: nothing is lost, nothing is left.
 
-``NULLPROOF_KILLS`` sets how often each command is killed; without it a few of them are, once.
+``NULLPROOF_KILLS`` sets how often each command is killed; without it a few of them are, twice. ``-rP``
+shows how many of the kills met a file that was being written.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import os
 import random
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import suppress
@@ -18,12 +20,13 @@ from typing import Any
 import polars as pl
 import pytest
 from support.command_line import Runner, one_line, write_customers
+from support.warm import warm_command
 
-from nullproof import CountIndex
+from nullproof import CountIndex, scratch
 from nullproof.cli import outputs
 from nullproof.errors import NullproofError
 from nullproof.files import write_together, write_whole
-from nullproof.scratch import own_part
+from nullproof.scratch import clear_folders, own_folder, own_part
 
 ROOT = Path(__file__).parents[1]
 N_KILLS = int(os.environ.get("NULLPROOF_KILLS", "0"))
@@ -59,36 +62,52 @@ class Command:
         self.folder, (self.arguments, self.targets) = folder, COMMANDS[name]
         self.scratch = folder / "scratch"
         self.scratch.mkdir()
+        # A report tells the minute, and a minute ends while it is killed again and again.
+        self.environment = {"TMPDIR": str(self.scratch), "SOURCE_DATE_EPOCH": "0"}
         write_customers(folder)
         if name == "repair":
-            self._run("clean", *FILES, "-o", "sheet.csv").wait()
+            self._run("clean", *FILES, "-o", "sheet.csv")
         self.inputs = {*folder.iterdir()}
 
-    def _run(self, *arguments: str) -> subprocess.Popen[bytes]:
-        environment = {**os.environ, "TMPDIR": str(self.scratch), "PYTHONPATH": str(ROOT / "src")}
-        # A report tells the minute, and a minute ends while it is killed again and again.
-        environment["SOURCE_DATE_EPOCH"] = "0"
-        return subprocess.Popen(
+    def finished(self) -> None:
+        """Run it to its end, started as a user starts it."""
+        self._run(*self.arguments)
+
+    def _run(self, *arguments: str) -> None:
+        subprocess.run(
             [sys.executable, "-m", "nullproof", "-q", *arguments],
             cwd=self.folder,
-            env=environment,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
+            env={**os.environ, **self.environment, "PYTHONPATH": str(ROOT / "src")},
+            check=True,
+            capture_output=True,
         )
 
-    def finished(self) -> float:
-        """Run it to its end; how long that took."""
+    def seconds(self) -> float:
+        """How long it takes where everything is loaded before."""
         start = time.monotonic()
-        assert self._run(*self.arguments).wait() == 0
+        process = warm_command(self.folder, self.arguments, **self.environment)
+        process.join()
+        assert process.exitcode == 0
         return time.monotonic() - start
 
-    def killed(self, after: float) -> None:
-        process = self._run(*self.arguments)
-        try:
-            process.wait(after)
-        except subprocess.TimeoutExpired:
-            process.kill()
-            process.wait()
+    def killed(self, after: float, sight: str | None = None) -> bool:
+        """Kill it so long after its start, or after a file came that ends so; whether a part is left."""
+        before = self._listed()
+        process = warm_command(self.folder, self.arguments, **self.environment)
+        # Most files are written within a millisecond; who waits is woken sooner than who never rests.
+        while sight is not None and not self._is_new(sight, before) and process.is_alive():
+            time.sleep(0.0001)
+        if after:
+            process.join(after)
+        process.kill()
+        process.join()
+        return self._is_new(".part", before)
+
+    def _is_new(self, ending: str, before: set[str]) -> bool:
+        return any(name.endswith(ending) for name in self._listed() - before)
+
+    def _listed(self) -> set[str]:
+        return {*(entry.name for entry in os.scandir(self.folder)), *self._scratched()}
 
     def put_before(self) -> None:
         """Put files in the way that another run may have left; a companion must be an index."""
@@ -105,26 +124,39 @@ class Command:
     def others(self) -> set[Path]:
         """What is neither an input nor a result."""
         own = {*self.inputs, *(self.folder / name for name in self.targets)}
-        return ({*self.folder.iterdir()} - own) | {*self.scratch.iterdir()}
+        return ({*self.folder.iterdir()} - own) | {
+            self.scratch / name for name in self._scratched()
+        }
+
+    def _scratched(self) -> Iterator[str]:
+        # Python tries a temporary folder out with a file of another name, and may be killed meanwhile.
+        names = (entry.name for entry in os.scandir(self.scratch))
+        return (name for name in names if name.startswith("nullproof"))
 
 
 @pytest.mark.parametrize("name", KILLED)
 def test_killed_at_any_moment(tmp_path: Path, name: str) -> None:
     """Each file is the old one or the new one, a pair is never a new table alone, and all is cleared."""
     command = Command(tmp_path, name)
-    seconds = command.finished()
+    command.finished()
     new = command.contents()
+    # The first may load the modules.
+    seconds = min(command.seconds(), command.seconds())
     command.put_before()
     old = command.contents()
-    rng = random.Random(name)
-    for _ in range(N_KILLS or 1):
-        # The last part of a run writes.
-        command.killed(seconds * rng.uniform(0.5, 1.05))
+    rng, n_writing = random.Random(name), 0
+    for k in range(N_KILLS or 2):
+        if k % 2:
+            n_writing += command.killed(rng.uniform(0, 1.05 * seconds))
+        else:
+            latest, sight = rng.choice((0, 0.001, 0.01)), rng.choice(("", ".part"))
+            n_writing += command.killed(rng.uniform(0, latest), sight)
         found = command.contents()
         assert all(one in both for one, both in zip(found, zip(old, new, strict=True), strict=True))
         table, companion = found[0] == new[0], found[-1] == new[-1]
         assert companion or not table
         command.put_before()
+    print(f"{name}: {k + 1} kills, {n_writing} of them while a file was written")
     command.finished()
     assert command.contents() == new
     assert command.others() == set()
@@ -144,6 +176,32 @@ def test_what_a_dead_process_left_is_cleared(tmp_path: Path) -> None:
         write_whole(target, lambda part: part.write_text("whole"))
         assert {*tmp_path.iterdir()} == {target, living, *like_it}
     assert {*tmp_path.iterdir()} == {target, *like_it}
+
+
+@pytest.mark.parametrize("moment", ["before it has a lock", "before it is locked"])
+def test_a_folder_that_another_process_clears_too_early(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
+) -> None:
+    """Until it is locked a new folder looks like one that was left; its maker then makes another."""
+    start = "nullproof-test-"
+    cleared: list[Path] = []
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    home, name = (tempfile, "mkdtemp") if "has" in moment else (scratch, "_lock")
+    usual = getattr(home, name)
+
+    def meddle(*given: Any, **options: Any) -> Any:
+        made = home is tempfile and usual(*given, **options)
+        if not cleared:
+            cleared.extend(tmp_path.iterdir())
+            clear_folders(tmp_path, start)
+        return made or usual(*given, **options)
+
+    monkeypatch.setattr(home, name, meddle)
+    with own_folder(start) as folder:
+        assert [*tmp_path.iterdir()] == [folder] != cleared
+        clear_folders(tmp_path, start)
+        assert folder.is_dir()
+    assert [*tmp_path.iterdir()] == []
 
 
 def test_of_two_files_none_is_written_if_one_fails(tmp_path: Path) -> None:

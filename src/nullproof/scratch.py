@@ -11,8 +11,9 @@ import os
 import shutil
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 
 _LOCK = "held"
 _PART = ".part"
@@ -23,24 +24,38 @@ _RANDOM = "?" * 8
 def own_folder(start: str) -> Iterator[Path]:
     """A folder that is deleted afterwards, named by a start; those that dead processes left go first."""
     clear_folders(Path(tempfile.gettempdir()), start)
-    folder = Path(tempfile.mkdtemp(prefix=start))
+    held = None
+    while held is None:
+        folder = Path(tempfile.mkdtemp(prefix=start))
+        held = _hold(folder)
     try:
-        # It gets its name once it is locked, so that nobody finds it free.
-        with (folder / "new").open("wb") as held:
-            if _lock(held.fileno()):
-                (folder / "new").rename(folder / _LOCK)
-            yield folder
+        yield folder
     finally:
+        held.close()
         shutil.rmtree(folder, ignore_errors=True)
+
+
+def _hold(folder: Path) -> BinaryIO | None:
+    """Lock a new folder; None if another process took it for one that was left, as it may until then."""
+    with ExitStack() as opened, suppress(FileNotFoundError, BlockingIOError):
+        held = opened.enter_context((folder / _LOCK).open("wb"))
+        _lock(held.fileno())
+        if (folder / _LOCK).exists():
+            opened.pop_all()
+            return held
+    return None
 
 
 def clear_folders(place: Path, start: str) -> None:
     """Delete the folders in ``place`` that begin so and whose process is gone."""
-    for lock in place.glob(f"{start}*/{_LOCK}"):
+    for folder in place.glob(f"{start}*"):
         # Those of other people cannot be opened, those of living processes cannot be locked.
-        with suppress(OSError), lock.open("r+b") as held:
+        with suppress(OSError), (folder / _LOCK).open("r+b") as held:
             if _lock(held.fileno()):
-                shutil.rmtree(lock.parent, ignore_errors=True)
+                shutil.rmtree(folder, ignore_errors=True)
+        # A process that was killed before it locked its folder left it empty.
+        with suppress(OSError):
+            folder.rmdir()
 
 
 @contextmanager
