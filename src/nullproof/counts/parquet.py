@@ -283,4 +283,7 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
         for sets in header["sets"]
     )
     label_counts = np.array(header["label_counts"], dtype=np.int64)
+    lists = [label_counts, *(counts for cells in sets for counts in cells.values())]
+    if len(sets) != len(features) or any(counts.shape != (n_labels,) for counts in lists):
+        raise ValueError("the header has counts of other labels or features than it names")
     return make(schema, label_counts, tuple(known), n_null, sets)
