@@ -151,9 +151,12 @@ def test_all_counts_at_some_biases() -> None:
     for model, points in questions(20261119, 25):
         tables = Tables(model, points)
         biases = np.array([rng.random(), 1.0, rng.random()])
-        (least, most), (fewest, greatest) = tables.at(biases)
-        assert (least == tables.low + fewest).all()
-        assert (most == tables.high + greatest).all()
+        some = slice(model.m, len(tables.low))
+        (least, most), (fewest, greatest) = tables.at(biases, slice(None))
+        assert (least == tables.low[:, None] + fewest).all()
+        assert (most == tables.high[:, None] + greatest).all()
+        assert (tables.at(biases, some)[0][0] == least[some]).all()
+        assert (tables.at(biases, some)[1][1] == greatest[some]).all()
         for number, bias in enumerate(biases.tolist()):
             at, start = model.biased(Fraction(bias)), 0
             for j in range(model.d):
@@ -161,8 +164,8 @@ def test_all_counts_at_some_biases() -> None:
                 rows = slice(start, start + len(codes) * model.m)
                 alpha = float(model.alpha)
                 low, high = at.low(j, codes) + alpha, at.high(j, codes) + alpha
-                assert least[number, rows] == pytest.approx(low.ravel())
-                assert most[number, rows] == pytest.approx(high.ravel())
+                assert least[rows, number] == pytest.approx(low.ravel())
+                assert most[rows, number] == pytest.approx(high.ravel())
                 # One more row for a feature that is left out.
                 start += (len(codes) + 1) * model.m
 
@@ -212,7 +215,7 @@ def test_jumps_are_rounded_down(alpha: Fraction, scale: int) -> None:
     known, n_cells, n_known, n_candidates, cells = (
         np.array(own, dtype=np.int64)[:, None] for own in zip(*columns, strict=True)
     )
-    whole = _Whole.of(Groups(known, n_cells, n_known, n_candidates), float(alpha))
+    whole = _Whole.of(Groups(known, n_cells, n_known, n_candidates), alpha)
     places = np.array(rng.sample(range(60), 40))
     for sign in (1, -1):
         found = whole.jump(places, sign, cells.ravel()[places].astype(float), alpha)

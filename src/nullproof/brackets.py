@@ -1,20 +1,22 @@
 """Between which two biases winners lose their lead over rivals, for many points at once (T10).
 
-A feature adds to a lead what its code, the two labels and the bias say. So the leads at a few biases,
-the same for all points, are sums of terms that are looked up, and halving these biases gives the first
-brackets. Leads at a bias of its own for each point narrow them further.
+A feature adds to a lead what its code, the two labels and the bias say. So the leads at some biases,
+the same for all points, are sums of terms that are looked up, and brackets lie between neighbours among
+these biases. Where they are too wide, leads at a bias of its own for each point narrow them further.
 """
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
+from threading import Lock
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.leads import Lead, Pairs, Places, Tables
-from nullproof.model import Floats
+from nullproof.model import Floats, Model
 
 # Just above 0: the jumps at 0 itself lie clearly below it.
 _FIRST = 2.0**-40
@@ -22,10 +24,16 @@ _FIRST = 2.0**-40
 _MIDDLE = 0.4873291
 # So few jumps are halved.
 _CLOSE_BY = 4.0
+# Leads beyond this are all the same to a straight line.
+_FAR = 50.0
 # At most and at least so many biases are looked up; fewer are not worth their table.
-_MOST, _FEWEST = 64, 8
-# A grid has at most so many terms for each feature of each point.
-_TERMS = 1.0
+_MOST, _FEWEST = 4096, 8
+# So many of them are halved, and those between are found by straight lines, in at most so many rounds.
+_ROUGH, _ROUNDS = 64, 8
+# A grid has at most so many terms for each feature of each point, and so many are made at a time.
+_TERMS, _AT_A_TIME = 2.0, 1 << 16
+# One number holds the jumps of a winner's count above so many bits, those of a rival's below.
+_BITS = 32
 
 
 @dataclass
@@ -68,11 +76,6 @@ class Bracket:
         ends = self.left[places], self.right[places]
         return Bracket(*ends, self.low.at(places), self.high.at(places), self.rose[places])
 
-    def closed(self, some: NDArray[np.bool_]) -> Bracket:
-        """The same brackets, but some of them without any jumps."""
-        right = np.where(some, self.left, self.right)
-        return Bracket(self.left, right, self.low, self.high, self.rose)
-
     def trial(self, beyond: float, *, halve: bool = False) -> Floats:
         """A bias to try: where a straight line between the ends crosses 0, or the middle.
 
@@ -82,10 +85,7 @@ class Bracket:
         width, n_jumps = self.right - self.left, np.maximum(self.n_jumps, 1.0)
         if halve:
             return self.left + _MIDDLE * width
-        top, bottom = np.minimum(self.low.log, 50.0), np.maximum(self.high.log, -50.0)
-        # Where rounding leaves no lead at either end, there is no line.
-        share = np.full_like(top, _MIDDLE)
-        np.divide(top, top - bottom, out=share, where=top > bottom)
+        share = _share_kept(self.low.log, self.high.log)
         share += np.where(self.rose, beyond, -beyond) / n_jumps
         share = np.where(n_jumps <= _CLOSE_BY, _MIDDLE, np.clip(share, 0.01, 0.99))
         return self.left + width * share
@@ -105,6 +105,19 @@ class Bracket:
         )
 
 
+def grid_of(tables: Tables) -> BiasGrid | None:
+    """A grid for the points of some tables; None where it would not pay, or slots do not add up.
+
+    Points often come in blocks, so the last grid is kept for those that come next.
+    """
+    n_terms = _TERMS * len(tables.points) * tables.n_slots
+    n_biases = int(min(_MOST, n_terms / (len(tables.low) * (tables.model.m - 1))))
+    if tables.n_slots > tables.model.d or n_biases < _FEWEST:
+        return None
+    n_biases = 1 << (n_biases.bit_length() - 1)
+    return _LAST.of(tables, n_biases) if tables.one_to_one else BiasGrid.of(tables, n_biases)
+
+
 @dataclass(frozen=True)
 class BiasGrid:
     """What each row adds to the lead of each label over each other one, at some biases.
@@ -112,73 +125,155 @@ class BiasGrid:
     Parameters
     ----------
     biases
-        The biases, ascending, one less than a power of two.
-    log, n_cells
-        What is added to the logarithm of a lead, and the cells moved: biases × (rows × labels × other
-        labels).
+        Ascending, as many as a power of two; the last is 1.
+    log, jumps
+        What is added to the logarithm of a lead, and how often the counts of both labels jump between
+        a bias and the next: (rows × labels × other labels) × biases.
+    rough
+        ``log`` at every so many biases: those × (rows × labels × other labels).
     """
 
     biases: Floats
     log: Floats
-    n_cells: Floats
+    jumps: NDArray[np.int64]
+    rough: Floats
 
     @classmethod
-    def of(cls, tables: Tables) -> Self | None:
-        """A grid for the points of some tables; None where it would not pay, or slots do not add up."""
-        m, size = tables.model.m, len(tables.low) * (tables.model.m - 1)
-        n_biases = int(min(_MOST, _TERMS * len(tables.points) * tables.n_slots / size))
-        if tables.n_slots > tables.model.d or n_biases < _FEWEST:
-            return None
-        n_biases = 1 << (n_biases.bit_length() - 1)
-        biases = (np.arange(n_biases - 1) + _MIDDLE) / n_biases
-        biases[0] = _FIRST
-        counts, cells = tables.at(biases)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            log = _pairwise(np.log(counts[0]), np.log(counts[1]), m)
-        return cls(biases, log, -_pairwise(*cells, m))
+    def of(cls, tables: Tables, n_biases: int) -> Self:
+        """A grid of so many biases, a power of two."""
+        m, size = tables.model.m, len(tables.low)
+        biases = (np.arange(n_biases) + _MIDDLE) / n_biases
+        biases[0], biases[-1] = _FIRST, 1.0
+        log = np.empty((size * (m - 1), n_biases))
+        jumps = np.empty(log.shape, dtype=np.int64)
+        step = max(1, _AT_A_TIME // (m * n_biases)) * m
+        for start in range(0, size, step):
+            some = slice(start, start + step)
+            own = slice(start * (m - 1), (start + step) * (m - 1))
+            log[own], jumps[own] = _terms(tables, biases, some)
+        every = max(1, n_biases // _ROUGH)
+        return cls(biases, log, jumps, np.ascontiguousarray(log[:, every - 1 :: every].T))
 
-    def bracket(self, pairs: Pairs, beyond: Floats, last: Lead) -> Bracket:
-        """Brackets between neighbours of the grid; parameters as `Bracket.of` has them.
+    def bracket(self, pairs: Pairs) -> tuple[Bracket, list[NDArray[np.int64]]]:
+        """Brackets between biases of the grid, and the jumps of each slot within: winners', rivals'.
 
-        The error of a sum of terms keeps within the slack of the pairs: it has a logarithm of each
-        count, as the bound of `Model.slack` has, and one more subtraction for each feature.
+        Where the lead is lost before the first bias, the bracket starts at 0. There, and between biases
+        that are no neighbours, the jumps of each slot are not told.
         """
-        size, last_bias = self.log.shape[1], len(self.biases) - 1
         rows = self._rows(pairs)
-        n_ahead = np.zeros(len(beyond), dtype=np.intp)
-        low, high = np.full(len(beyond), np.inf), last.log
-        step = (last_bias + 2) // 2
+        left, low, high = self._roughly(rows, pairs.log_odds)
+        rows *= len(self.biases)
+        right = left + len(self.biases) // len(self.rough)
+        for _ in range(_ROUNDS):
+            some = np.flatnonzero(right - left > 1)
+            if not len(some):
+                break
+            own = rows if len(some) == len(left) else rows.take(some, axis=1)
+            start, stop = left[some], right[some]
+            share = _share_kept(low[some], high[some])
+            trial = np.clip(start + (share * (stop - start)).astype(np.intp), start + 1, stop - 1)
+            trial[start < 0] = 0
+            lead = _leads(self.log, own + trial, pairs.log_odds[some])
+            ahead = lead > 0
+            left[some], right[some] = np.where(ahead, trial, start), np.where(ahead, stop, trial)
+            low[some[ahead]], high[some[~ahead]] = lead[ahead], lead[~ahead]
+        first = np.maximum(left, 0)
+        jumps = self.jumps.take(rows + first)
+        moved = [jumps >> _BITS, jumps & ((1 << _BITS) - 1)]
+        n_jumps = np.where(left < 0, 0.0, sum(own.sum(axis=0) for own in moved))
+        n_jumps[right - left > 1] = np.inf
+        ends = np.where(left < 0, 0.0, self.biases[first]), self.biases[right]
+        leads = Lead(low, np.zeros(len(low))), Lead(high, n_jumps)
+        return Bracket(*ends, *leads, np.ones(len(low), dtype=bool)), moved
+
+    def lead(self, pairs: Pairs, beyond: Floats) -> Floats:
+        """The leads at the first biases that are not below some others."""
+        at = np.searchsorted(self.biases, beyond)
+        return _leads(self.log, self._rows(pairs) * len(self.biases) + at, pairs.log_odds)
+
+    def _roughly(self, rows: Places, log_odds: Floats) -> tuple[Places, Floats, Floats]:
+        """After which bias leads are lost, among every so many; and the leads there and at the next."""
+        n_biases, size = self.rough.shape
+        n_ahead = np.zeros(len(log_odds), dtype=np.intp)
+        low, high = np.full(len(log_odds), np.inf), _leads(self.rough[-1], rows, log_odds)
+        step = n_biases // 2
         while step:
             trial = n_ahead + (step - 1)
-            with np.errstate(invalid="ignore"):
-                lead = self.log.take(rows + trial * size).sum(axis=0) + pairs.constant
-            # No number: neither label has any support, so the winner is not ahead.
-            lead[np.isnan(lead)] = -np.inf
-            inside = self.biases[trial] < beyond
-            ahead = inside & (lead > 0)
-            low, high = np.where(ahead, lead, low), np.where(inside & ~ahead, lead, high)
+            lead = _leads(self.rough, rows + trial * size, log_odds)
+            ahead = lead > 0
+            low, high = np.where(ahead, lead, low), np.where(ahead, high, lead)
             n_ahead += np.where(ahead, step, 0)
             step //= 2
-        before, after = np.maximum(n_ahead - 1, 0), np.minimum(n_ahead, last_bias)
-        cells = [self.n_cells.take(rows + k * size).sum(axis=0) for k in (before, after)]
-        inside = (n_ahead <= last_bias) & (self.biases[after] < beyond)
-        left = np.where(n_ahead > 0, self.biases[before], 0.0)
-        right = np.where(inside, self.biases[after], beyond)
-        cells[1] = np.where(inside, cells[1], last.n_cells)
-        rose = np.ones(len(beyond), dtype=bool)
-        return Bracket(left, right, Lead(low, cells[0]), Lead(high, cells[1]), rose)
+        return n_ahead * (len(self.biases) // n_biases) - 1, low, high
 
     def _rows(self, pairs: Pairs) -> Places:
         """Where the terms of each feature and point stand among those of a bias."""
         m = pairs.tables.model.m
-        winner, rival = (rows[0] % m for rows in pairs.rows)
+        winner, rival = pairs.winner, pairs.rival
         rows: Places = pairs.rows[0] * (m - 1) + (rival - (rival > winner))
         return rows
 
 
-def _pairwise(mine: Floats, theirs: Floats, m: int) -> Floats:
-    """What a label has minus what each other one has: biases × (rows × labels × other labels)."""
+def _terms(tables: Tables, biases: Floats, some: slice) -> tuple[Floats, NDArray[np.int64]]:
+    """What some rows add to leads, and their jumps, as `BiasGrid` has them."""
+    m = tables.model.m
+    counts, cells = tables.at(biases, some)
+    size = tables.log_size[some, None]
     i, k = np.nonzero(~np.eye(m, dtype=bool))
-    rows = len(mine), -1, m
-    found: Floats = mine.reshape(rows)[:, :, i] - theirs.reshape(rows)[:, :, k]
-    return found.reshape(len(mine), -1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        low, high = ((np.log(own) - size).reshape(-1, m, len(biases)) for own in counts)
+        log = low[:, i] - high[:, k]
+    fell, rose = (
+        np.abs(np.diff(own, append=own[:, -1:])).astype(np.int64).reshape(low.shape)
+        for own in cells
+    )
+    jumps = (fell[:, i] << _BITS) + rose[:, k]
+    return log.reshape(-1, len(biases)), jumps.reshape(-1, len(biases))
+
+
+def _leads(terms: Floats, places: Places, log_odds: Floats) -> Floats:
+    """The sums of the terms at some places, slots × points, and of the odds of the priors.
+
+    Their error keeps within the slack of the pairs, which is twice `Model.slack`: a sum has a logarithm
+    of each count and of each size, as the bound there has, and three more subtractions for each feature.
+    """
+    with np.errstate(invalid="ignore"):
+        lead: Floats = terms.take(places).sum(axis=0) + log_odds
+    # No number: neither label has any support, so the winner is not ahead.
+    lead[np.isnan(lead)] = -np.inf
+    return lead
+
+
+def _share_kept(low: Floats, high: Floats) -> Floats:
+    """Where a straight line between two leads crosses 0: 0 at the first, 1 at the second."""
+    top, bottom = np.minimum(low, _FAR), np.maximum(high, -_FAR)
+    # Where rounding leaves no lead at either end, there is no line.
+    share = np.full_like(top, _MIDDLE)
+    np.divide(top, top - bottom, out=share, where=top > bottom)
+    return share
+
+
+class _LastGrid:
+    """The grid that was made last, kept as long as its model lives."""
+
+    def __init__(self) -> None:
+        self._kept: tuple[weakref.ref[Model], BiasGrid] | None = None
+        # Two blocks of points are asked about at a time, and one grid will do.
+        self._making = Lock()
+
+    def of(self, tables: Tables, n_biases: int) -> BiasGrid:
+        """The grid of a model, made anew if there is none of at least so many biases."""
+        with self._making:
+            kept = self._kept
+            if kept and kept[0]() is tables.model and len(kept[1].biases) >= n_biases:
+                return kept[1]
+            grid = BiasGrid.of(tables, n_biases)
+            self._kept = weakref.ref(tables.model, self._forget), grid
+            return grid
+
+    def _forget(self, _gone: weakref.ref[Model]) -> None:
+        # Only the reference that is kept can call: those before it are gone themselves.
+        self._kept = None
+
+
+_LAST = _LastGrid()

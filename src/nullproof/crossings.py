@@ -25,6 +25,8 @@ _LEAST_GAP = 1e-12
 # How far rounding moves a jump at most: a count of n cells errs by some eps·(n + 1) before it is rounded
 # to whole cells, which is the error of a bias of that divided by n.
 _CLOSE = 128 * _EPS
+# The jumps of winners' counts and of rivals', by part: slots × points.
+_Moved = list[list[NDArray[np.int64]]]
 
 
 def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
@@ -40,7 +42,8 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
         if 3 * few.sum() > 2 * len(few):
             sure = bracket.is_sure(pairs.slack)
             some, kept = np.flatnonzero(sure & few), np.flatnonzero(sure & ~few)
-            found[places[some]] = _first_lost(pairs.at(some), bracket.at(some))
+            near, within = pairs.at(some), bracket.at(some)
+            found[places[some]] = _first_lost(near, within, _moved(near, within))
             pairs, places, bracket = pairs.at(kept), places[kept], bracket.at(kept)
             guess = guess[kept] if number == 0 else guess
         if not len(places):
@@ -50,34 +53,56 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
     return found
 
 
-def crossing_nearby(pairs: Pairs, beyond: Floats, lead: Lead, grid: BiasGrid) -> Floats:
-    """As `crossing`, by two trials from a bracket of a grid; NaN also where these do not suffice."""
-    bracket = grid.bracket(pairs, beyond, lead)
+def crossing_nearby(pairs: Pairs, grid: BiasGrid) -> Floats:
+    """As `crossing`, from brackets of a grid; NaN also where these do not suffice."""
+    bracket, moved = grid.bracket(pairs)
+    near = (bracket.n_jumps <= _SOME) & (bracket.left > 0) & pairs.plain
+    sure = near & bracket.is_sure(pairs.slack)
+    found = _first_lost(pairs, bracket, [[own * sure] for own in moved])
+    others = np.flatnonzero(~near)
+    if len(others):
+        found[others] = _by_trials(pairs.at(others), bracket.at(others))
+    return found
+
+
+def _by_trials(pairs: Pairs, bracket: Bracket) -> Floats:
+    """As `crossing`, by two trials within brackets; NaN also where these do not suffice."""
+    n_cells = pairs.lead(bracket.left).n_cells
+    bracket.high = Lead(bracket.high.log, n_cells + bracket.n_jumps)
+    bracket.low = Lead(bracket.low.log, n_cells)
     for past in (0.0, _FURTHER):
         trial = bracket.trial(past)
         bracket.narrow(trial, pairs.lead(trial))
-    few = bracket.is_sure(pairs.slack) & (bracket.n_jumps <= _SOME)
-    return _first_lost(pairs, bracket.closed(~few))
+    few = np.flatnonzero(bracket.is_sure(pairs.slack) & (bracket.n_jumps <= _SOME))
+    found = np.full(len(bracket.left), np.nan)
+    some, within = pairs.at(few), bracket.at(few)
+    found[few] = _first_lost(some, within, _moved(some, within))
+    return found
 
 
-def _first_lost(pairs: Pairs, bracket: Bracket) -> Floats:
+def _first_lost(pairs: Pairs, bracket: Bracket, moved: _Moved) -> Floats:
     """The jump of each bracket, rounded down, after which the lead is lost; NaN where blurred.
 
     Rounding puts a jump on the wrong side of an end of the bracket only if it lies close to that end.
     For a jump that lies well within, this changes nothing: all jumps close to the left end come before
     it, counted as done already or not, and all close to the right end come after it.
     """
-    jumps, changes = _jumps(pairs, bracket)
+    jumps, changes = _jumps(pairs, bracket, moved)
     if not jumps.size:
         return np.full(len(jumps), np.nan)
     if pairs.plain:
         found, unsure = _walked(pairs, bracket, jumps, changes)
     else:
         found, unsure = _halved(pairs, jumps)
-    first, last = jumps.min(axis=1), jumps.max(axis=1, where=np.isfinite(jumps), initial=-np.inf)
-    found = np.where(first == last, first, np.where(unsure, np.nan, found))
+    # Where all jumps are one, it is the one, whatever rounding blurs.
+    doubtful = np.flatnonzero(unsure)
+    own = jumps[doubtful]
+    first, last = own.min(axis=1), np.where(np.isfinite(own), own, -np.inf).max(axis=1)
+    found[doubtful] = np.where(first == last, first, np.nan)
+    inside = found > bracket.left + _CLOSE
     # At 0 every winner is ahead; but rounding may take a jump just below 0 for one at 0.
-    inside = (found > bracket.left + _CLOSE) | ((bracket.left == 0) & (first >= 0))
+    start = np.flatnonzero(bracket.left == 0)
+    inside[start] |= jumps[start].min(axis=1) >= 0
     return np.where(inside & (found < bracket.right - _CLOSE), found, np.nan)
 
 
@@ -116,44 +141,52 @@ def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
     return jumps[every, lost], unsure
 
 
-def _jumps(pairs: Pairs, bracket: Bracket) -> tuple[Floats, Floats]:
+def _jumps(pairs: Pairs, bracket: Bracket, moved: _Moved) -> tuple[Floats, Floats]:
     """The jumps within each bracket, and what each does to the lead of plain pairs: points × jumps.
 
     They are in no order; infinite and 0 where a point has no more.
     """
-    n_before = np.zeros(len(bracket.left), dtype=np.intp)
-    found = []
-    for sign, parts, side in ((-1, pairs.winning, 0), (1, pairs.threatening, 1)):
-        rows, bases = pairs.rows[side], pairs.bases[side]
-        for number, part in enumerate(parts):
-            start, stop = _cells_at_ends(part, sign, bracket)
-            point, slot = np.divmod(np.flatnonzero((start != stop).T), len(start))
-            where = slot * len(n_before) + point
-            n_jumps = np.abs(start.take(where) - stop.take(where)).astype(np.intp)
-            step = np.arange(n_jumps.sum()) - np.repeat(np.cumsum(n_jumps) - n_jumps, n_jumps)
-            where, point = np.repeat(where, n_jumps), np.repeat(point, n_jumps)
-            cells = start.take(where) + sign * step
-            jump = pairs.tables.jump(number, rows.take(where), sign, cells)
-            count = bases.take(where) + cells
-            with np.errstate(divide="ignore"):
-                change = -sign * np.log((count + sign) / count)
-            n_here = np.bincount(point, minlength=len(n_before))
-            place = np.arange(len(point)) + (n_before + n_here - np.cumsum(n_here))[point]
-            n_before += n_here
-            found.append((point, place, jump, change))
-    jumps = np.full((len(n_before), int(n_before.max(initial=0))), np.inf)
+    tables, every = pairs.tables, sum(moved[0] + moved[1])
+    first = np.cumsum(every, axis=0)
+    jumps = np.full((first.shape[1], int(first[-1].max(initial=0))), np.inf)
     changes = np.zeros(jumps.shape)
-    for point, place, jump, change in found:
-        jumps[point, place], changes[point, place] = jump, change
+    first -= every
+    for side, sign in enumerate((-1, 1)):
+        for number, n_jumps in enumerate(moved[side]):
+            where = np.flatnonzero(n_jumps != 0)
+            point, row = where % len(jumps), pairs.rows[side].take(where)
+            place = point * jumps.shape[1] + first.take(where)
+            cells = _cells(tables.parts[number].take(row), sign, bracket.left.take(point), True)
+            if len(where) and (n_own := n_jumps.take(where)).max() > 1:
+                again = np.repeat(np.arange(len(where)), n_own)
+                step = np.arange(len(again)) - (np.cumsum(n_own) - n_own)[again]
+                row, place, cells = row[again], place[again] + step, cells[again] + sign * step
+            jumps.put(place, tables.jump(number, row, sign, cells))
+            count = (tables.low, tables.high)[side].take(row) + cells
+            with np.errstate(divide="ignore"):
+                changes.put(place, -sign * np.log((count + sign) / count))
+            first += n_jumps
     return jumps, changes
 
 
-def _cells_at_ends(part: Part, sign: int, bracket: Bracket) -> tuple[Floats, Floats]:
-    """How many cells of a part hold the value at both ends of a bracket; a jump at 0 itself lies within."""
-    doubt = np.where(bracket.left == 0, 32 * _EPS * (part.n_cells.max(initial=0.0) + 1), 0.0)
-    left, right = (part.n_cells * end for end in (bracket.left, bracket.right))
+def _moved(pairs: Pairs, bracket: Bracket) -> _Moved:
+    """How many jumps each slot of each point has within its bracket; one at 0 itself lies within."""
+    return [
+        [
+            np.abs(
+                _cells(part, sign, bracket.left, True) - _cells(part, sign, bracket.right)
+            ).astype(np.int64)
+            for part in parts
+        ]
+        for sign, parts in ((-1, pairs.winning), (1, pairs.threatening))
+    ]
+
+
+def _cells(part: Part, sign: int, bias: Floats, before: bool = False) -> Floats:
+    """How many cells of a part hold the value at a bias; or, where that is 0, ``before`` a jump there."""
+    held = part.expected + sign * (part.n_cells * bias)
+    if before:
+        held -= np.where(bias == 0, sign * 32 * _EPS * (part.n_cells + 1), 0.0)
     if sign < 0:
-        start, stop = np.floor(part.expected - left + doubt), np.floor(part.expected - right)
-        return np.maximum(start, 0), np.maximum(stop, 0)
-    start, stop = np.ceil(part.expected + left - doubt), np.ceil(part.expected + right)
-    return np.minimum(start, part.n_cells), np.minimum(stop, part.n_cells)
+        return np.maximum(np.floor(held), 0)
+    return np.minimum(np.ceil(held), part.n_cells)

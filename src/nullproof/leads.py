@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -36,13 +37,13 @@ class Part(NamedTuple):
     n_cells: Floats
     expected: Floats
 
-    def at(self, places: Places) -> Part:
-        """The same for some of the points."""
-        return Part(self.n_cells[:, places], self.expected[:, places])
-
 
 class _Whole(NamedTuple):
-    """The groups of all rows and labels, one after another, as `Groups` has them."""
+    """The groups of all rows and labels, one after another, as `Groups` has them.
+
+    ``above`` and ``below`` are whole numbers with the quotient ``expected``, NaN where doubles do not
+    hold them, or not ``below`` times ``size``.
+    """
 
     known: NDArray[np.int64]
     n_cells: NDArray[np.int64]
@@ -50,13 +51,23 @@ class _Whole(NamedTuple):
     n_candidates: NDArray[np.int64]
     expected: Floats
     size: Floats
+    above: Floats
+    below: Floats
 
     @classmethod
-    def of(cls, groups: Groups, alpha: float) -> _Whole:
+    def of(cls, groups: Groups, alpha: Fraction) -> _Whole:
         n_candidates = np.broadcast_to(groups.n_candidates, groups.known.shape)
-        expected = groups.n_cells * groups.reference(alpha)
         size = groups.n_cells.astype(np.float64)
-        return cls(groups.known, groups.n_cells, groups.n_known, n_candidates, expected, size)
+        above, below = np.full((2, *size.shape), np.nan)
+        if max(alpha.as_integer_ratio()) <= _WHOLE:
+            p, q = map(float, alpha.as_integer_ratio())
+            known_of = groups.n_known * q + p * n_candidates
+            below = np.where(known_of > 0, known_of, n_candidates)
+            above = np.where(known_of > 0, groups.known * q + p, 1.0) * size
+            # No number here is larger, and roundings cannot double it.
+            above[below * size > _WHOLE / 2] = np.nan
+        own = groups.known, groups.n_cells, groups.n_known, n_candidates
+        return cls(*own, groups.n_cells * groups.reference(float(alpha)), size, above, below)
 
     def take(self, places: Places) -> Part:
         """The size and the expectation of some groups."""
@@ -64,32 +75,21 @@ class _Whole(NamedTuple):
 
     def jump(self, places: Places, sign: int, cells: Floats, alpha: Fraction) -> Floats:
         """The bias up to which so many cells of some groups hold their value, rounded down."""
-        p, q = alpha.as_integer_ratio()
-        known, n_cells, n_known, n_candidates, *_ = (own.take(places) for own in self)
-        largest = (n_known.max(initial=1) + 1) * max(
-            n_cells.max(initial=1), n_candidates.max(initial=1)
-        )
-        if max(p, q) * int(largest) * 2 > _WHOLE:
-            every = zip(known, n_known, n_candidates, n_cells, cells, strict=True)
-            return np.array(
-                [_jump(*(int(x) for x in own), alpha=alpha, sign=sign) for own in every],
-                dtype=float,
-            )
-        below = n_known * q + p * n_candidates
-        above = np.where(below > 0, known * q + p, 1)
-        below = np.where(below > 0, below, n_candidates)
-        return _rounded_down(
-            sign * (cells * below - above * n_cells), (below * n_cells).astype(float)
-        )
+        above, below = self.above.take(places), self.below.take(places)
+        found = _rounded_down(sign * (cells * below - above), below * self.size.take(places))
+        for place in np.flatnonzero(np.isnan(found)).tolist():
+            own = (int(column.take(places[place])) for column in self[:4])
+            found[place] = _jump(*own, cells=int(cells[place]), alpha=alpha, sign=sign)
+        return found
 
 
 def _jump(
     known: int,
+    n_cells: int,
     n_known: int,
     n_candidates: int,
-    n_cells: int,
-    cells: int,
     *,
+    cells: int,
     alpha: Fraction,
     sign: int,
 ) -> float:
@@ -102,8 +102,7 @@ def _jump(
 class Tables:
     """What the counts of points are made of, by row (a value of a feature) and label.
 
-    A count is ``base``, which includes the smoothing, plus as many cells of each part as the bias
-    allows.
+    A count is ``base``, which includes the smoothing, plus as many cells of each part as the bias allows.
     A point has one slot per feature, or one per candidate where it is incomplete.
     """
 
@@ -111,15 +110,16 @@ class Tables:
         self.model, self.points = model, points
         self._codes: list[NDArray[np.intp] | None] = []
         # Whether every code stands for the row of the same number.
-        self._one_to_one = True
+        self.one_to_one = True
         self._slots: list[NDArray[np.intp]] = []
-        low, high, parts, starts = [], [], [], [0]
+        low, high, parts, skipped, starts = [], [], [], [], [0]
         for j in range(model.d):
             rows = self._rows_of(j)
-            least, most, own = self._of_feature(j, rows)
+            least, most, own, left_out = self._of_feature(j, rows)
             low.append(least)
             high.append(most)
             parts.append(own)
+            skipped.append(left_out)
             starts.append(starts[-1] + len(rows))
         self._starts = np.array(starts[:-1])
         self.low, self.high = np.vstack(low).ravel(), np.vstack(high).ravel()
@@ -127,8 +127,13 @@ class Tables:
         widths = [own.shape[1] for own in self._slots]
         self.first_slots, self.n_slots = np.cumsum([0, *widths])[:-1], sum(widths)
         size = model.index.label_counts + float(model.alpha) * model.index.n_values[:, None]
-        self._log_sizes = np.log(np.where(size > 0, size, 1.0))
-        self._log_prior = np.where((size > 0).all(axis=0), model.log_prior, -np.inf)
+        log_sizes = np.log(np.where(size > 0, size, 1.0))
+        # A row that is left out has a factor of 1, and so no size.
+        self.log_size = np.vstack(
+            [np.where(own, 0.0, one) for own, one in zip(skipped, log_sizes, strict=True)]
+        ).ravel()
+        log_prior = np.where((size > 0).all(axis=0), model.log_prior, -np.inf)
+        self.log_odds, self.slack = self._of_pairs(log_prior, np.abs(log_sizes).sum(axis=0))
 
     def _rows_of(self, j: int) -> NDArray[np.int32]:
         """The values of feature ``j`` that get a row; notes the slots that each code takes."""
@@ -147,43 +152,37 @@ class Tables:
                 self._slots.append(rows.astype(np.intp)[:, None])
                 return rows
             slots = [np.array(points.candidates(j, code)) for code in range(last)]
-        self._one_to_one = False
+        self.one_to_one = False
         width = max(map(len, slots))
         # Shorter lists repeat their first value, which changes no minimum.
         padded = [np.concatenate([own, np.repeat(own[:1], width - len(own))]) for own in slots]
         self._slots.append(np.array(padded, dtype=np.intp))
         return rows
 
-    def _of_feature(self, j: int, rows: NDArray[np.int32]) -> tuple[Floats, Floats, list[_Whole]]:
+    def _of_feature(
+        self, j: int, rows: NDArray[np.int32]
+    ) -> tuple[Floats, Floats, list[_Whole], NDArray[np.bool_]]:
+        """The smoothed counts that no bias changes, the groups of the others, and what is left out."""
         model = self.model
         if model.fixed[j]:
             low, high = model.low(j, rows), model.high(j, rows)
             parts = []
         else:
             low = high = model.index.low(j, rows)
-            parts = [_Whole.of(own, float(model.alpha)) for own in groups_of(model.index, j, rows)]
+            parts = [_Whole.of(own, model.alpha) for own in groups_of(model.index, j, rows)]
         alpha = float(model.alpha)
-        # The factor of a feature that is left out is 1, and `pairs` leaves its size out.
         least, most = (np.where(own == LEFT_OUT, 1.0, own + alpha) for own in (low, high))
-        return least, most, parts
+        return least, most, parts, low == LEFT_OUT
 
     def pairs(self, places: Places, winner: NDArray[Any], rival: NDArray[Any]) -> Pairs:
         """Some points, each with its winner and one rival."""
         rows = self._rows(places) * self.model.m
-        winning, threatening = rows + winner, rows + rival
-        return Pairs(
-            self,
-            *self._constants(places, winner, rival),
-            (winning, threatening),
-            (self.low.take(winning), self.high.take(threatening)),
-            tuple(part.take(winning) for part in self.parts),
-            tuple(part.take(threatening) for part in self.parts),
-        )
+        return Pairs(self, winner, rival, (rows + winner, rows + rival))
 
     def _rows(self, places: Places) -> Places:
         """The row of each slot of some points."""
-        if self._one_to_one:
-            plain: Places = self.points.codes[:, places] + self._starts[:, None]
+        if self.one_to_one:
+            plain: Places = self.points.codes.take(places, axis=1) + self._starts[:, None]
             return plain
         rows = np.empty((self.n_slots, len(places)), dtype=np.intp)
         for j, (slots, codes) in enumerate(zip(self._slots, self._codes, strict=True)):
@@ -192,15 +191,21 @@ class Tables:
             rows[first : first + slots.shape[1]] = slots.T.take(own, axis=1) + self._starts[j]
         return rows
 
-    def at(self, biases: Floats) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """All counts at some biases, least and greatest, and their open cells: biases × (rows × labels)."""
-        shape = len(biases), len(self.low)
+    def at(
+        self, biases: Floats, some: slice
+    ) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Counts at some biases, least and greatest, and their open cells.
+
+        ``some`` are places among all (rows × labels); what is given is those × biases.
+        """
+        shape = len(self.low[some]), len(biases)
         least, most = np.zeros(shape), np.zeros(shape)
         for part in self.parts:
-            moved = part.size * biases[:, None]
-            least += np.maximum(np.floor(part.expected - moved), 0)
-            most += np.minimum(np.ceil(part.expected + moved), part.size)
-        return (self.low + least, self.high + most), (least, most)
+            size, expected = part.size[some, None], part.expected[some, None]
+            moved = size * biases
+            least += np.maximum(np.floor(expected - moved), 0)
+            most += np.minimum(np.ceil(expected + moved), size)
+        return (self.low[some, None] + least, self.high[some, None] + most), (least, most)
 
     def jump(self, number: int, groups: Places, sign: int, cells: Floats) -> Floats:
         """The bias up to which so many cells of some groups hold their value, rounded down.
@@ -214,24 +219,15 @@ class Tables:
         """
         return self.parts[number].jump(groups, sign, cells, self.model.alpha)
 
-    def _constants(
-        self, places: Places, winner: NDArray[Any], rival: NDArray[Any]
-    ) -> tuple[Floats, Floats]:
-        """The part of the lead's logarithm that no count changes, and a bound of all errors."""
-        logs = np.broadcast_to(
-            self._log_prior - self._log_sizes.sum(axis=0), (len(places), self.model.m)
-        )
-        skipped = self.points.take(places).skipped
-        if skipped.any():
-            logs = logs + skipped.T.astype(np.float64) @ self._log_sizes
-        own = np.arange(len(places))
+    def _of_pairs(self, log_prior: Floats, sizes: Floats) -> tuple[Floats, Floats]:
+        """What the priors add to each label's lead over each other one, and a bound of all errors."""
         with np.errstate(invalid="ignore"):
-            constant = logs[own, winner] - logs[own, rival]
+            log_odds = log_prior[:, None] - log_prior
         # A rival without any support never catches up.
-        constant[np.isneginf(logs[own, rival])] = np.inf
-        prior = np.where(np.isfinite(self._log_prior), np.abs(self._log_prior), 0.0)
-        magnitude = prior + np.abs(self._log_sizes).sum(axis=0) + 40.0 * self.model.d
-        return constant, 2 * self.model.slack(magnitude[winner] + magnitude[rival])
+        log_odds[:, np.isneginf(log_prior)] = np.inf
+        prior = np.where(np.isfinite(log_prior), np.abs(log_prior), 0.0)
+        magnitude = prior + sizes + 40.0 * self.model.d
+        return log_odds, 2 * self.model.slack(magnitude[:, None] + magnitude)
 
 
 def _below_each_other(
@@ -241,7 +237,7 @@ def _below_each_other(
     found = []
     for number in range(max(map(len, parts), default=0)):
         own = [
-            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((6, *shape), int))
+            of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((8, *shape), int))
             for of_feature, shape in zip(parts, shapes, strict=True)
         ]
         found.append(_Whole(*(np.vstack(column).ravel() for column in zip(*own, strict=True))))
@@ -264,34 +260,63 @@ class Lead(NamedTuple):
 
 @dataclass(frozen=True)
 class Pairs:
-    """Points with their winner and a rival; parts and bases are slots × points."""
+    """Points with their winner and a rival; what is looked up for them is slots × points.
+
+    Parameters
+    ----------
+    rows
+        For each slot where the winner's and where the rival's count stands in the tables.
+    """
 
     tables: Tables
-    constant: Floats
-    slack: Floats
+    winner: NDArray[Any]
+    rival: NDArray[Any]
     rows: tuple[Places, Places]
-    bases: tuple[Floats, Floats]
-    winning: tuple[Part, ...]
-    threatening: tuple[Part, ...]
 
     def at(self, places: Places) -> Self:
         """Some of the points, in their order."""
-        if len(places) == len(self.constant):
+        if len(places) == len(self.winner):
             return self
-        return type(self)(
-            self.tables,
-            self.constant[places],
-            self.slack[places],
-            (self.rows[0][:, places], self.rows[1][:, places]),
-            (self.bases[0][:, places], self.bases[1][:, places]),
-            tuple(part.at(places) for part in self.winning),
-            tuple(part.at(places) for part in self.threatening),
+        rows = self.rows[0].take(places, axis=1), self.rows[1].take(places, axis=1)
+        return type(self)(self.tables, self.winner[places], self.rival[places], rows)
+
+    @cached_property
+    def log_odds(self) -> Floats:
+        """What the priors add to the lead of each point."""
+        return np.asarray(self.tables.log_odds[self.winner, self.rival])
+
+    @cached_property
+    def slack(self) -> Floats:
+        """A bound of all errors of the lead of each point."""
+        return np.asarray(self.tables.slack[self.winner, self.rival])
+
+    @cached_property
+    def constant(self) -> Floats:
+        """The part of each lead's logarithm that no count changes."""
+        winning, threatening = (
+            self.tables.log_size.take(own[self.tables.first_slots]).sum(axis=0) for own in self.rows
         )
+        return np.asarray(self.log_odds - winning + threatening)
+
+    @cached_property
+    def bases(self) -> tuple[Floats, Floats]:
+        """The winner's and the rival's counts that no bias changes, smoothed."""
+        return self.tables.low.take(self.rows[0]), self.tables.high.take(self.rows[1])
+
+    @cached_property
+    def winning(self) -> tuple[Part, ...]:
+        """The groups of open cells that may hold the winner's values."""
+        return tuple(part.take(self.rows[0]) for part in self.tables.parts)
+
+    @cached_property
+    def threatening(self) -> tuple[Part, ...]:
+        """The groups of open cells that may hold the rival's values."""
+        return tuple(part.take(self.rows[1]) for part in self.tables.parts)
 
     @property
     def plain(self) -> bool:
         """Whether every feature has one slot and at most one group of open cells."""
-        return self.tables.n_slots == self.tables.model.d and len(self.winning) <= 1
+        return self.tables.n_slots == self.tables.model.d and len(self.tables.parts) <= 1
 
     def lead(self, bias: Floats) -> Lead:
         """How far each winner is ahead at a bias of its own; minus infinity for no support."""
@@ -299,7 +324,7 @@ class Pairs:
 
     def lost(self) -> Lead:
         """The leads at a bias of 1 where they are known to be lost: no need to ask by how much."""
-        n_cells = np.zeros(len(self.constant))
+        n_cells = np.zeros(len(self.winner))
         for part in self.threatening:
             n_cells += part.n_cells.sum(axis=0)
         return Lead(np.full(len(n_cells), -np.inf), n_cells)

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.bias import REST, groups_of, held_exactly
-from nullproof.brackets import BiasGrid
+from nullproof.brackets import BiasGrid, grid_of
 from nullproof.counts.index import CountIndex
 from nullproof.crossings import crossing, crossing_nearby
 from nullproof.errors import NullproofError
-from nullproof.leads import Lead, Pairs, Tables, floats_do
+from nullproof.leads import Pairs, Places, Tables, floats_do
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.progress import Progress, over, within
 from nullproof.tables.points import OwnHoles, Points
@@ -132,7 +132,8 @@ def tolerances_of(
     for complete in (True, False):
         places = np.flatnonzero(between & (points.complete == complete))
         if len(places):
-            search = _Search(model, points.take(places), at_none.take(places))
+            ends = at_none.take(places), at_all.take(places)
+            search = _Search(model, points.take(places), *ends)
             start, stop = n_done / n_points, (n_done + len(places)) / n_points
             search.into(found, places, within(on_progress, start, stop))
             n_done += len(places)
@@ -142,11 +143,11 @@ def tolerances_of(
 class _Search:
     """Points that hold at a bias of 0 and not at 1."""
 
-    def __init__(self, model: Model, points: Points, at_none: Verdicts) -> None:
+    def __init__(self, model: Model, points: Points, at_none: Verdicts, at_all: Verdicts) -> None:
         self.model, self.points, self.winner = model, points, at_none.winner
+        self.at_none, self.at_all = at_none, at_all
         self.value = np.full(len(points), np.nan)
         self.rival = np.full(len(points), -1, dtype=np.int32)
-        self.max_log = at_none.max_log
 
     def into(
         self, found: Tolerances, places: NDArray[np.intp], on_progress: Progress | None
@@ -154,7 +155,7 @@ class _Search:
         """Find the tolerance of each point, and record it."""
         if floats_do(self.model):
             tables = Tables(self.model, self.points)
-            if (grid := BiasGrid.of(tables)) is not None:
+            if (grid := grid_of(tables)) is not None:
                 self._blocks(tables, grid, _BLOCK_NEARBY, within(on_progress, 0.0, 0.7))
             self._blocks(tables, None, _BLOCK, within(on_progress, 0.7 if grid else 0.0, 0.9))
         known: dict[bytes, tuple[float, int]] = {}
@@ -171,34 +172,49 @@ class _Search:
     ) -> None:
         """Find tolerances that are not known yet, for some points at a time."""
         places = np.flatnonzero(np.isnan(self.value))
+        if grid is not None:
+            # Points that lose their lead at about the same bias look at the same part of the grid.
+            places = places[np.argsort(self._about())]
         n_points = max(1, size // tables.n_slots)
         for start in over(range(0, len(places), n_points), _DOING, on_progress):
             self._block(tables, grid, places[start : start + n_points])
 
+    def _about(self) -> Floats:
+        """Where each winner about loses its lead: on a straight line between a bias of 0 and one of 1."""
+        every, leads = np.arange(len(self.winner)), []
+        with np.errstate(invalid="ignore"):
+            for judged in (self.at_none, self.at_all):
+                rivals = judged.max_log.copy()
+                rivals[every, self.winner] = -np.inf
+                leads.append(judged.min_log[every, self.winner] - rivals.max(axis=1))
+            return np.asarray(leads[0] / (leads[0] - leads[1]))
+
     def _block(self, tables: Tables, grid: BiasGrid | None, places: NDArray[np.intp]) -> None:
         """Find the least tolerance against any rival, the strongest first; NaN where floats blur it."""
-        strength = self.max_log[places].copy()
-        strength[np.arange(len(places)), self.winner[places]] = np.inf
-        order = np.argsort(-strength, axis=1, kind="stable")
+        winner, order = self.winner[places], self._rivals(places)
         value, rival = np.full(len(places), np.inf), np.full(len(places), -1)
         blurred = np.zeros(len(places), dtype=bool)
-        for rank in range(1, self.model.m):
-            pairs = tables.pairs(places, self.winner[places], order[:, rank])
+        for challenger in order.T:
+            pairs = tables.pairs(places, winner, challenger)
             # A rival that is still behind just beyond the best tolerance cannot threaten first.
             beyond = np.where(np.isinf(value), 1.0, np.minimum(value + _STEP, 1.0))
-            # The only rival there is catches up somewhere: the points are not certain.
-            lead = pairs.lost() if self.model.m == 2 else pairs.lead(beyond)
-            some = np.flatnonzero(lead.log <= pairs.slack)
-            if not len(some):
-                continue
-            found = _crossing(pairs.at(some), beyond[some], lead.at(some), grid)
+            some, found = _crossing(pairs, beyond, grid)
             blurred[some] |= np.isnan(found)
-            challenger = order[some, rank]
+            own = challenger[some]
             with np.errstate(invalid="ignore"):
-                less = (found < value[some]) | ((found == value[some]) & (challenger < rival[some]))
-            value[some[less]], rival[some[less]] = found[less], challenger[less]
+                less = (found < value[some]) | ((found == value[some]) & (own < rival[some]))
+            value[some[less]], rival[some[less]] = found[less], own[less]
         sure = np.isfinite(value) & ~blurred
         self.value[places[sure]], self.rival[places[sure]] = value[sure], rival[sure]
+
+    def _rivals(self, places: Places) -> Places:
+        """The rivals of some points, the strongest first: points × ranks."""
+        if self.model.m == 2:
+            return (1 - self.winner[places, None]).astype(np.intp)
+        strength = self.at_none.max_log[places].copy()
+        strength[np.arange(len(places)), self.winner[places]] = np.inf
+        order: Places = np.argsort(-strength, axis=1, kind="stable")[:, 1:]
+        return order
 
     def _exactly(self, place: int) -> tuple[float, int]:
         """Halve the doubles between 0 and 1, with an exact verdict at each."""
@@ -234,10 +250,17 @@ class _Search:
         return self.model.exceeds(i, least, k, most)
 
 
-def _crossing(pairs: Pairs, beyond: Floats, lead: Lead, grid: BiasGrid | None) -> Floats:
-    if grid is None:
-        return crossing(pairs, beyond, lead)
-    return crossing_nearby(pairs, beyond, lead, grid)
+def _crossing(pairs: Pairs, beyond: Floats, grid: BiasGrid | None) -> tuple[Places, Floats]:
+    """Which rivals may catch up before some biases, and where."""
+    # The only rival there is catches up somewhere: the points are not certain.
+    alone = pairs.tables.model.m == 2
+    if grid is not None:
+        every = np.arange(len(beyond))
+        some = every if alone else np.flatnonzero(grid.lead(pairs, beyond) <= pairs.slack)
+        return some, crossing_nearby(pairs.at(some), grid)
+    lead = pairs.lost() if alone else pairs.lead(beyond)
+    some = np.flatnonzero(lead.log <= pairs.slack)
+    return some, crossing(pairs.at(some), beyond[some], lead.at(some))
 
 
 class _Count(NamedTuple):

@@ -139,7 +139,7 @@ class Points:
 
     def take(self, positions: NDArray[np.intp]) -> Points:
         """Some of the points."""
-        some = self.with_codes(self.codes[:, positions])
+        some = self.with_codes(self.codes.take(positions, axis=1))
         return some if self.names is None else replace(some, names=self.names.take(positions))
 
     def take_whole(self, positions: NDArray[np.intp]) -> Points:
