@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import statistics
 import subprocess
 import sys
@@ -18,6 +19,7 @@ from sklearn.naive_bayes import CategoricalNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OrdinalEncoder
 
+import nullproof
 from experiments.measuring import both_times, shown
 from experiments.odds import GAP, datasets_or_like, open_points, titanic
 from experiments.paper.datasets import PAPER, Dataset, load_all
@@ -185,6 +187,8 @@ def cold_start(quick: bool) -> Iterator[Row]:
     """`nullproof certify` on the demo's tables against a start of Python that imports polars."""
     from nullproof.cli.demo import LABEL, load
 
+    # As pip does when it installs: else what has changed is compiled at each start.
+    compileall.compile_dir(Path(nullproof.__file__).parent, quiet=1)
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("train.csv", "test.csv")]
         for path, frame in zip(paths, load(), strict=True):

@@ -23,7 +23,7 @@ from support.command_line import Runner, one_line, write_customers
 from support.warm import warm_command
 
 from nullproof import CountIndex, scratch
-from nullproof.cli import outputs
+from nullproof.cli import outputs, row_attacks
 from nullproof.errors import NullproofError
 from nullproof.files import write_together, write_whole
 from nullproof.scratch import clear_folders, own_folder, own_part
@@ -275,7 +275,7 @@ def test_a_file_that_changes_meanwhile(
         table.reverse().write_csv("customers.csv")
         return as_read(request)
 
-    for module in (outputs, sys.modules["nullproof.cli.row_attacks"]):
+    for module in (outputs, row_attacks):
         monkeypatch.setattr(module, "as_read", change)
     before = {*folder.iterdir()}
     done = run("-q", "poison", *FILES, "--threat", threat, "-o", "out.csv")

@@ -119,6 +119,21 @@ def test_nothing_heavy_is_loaded(code: str) -> None:
     assert not loaded & HEAVY
 
 
+@pytest.mark.parametrize(
+    ("arguments", "unused"),
+    [
+        (["--help"], {"numpy", "narwhals"}),
+        (["certify", "--help"], {"numpy", "narwhals"}),
+        (["--version"], {"numpy", "narwhals", "typer", "rich"}),
+    ],
+)
+def test_help_loads_nothing_that_counts(arguments: list[str], unused: set[str]) -> None:
+    """Help loads what parses and prints alone, and the version not even that."""
+    loaded = loaded_after(HELP.format(arguments=arguments))
+    assert "nullproof" in loaded
+    assert not loaded & unused
+
+
 def test_a_command_starts_without_pydantic(tmp_path: Path) -> None:
     """Texts, paths and flags on the line are read without pydantic, which loads for a tenth of a second."""
     demo = ROOT / "src" / "nullproof" / "demo"

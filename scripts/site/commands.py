@@ -7,13 +7,13 @@ from typing import Any
 
 import typer
 
-from nullproof.cli import run  # noqa: F401 (registers the commands)
 from nullproof.cli.program import app
+from nullproof.cli.registry import asked_for
 
 
 def described() -> str:
     """Every command: what it does, an example, its arguments and options."""
-    group = typer.main.get_command(app)
+    group = typer.main.get_command(asked_for(app))
     return "\n\n".join(_command(name, one) for name, one in group.commands.items())
 
 

@@ -295,6 +295,15 @@ def test_odds_are_shown_as_bars(run: Runner) -> None:
     assert "%" in out
 
 
+def test_labels_are_shown_as_written(run: Runner, folder: Path) -> None:
+    """A label that is also the name of a picture stays a word."""
+    rows = "colour,mood\nred,:smile:\nred,:smile:\nred,:smile:\nblue,:cry:\nblue,:cry:\n"
+    (folder / "moods.csv").write_text(rows)
+    done = run("poison", "moods.csv", "moods.csv", "--label", "mood", "--steps", "1")
+    assert done.code == 0
+    assert ":smile: → :cry:" in done.out
+
+
 def test_odds_mistakes(run: Runner) -> None:
     """An unknown filling and an impossible gap are told in one line."""
     for wrong in (("--cells", "magic"), ("--gap", "-1"), ("--gap", "2")):

@@ -15,6 +15,7 @@ import pytest
 from support.command_line import CERTIFY, TRAIN, Runner, one_line
 
 from nullproof import files
+from nullproof.cli import registry
 from nullproof.cli import run as cli
 
 FILES: dict[str, tuple[bytes, str]] = {
@@ -157,7 +158,7 @@ def test_what_should_not_happen(
         raise problem
 
     place = {
-        "start": "nullproof.cli.run.asked_for",
+        "start": "nullproof.cli.registry.asked_for",
         "reading": "nullproof.tables.options.open_table",
         "deciding": "nullproof.decision.certify",
         "showing": "nullproof.cli.certificates.show_certificates",
@@ -179,7 +180,7 @@ def test_leaving_by_a_code(
     def leave(*_: Any, **__: Any) -> None:
         raise SystemExit(left)
 
-    monkeypatch.setattr(cli, "asked_for", leave)
+    monkeypatch.setattr(registry, "asked_for", leave)
     assert run("demo").code == code
 
 

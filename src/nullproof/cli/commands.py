@@ -2,31 +2,16 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nullproof.cli.blocks import certify_in_blocks
-from nullproof.cli.curves import answer_curve
-from nullproof.cli.following import (
-    after_certify,
-    after_odds,
-    after_poison,
-    after_radius,
-    shown_of,
-)
 from nullproof.cli.options import Request
-from nullproof.cli.outputs import TABLES, failing, write_poisoned
-from nullproof.cli.program import app
 from nullproof.cli.registry import command
-from nullproof.cli.row_attacks import answer_by_rows, refuse_given
-from nullproof.cli.shown import ShowAll
-from nullproof.cli.streams import console, echo, noting, tell, working
+from nullproof.cli.shown import TABLES, ShowAll
+from nullproof.cli.streams import console, echo, working
 from nullproof.cli.written import BiasOption, plain_bias, written_bias
 from nullproof.errors import NullproofError
-from nullproof.tables.names import place_of
-from nullproof.tables.training import TrainingTable
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
@@ -52,17 +37,12 @@ OnlyColumns = Annotated[
         "--only-columns", metavar="COL", help="Blank cells of this column alone; repeatable."
     ),
 ]
-_REPORTS = {
-    "html": "open it in a browser, or send it round; it needs nothing else",
-    "md": "Markdown, to read or to paste",
-    "json": "its keys are in docs/report.md",
-}
 _BIAS = (
     "is about accident, which certify, clean and report ask about, and not about {}; leave it out"
 )
 
 
-@command(app)
+@command()
 def certify(
     request: Request,
     bias: BiasOption = None,
@@ -88,7 +68,8 @@ def certify(
     [bold]Example:[/] nullproof certify train.csv test.csv --label churn --missing unknown
     """
     from nullproof.cli.certificates import show_certificates
-    from nullproof.cli.explanations import show_explanation
+    from nullproof.cli.following import after_certify, shown_of
+    from nullproof.cli.outputs import failing
     from nullproof.decision import certify as decide
 
     asked_bias = written_bias(bias)
@@ -98,6 +79,8 @@ def certify(
         raise NullproofError("--all lists points, and --explain shows one; leave one of them out")
     into_table = request.output is not None and request.output.suffix in TABLES
     if into_table and explain is None and not request.as_json:
+        from nullproof.cli.blocks import certify_in_blocks
+
         certify_in_blocks(request, bias, check=check)
         return
     with working("reading and counting"):
@@ -106,6 +89,9 @@ def certify(
         named = request.naming(points)
         result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
+        from nullproof.cli.explanations import show_explanation
+        from nullproof.tables.names import place_of
+
         place = place_of(explain, result.points.names, len(result), "--explain")
         one = result[place].explain(rival=rival)
         with failing(check and not one.certain):
@@ -129,7 +115,7 @@ def certify(
         )
 
 
-@command(app, without={"--bias": _BIAS.format("an enemy")})
+@command(without={"--bias": _BIAS.format("an enemy")})
 def radius(
     request: Request,
     only_columns: OnlyColumns = None,
@@ -149,6 +135,8 @@ def radius(
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
+    from nullproof.cli.following import after_radius, shown_of
+    from nullproof.cli.outputs import failing
     from nullproof.cli.terminal import show_radii
     from nullproof.radii.cells import radii
 
@@ -157,6 +145,8 @@ def radius(
     asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
     asked |= request.model(index)
     if curve:
+        from nullproof.cli.curves import answer_curve
+
         answer_curve(request, index, points, asked, show_all=show_all)
         return
     with working(f"finding the fewest {threat} for each point") as say:
@@ -172,7 +162,6 @@ def radius(
 
 
 @command(
-    app,
     without={"--bias": _BIAS.format("an enemy")},
     needs={"test": "no points to attack were named; give TEST after TRAIN"},
     helps={
@@ -207,6 +196,8 @@ def poison(
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
     from nullproof.attacks.poisoning import poison as attack_on
+    from nullproof.cli.following import after_poison, shown_of
+    from nullproof.cli.outputs import write_poisoned
     from nullproof.cli.terminal import show_attack
     from nullproof.counts.companion import refuse_companion
     from nullproof.files import to_json
@@ -218,6 +209,8 @@ def poison(
     if request.output is not None:
         refuse_companion(request.output)
     if threat != "cells":
+        from nullproof.cli.row_attacks import answer_by_rows, refuse_given
+
         refuse_given(
             threat,
             {
@@ -262,7 +255,7 @@ def poison(
         show_attack(console(), attack, shown_of(request, show_all, following))
 
 
-@command(app, without={"--bias": _BIAS.format("chance")})
+@command(without={"--bias": _BIAS.format("chance")})
 def odds(
     request: Request,
     cells: Annotated[
@@ -284,6 +277,7 @@ def odds(
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """
+    from nullproof.cli.following import after_odds, shown_of
     from nullproof.cli.terminal import show_odds
     from nullproof.odds.labels import label_odds
 
@@ -309,85 +303,6 @@ def odds(
     )
 
 
-@command(app, helps={"output": "Write the report: .html, .md or .json."}, endings=())
-def report(
-    request: Request,
-    form: Annotated[
-        str | None,
-        typer.Option("--format", metavar="F", help="html, md or json; else by the ending of -o."),
-    ] = None,
-    compare: Annotated[
-        Path | None,
-        typer.Option("--compare", metavar="JSON", help="A report as JSON to put beside this one."),
-    ] = None,
-    limit: Annotated[
-        int | None,
-        typer.Option("--limit", metavar="N", help="How many points to tell one by one; else 200."),
-    ] = None,
-    also: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--point",
-            metavar="POINT",
-            help="Tell of this point too (by --key or position); repeatable.",
-        ),
-    ] = None,
-    bias: BiasOption = None,
-) -> None:
-    """Write a report to send round: how certain, why not more, how fragile; -o FILE.html, .md, .json.
-
-    [bold]Example:[/] nullproof report train.csv test.csv --label churn -o report.html
-    """
-    from nullproof.cli.provenance import asked_of
-    from nullproof.reporting.comparison import read
-    from nullproof.reporting.document import LIMIT
-    from nullproof.reporting.reports import FORMATS, format_of
-    from nullproof.reporting.reports import report as tell_of
-
-    written = form
-    if form not in (None, "json") and request.as_json and request.output is None:
-        raise NullproofError(
-            f"--json and --format {form} are both given; leave one out, or name a file for one: -o FILE"
-        )
-    if form is None:
-        form = "json" if request.as_json else "md"
-        if request.output is not None:
-            form = format_of(request.output)
-    if form not in FORMATS:
-        raise NullproofError(f"--format is {form!r}; give html, md or json")
-    asked_bias = written_bias(bias)
-    again: dict[str, Any] = {"--bias": bias, "--format": written, "--compare": compare}
-    again |= {"--limit": limit, "--point": also}
-    if compare is not None:
-        # A mistake there is told before the work, not after it.
-        read(compare)
-    with noting() as notices, working("reading and counting"):
-        index, points = request.load()
-        labels = request.truth(index, points)
-    with working("writing the report") as say:
-        told = tell_of(
-            index,
-            points,
-            on_progress=say,
-            bias=asked_bias,
-            truth=labels,
-            asked=asked_of(request, again, notices),
-            limit=LIMIT if limit is None else limit,
-            also=also or (),
-            **request.model(index),
-            **request.naming(points),
-        )
-        if compare is not None:
-            told = told.compared(compare)
-        if request.output is not None:
-            told.save(request.output, form)
-            tell(f"wrote {request.output}: {_REPORTS[form]}")
-    if request.output is None:
-        echo(told.written(form).rstrip("\n"))
-    elif request.as_json:
-        echo(told.json())
-
-
 def _only(columns: list[str] | None) -> dict[str, list[str]] | None:
     """Which cells an attack can reach, as the library has it."""
     return {"columns": columns} if columns else None
@@ -395,6 +310,8 @@ def _only(columns: list[str] | None) -> dict[str, list[str]] | None:
 
 def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
     """The JSON form of an attack, with its cells by row, or by key where TRAIN is not read into memory."""
+    from nullproof.tables.training import TrainingTable
+
     if request.by_key:
         limit = request.memory_limit or "1GB"
         cells = attack.locate(request.train, key=request.key, memory_limit=limit)

@@ -6,8 +6,6 @@ from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING
 
 from nullproof.errors import NullproofError, notice
-from nullproof.tables.names import refuse_key
-from nullproof.tables.readers import no_such_column
 
 if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
@@ -32,6 +30,9 @@ def refuse_unknown_key(
     key: str | None, index: CountIndex, names: Sequence[str], of_train: Sequence[str]
 ) -> None:
     """Refuse a key that is a feature or the label, or that neither the points nor TRAIN have."""
+    from nullproof.tables.names import refuse_key
+    from nullproof.tables.readers import no_such_column
+
     refuse_key(index.schema, key, "--key")
     if key is None or key in names:
         return

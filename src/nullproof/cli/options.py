@@ -6,23 +6,22 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-import numpy as np
 import typer
 
 from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo, tell
 from nullproof.cli.written import written_binning, written_prior
 from nullproof.errors import NullproofError
-from nullproof.parameters import written_number
-from nullproof.tables.points import refuse_reading
 from nullproof.words import many, some
 
 if TYPE_CHECKING:
+    import numpy as np
     from numpy.typing import NDArray
     from rich.console import Console
 
+    from nullproof.cli.shown import Answer
     from nullproof.counts.index import CountIndex
     from nullproof.tables.contents import FileOptions
     from nullproof.tables.options import TableOptions
@@ -31,16 +30,6 @@ if TYPE_CHECKING:
 
 
 Named = TypeVar("Named", "Table", "Blocks")
-
-
-class Answer(Protocol):
-    """A result that can be written to a file."""
-
-    def file_columns(self) -> dict[str, Any]:
-        """The columns of a table."""
-
-    def document(self) -> dict[str, Any]:
-        """The JSON form."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +171,7 @@ class Request:
     def _loaded(self) -> tuple[CountIndex, TableOptions, tuple[str, Schema, str | None]]:
         """The counts of TRAIN, how TEST is read, and like what; its label and its key stay as written."""
         from nullproof.tables.options import TableOptions
+        from nullproof.tables.points import refuse_reading
 
         refuse_reading(self.own_holes, "--own-holes")
         if self.test is None and self.is_index:
@@ -321,6 +311,8 @@ class Request:
 
     def truth(self, index: CountIndex, points: Table) -> NDArray[np.object_] | None:
         """The true label of each point, None where it has none; None alone if no point has one."""
+        import numpy as np
+
         from nullproof.tables.labels import true_labels
 
         codes = true_labels(index.schema, points)
@@ -330,6 +322,8 @@ class Request:
 
     def model(self, index: CountIndex) -> dict[str, Any]:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
+        from nullproof.parameters import written_number
+
         return {
             "alpha": written_number(self.alpha),
             "prior": written_prior(self.prior, index),

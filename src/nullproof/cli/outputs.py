@@ -13,6 +13,7 @@ import typer
 
 from nullproof.cli.refusals import COUNTING
 from nullproof.cli.registry import typed
+from nullproof.cli.shown import TABLES
 from nullproof.cli.streams import tell
 from nullproof.counts.companion import KEY, companion_of, refuse_companion, write_with_companion
 from nullproof.errors import NullproofError, NullproofWarning
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from nullproof.tables.contents import FileOptions
     from nullproof.tables.readers import Table
 
-TABLES = (".csv", ".parquet")
 SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
 

@@ -1,4 +1,4 @@
-"""The program itself: its flags, and the commands that ask nothing about a table."""
+"""The program itself: its flags, all its commands, and here those that ask nothing about a table."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from nullproof.cli import commands, reports, upkeep  # noqa: F401 (each enters its commands)
 from nullproof.cli.registry import Command, Group
 from nullproof.cli.streams import console, echo
 

@@ -10,7 +10,6 @@ from typing import Any
 from nullproof.cli.options import Request
 from nullproof.cli.written import written_binning
 from nullproof.errors import NullproofError
-from nullproof.parameters import written_number
 from nullproof.words import either
 
 # What is asked when a table is counted, and not again where it is counted like an index.
@@ -19,6 +18,8 @@ COUNTING = ("bins", "binning", "missing", "missing_only", "ignore", "keep")
 
 def refuse_together(request: Request) -> None:
     """Refuse options that do not fit TRAIN, or one another."""
+    from nullproof.parameters import written_number
+
     written_number(request.alpha)
     train = request.train
     if train == request.test == "-":

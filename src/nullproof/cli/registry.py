@@ -6,12 +6,12 @@ import functools
 import inspect
 import shlex
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from copy import copy
 from dataclasses import fields
 from operator import getitem
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any, NamedTuple, get_type_hints
 
 import typer
 from typer.core import TyperCommand, TyperGroup
@@ -24,20 +24,29 @@ from nullproof.files import FORMATS
 from nullproof.words import either
 
 TEST = "TEST"
-# Per command: what it does not have and why, and what it needs and how to give it.
-_WITHOUT: dict[str, Mapping[str, str]] = {}
-_NEEDED: dict[str, Mapping[str, str]] = {}
+
+
+class _Entry(NamedTuple):
+    """A command and what `command` was told of it."""
+
+    function: Callable[..., None]
+    without: Mapping[str, str]
+    needs: Mapping[str, str]
+    helps: Mapping[str, str]
+    endings: Collection[str]
+
+
+_ENTRIES: dict[str, _Entry] = {}
 
 
 def command(
-    app: typer.Typer,
     *,
     without: Mapping[str, str] | None = None,
     needs: Mapping[str, str] | None = None,
     helps: Mapping[str, str] | None = None,
     endings: Collection[str] = FORMATS,
 ) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Register a command whose first parameter is a `Request`: its fields become arguments too.
+    """Enter a command whose first parameter is a `Request`: its fields become arguments too.
 
     Parameters
     ----------
@@ -51,36 +60,14 @@ def command(
     endings
         How the name of the answer's file may end; empty for anything.
     """
-    without, needs, helps = without or {}, needs or {}, helps or {}
 
-    def register(function: Callable[..., None]) -> Callable[..., None]:
-        _WITHOUT[function.__name__], _NEEDED[function.__name__] = without, needs
-        shared = [
-            _parameter(name, info, name in needs, helps.get(name))
-            for name, info in _shared().items()
-            if not {*_names(info)} & {*without}
-        ]
-        own_hints = get_type_hints(function, include_extras=True)
-        own = [
-            parameter.replace(
-                kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[parameter.name]
-            )
-            for parameter in list(inspect.signature(function).parameters.values())[1:]
-        ]
+    def enter(function: Callable[..., None]) -> Callable[..., None]:
+        _ENTRIES[function.__name__] = _Entry(
+            function, without or {}, needs or {}, helps or {}, endings
+        )
+        return function
 
-        @functools.wraps(function)
-        def run(**arguments: Any) -> None:
-            request = Request(**{p.name: arguments.pop(p.name) for p in shared})
-            refuse_together(request)
-            refuse_output(request, endings)
-            function(request, **arguments)
-
-        run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
-        run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
-        del run.__wrapped__
-        return app.command(cls=Command)(run)
-
-    return register
+    return enter
 
 
 def typed(
@@ -103,7 +90,7 @@ def typed(
     for field_name, info in _shared().items():
         option = _names(info)[0]
         value = changes.get(field_name, getattr(request, field_name))
-        if value == defaults[field_name] or option in _WITHOUT[name]:
+        if value == defaults[field_name] or option in _ENTRIES[name].without:
             continue
         words += [str(value)] if isinstance(info, ArgumentInfo) else _words(option, value)
     for option, value in (more or {}).items():
@@ -111,13 +98,42 @@ def typed(
     return shlex.join(words)
 
 
-def asked_for(app: typer.Typer, arguments: list[str]) -> typer.Typer:
-    """The program with the named command alone, since typer works out all options of all it has."""
-    names = {one.name or one.callback.__name__: one for one in app.registered_commands}  # type: ignore[union-attr]
+def asked_for(app: typer.Typer, arguments: Sequence[str] = ()) -> typer.Typer:
+    """The program with all commands, or with the named one alone: working out options takes time."""
     program = copy(app)
-    if arguments[0] in names:
-        program.registered_commands = [names[arguments[0]]]
+    plain = {one.callback.__name__: one for one in app.registered_commands}  # type: ignore[union-attr]
+    named = {*arguments[:1]} & {*plain, *_ENTRIES} or {*plain, *_ENTRIES}
+    program.registered_commands = [one for name, one in plain.items() if name in named]
+    for name, entry in _ENTRIES.items():
+        if name in named:
+            program.command(cls=Command)(_callback(entry))
     return program
+
+
+def _callback(entry: _Entry) -> Callable[..., None]:
+    """The function that typer calls: its parameters are fields of a request, then the command's own."""
+    shared = [
+        _parameter(name, info, name in entry.needs, entry.helps.get(name))
+        for name, info in _shared().items()
+        if not {*_names(info)} & {*entry.without}
+    ]
+    own_hints = get_type_hints(entry.function, include_extras=True)
+    own = [
+        parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY, annotation=own_hints[parameter.name])
+        for parameter in list(inspect.signature(entry.function).parameters.values())[1:]
+    ]
+
+    @functools.wraps(entry.function)
+    def run(**arguments: Any) -> None:
+        request = Request(**{p.name: arguments.pop(p.name) for p in shared})
+        refuse_together(request)
+        refuse_output(request, entry.endings)
+        entry.function(request, **arguments)
+
+    run.__signature__ = inspect.Signature([*shared, *own])  # type: ignore[attr-defined]
+    run.__annotations__ = {p.name: p.annotation for p in (*shared, *own)}
+    del run.__wrapped__
+    return run
 
 
 def refusal(app: typer.Typer, problem: Any) -> str | None:
@@ -125,18 +141,18 @@ def refusal(app: typer.Typer, problem: Any) -> str | None:
     context = getattr(problem, "ctx", None)
     if context is None or context.parent is None:
         return None
-    name = context.info_name
+    name, entry = context.info_name, _ENTRIES.get(context.info_name)
     missed = str(getattr(getattr(problem, "param", None), "name", None))
-    if "Missing" in type(problem).__name__ and missed in _NEEDED.get(name, {}):
-        return _NEEDED[name][missed]
-    without = _WITHOUT.get(name, {})
+    needs, without = (entry.needs, entry.without) if entry else ({}, {})
+    if "Missing" in type(problem).__name__ and missed in needs:
+        return needs[missed]
     option = getattr(problem, "option_name", None)
     if option is None:
         extra = "unexpected extra argument" in problem.format_message()
         return without[TEST] if extra and TEST in without else None
     if option in without:
         return f"{option} {without[option]}"
-    every = typer.main.get_command(app).commands.values()  # type: ignore[attr-defined]
+    every = typer.main.get_command(asked_for(app)).commands.values()  # type: ignore[attr-defined]
     others = [other for other in every if _has(other, option)]
     if not others or type(problem).__name__ != "NoSuchOption":
         return None
@@ -248,7 +264,7 @@ def _parameter(
 ) -> inspect.Parameter:
     """A field of a request as a parameter of a command."""
     hint = _hints()[name]
-    default = inspect.signature(Request).parameters[name].default
+    default = getattr(Request, name, inspect.Parameter.empty)
     if told is not None:
         info = copy(info)
         info.help = told

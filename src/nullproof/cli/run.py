@@ -12,13 +12,7 @@ import traceback
 import warnings
 from typing import Any
 
-import typer
-
 from nullproof import __version__
-from nullproof.cli import commands, upkeep  # noqa: F401 (each registers its commands)
-from nullproof.cli.program import app
-from nullproof.cli.registry import asked_for, refusal
-from nullproof.cli.streams import SCREEN, Said, notice
 from nullproof.errors import NullproofError, NullproofWarning
 
 _INTERRUPTED = 130
@@ -41,16 +35,17 @@ def main() -> None:
 def _run(arguments: list[str], *, quiet: bool) -> int:
     """Run a command and return its exit code."""
     if "--version" in arguments:
-        typer.echo(f"nullproof {__version__}")
+        # Without typer, which takes several times as long to load as all the rest of this.
+        sys.stdout.write(f"nullproof {__version__}\n")
         code = 0
     else:
+        from nullproof.cli.streams import SCREEN
+
         SCREEN.quiet = quiet
         with warnings.catch_warnings():
             warnings.simplefilter("ignore" if quiet else "always", NullproofWarning)
             warnings.showwarning = _show_notice
-            arguments = arguments or ["--help"]
-            program = asked_for(app, arguments)
-            code = program(arguments, prog_name="nullproof", standalone_mode=False)
+            code = _asked(arguments or ["--help"])
     try:
         sys.stdout.flush()
     except BrokenPipeError:
@@ -60,6 +55,15 @@ def _run(arguments: list[str], *, quiet: bool) -> int:
         # This is how typer says that the user pressed Ctrl-C.
         raise KeyboardInterrupt
     return code if isinstance(code, int) else 0
+
+
+def _asked(arguments: list[str]) -> Any:
+    """What the command returns that the line names."""
+    from nullproof.cli.program import app
+    from nullproof.cli.registry import asked_for
+
+    program = asked_for(app, arguments)
+    return program(arguments, prog_name="nullproof", standalone_mode=False)
 
 
 def _told(problem: BaseException, *, debug: bool) -> int:
@@ -83,6 +87,8 @@ def _told(problem: BaseException, *, debug: bool) -> int:
             traceback.print_exception(problem)
         else:
             said = "interrupted" if interrupted else _sentence(problem)
+            import typer
+
             typer.echo(f"nullproof: {' '.join(said.split())}", err=True)
     return _INTERRUPTED if interrupted else 2
 
@@ -93,6 +99,9 @@ def _sentence(problem: BaseException) -> str:
     if isinstance(problem, NullproofError | OSError | SystemExit):
         return str(problem) or type(problem).__name__
     if hasattr(problem, "format_message"):
+        from nullproof.cli.program import app
+        from nullproof.cli.registry import refusal
+
         return (
             refusal(app, problem) or f"{problem.format_message().rstrip('.')}; see nullproof --help"
         )
@@ -118,5 +127,7 @@ def _take(arguments: list[str], flag: str) -> bool:
 
 
 def _show_notice(message: Warning | str, category: type[Warning], *_: Any, **__: Any) -> None:
+    from nullproof.cli.streams import Said, notice
+
     if issubclass(category, NullproofWarning):
         notice(f"{'' if issubclass(category, Said) else 'note: '}{message}")

@@ -1,15 +1,27 @@
-"""How much of a result a terminal shows, and what it says comes next."""
+"""What a result offers, how much of it a terminal shows, and what it says comes next."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, NamedTuple
+from typing import Annotated, Any, NamedTuple, Protocol
 
 import typer
 
 # How many lines a table has unless all are asked for.
 SHOWN = 20
+# How the name of a file ends that is a table.
+TABLES = (".csv", ".parquet")
 ShowAll = Annotated[bool, typer.Option("--all", help="Show every line, not only the first.")]
+
+
+class Answer(Protocol):
+    """A result that can be written to a file."""
+
+    def file_columns(self) -> dict[str, Any]:
+        """The columns of a table."""
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form."""
 
 
 class Following(NamedTuple):

@@ -72,7 +72,7 @@ def console() -> Console:
     if isinstance(sys.stdout, TextIOWrapper) and not sys.stdout.closed:
         # Where blocks cannot be written, a table of numbers is better than none.
         sys.stdout.reconfigure(errors="replace")
-    return Pipe(highlight=False)
+    return Pipe(highlight=False, emoji=False)
 
 
 class Screen:

@@ -7,18 +7,13 @@ from typing import Annotated, Any
 
 import typer
 
-from nullproof.cli.following import after_clean, shown_of
 from nullproof.cli.options import Request
-from nullproof.cli.outputs import Repaired, write_repaired
-from nullproof.cli.program import app
 from nullproof.cli.refusals import refuse_overwriting
 from nullproof.cli.registry import TEST, command, typed
 from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, written_bias
 from nullproof.errors import NullproofError
-from nullproof.model import Model
-from nullproof.parameters import written_number
 from nullproof.progress import within
 from nullproof.words import many
 
@@ -26,7 +21,6 @@ _QUESTION = "belongs to the question, not to the counts; leave it out here and g
 
 
 @command(
-    app,
     helps={"output": "Write a worksheet to fill in (.csv, .xlsx) or the plan (.json)."},
     endings=(".csv", ".xlsx", ".json"),
 )
@@ -76,8 +70,11 @@ def clean(
     from nullproof.cleaning.goals import goals
     from nullproof.cleaning.sheets import ENDINGS
     from nullproof.cleaning.worksheet import Work
+    from nullproof.cli.following import after_clean, shown_of
+    from nullproof.cli.outputs import Repaired, write_repaired
     from nullproof.cli.plans import show_plan
     from nullproof.files import to_json, write_result
+    from nullproof.model import Model
 
     files = Repaired(repaired, repaired_test)
     files.refuse(bool(answers), request.test is not None)
@@ -148,7 +145,6 @@ def clean(
 
 
 @command(
-    app,
     without={
         **dict.fromkeys(("--alpha", "--prior", "--own-holes", "--bias", "--check"), _QUESTION),
         "--json": "is for answers, and index writes counts to a file; leave it out",
@@ -176,6 +172,8 @@ def index(request: Request) -> None:
 
 def _costs(written: list[str] | None) -> dict[str, float]:
     """Read COLUMN=NUMBER pairs."""
+    from nullproof.parameters import written_number
+
     pairs = [entry.rpartition("=") for entry in written or ()]
     for column, sign, cost in pairs:
         if not sign or not column:

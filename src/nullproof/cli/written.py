@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from nullproof.bias import REST
 from nullproof.errors import NullproofError
-from nullproof.parameters import written_number
 
 if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
@@ -26,6 +24,8 @@ BiasOption = Annotated[
 
 def written_prior(written: str | None, index: CountIndex) -> Any:
     """Read a prior: its name, numbers, or numbers by label."""
+    from nullproof.parameters import written_number
+
     if written is None or written == "uniform":
         return written
     parts = written.split(",")
@@ -43,6 +43,7 @@ def written_prior(written: str | None, index: CountIndex) -> Any:
 
 def written_bias(written: list[str] | None) -> Any:
     """Read a number, or numbers by column; a number without a column is that of the rest."""
+    from nullproof.parameters import written_number
 
     def read(entry: str, number: str) -> Any:
         try:
@@ -68,6 +69,8 @@ def _by_column(
     kind: str,
 ) -> Any:
     """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping that names the rest ``*``."""
+    from nullproof.bias import REST
+
     found: dict[str, Any] = {}
     for entry in written or ():
         column, sign, value = entry.rpartition("=")
