@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.explanation import Explanation, explanation_of
 from nullproof.model import Floats, Model
 from nullproof.show import ROWS, intervals, shown_figure
 from nullproof.tables.points import Points
 from nullproof.words import either, many
 from nullproof.words import tolerance as written_tolerance
+
+if TYPE_CHECKING:
+    from nullproof.explanation import Explanation
 
 
 class Judged(Protocol):
@@ -95,6 +97,8 @@ class Certificate:
 
     def explain(self, *, label: Any = None, rival: Any = None) -> Explanation:
         """Which cells of the point speak for its label and against it; options as for `explain`."""
+        from nullproof.explanation import explanation_of
+
         among = self.among
         return explanation_of(among.model, among.points, self.position, label=label, rival=rival)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import json
 import math
 import os
@@ -16,6 +18,7 @@ import pytest
 from support.command_line import CERTIFY, PAPER, TEST, TRAIN, Done, Runner, one_line
 
 from nullproof import CountIndex, __version__, certify, files
+from nullproof import __main__ as program
 from nullproof.cli import demo, streams
 from nullproof.cli import run as cli
 from nullproof.cli.shown import SHOWN
@@ -373,3 +376,20 @@ def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str],
         assert child.stderr is not None
         assert child.stderr.read() == ""
     assert child.returncode == code
+
+
+@pytest.mark.parametrize(("command", "n_changes"), [("certify", 1), ("serve", 0)])
+def test_cycles_are_looked_for_seldom(
+    monkeypatch: pytest.MonkeyPatch, command: str, n_changes: int
+) -> None:
+    """A command seldom looks for cycles, a server as often as Python does, and neither at its end."""
+    thresholds: list[int] = []
+    last: list[Any] = []
+    monkeypatch.setattr(sys, "argv", ["nullproof", command])
+    monkeypatch.setattr(gc, "set_threshold", thresholds.append)
+    monkeypatch.setattr(atexit, "register", last.append)
+    monkeypatch.setattr(cli, "main", lambda: last.append("ran"))
+    program.main()
+    assert len(thresholds) == n_changes
+    assert all(number > gc.get_threshold()[0] for number in thresholds)
+    assert last == [gc.freeze, "ran"]
