@@ -78,9 +78,10 @@ def exact(value: Any) -> Exact:
         return int(value)
     if isinstance(value, decimal.Decimal):
         return int(value) if value.is_finite() and value == value.to_integral() else float(value)
-    if isinstance(value, Fraction):
+    if isinstance(value, Fraction) and 1000 % value.denominator == 0:
+        # So many digits as a duration has, in microseconds, are exact.
         return int(value) if value.denominator == 1 else value
-    return float(value)
+    return double(value)
 
 
 def double(value: Exact) -> float:
@@ -226,7 +227,7 @@ def parsed_date(written: str) -> int | Fraction | None:
         if offset >= 86_400 or int(minutes or 0) >= 60:
             return None
         seconds -= offset if sign == "+" else -offset
-    nanoseconds = int((fraction or "").ljust(9, "0") or 0)
+    nanoseconds = int((fraction or "").ljust(9, "0"))
     return _with_nanoseconds(days * DAY + seconds * 1_000_000, nanoseconds)
 
 
