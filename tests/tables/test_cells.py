@@ -21,6 +21,7 @@ from nullproof.tables.cells import (
     set_rows,
     some_rows,
 )
+from nullproof.tables.values import is_missing
 
 CELLS: dict[str, list[Any]] = {
     "whole": [1, 2, 3],
@@ -136,6 +137,16 @@ def test_more_rows(make: Any, n_rows: int) -> None:
         assert list(longer.columns) == list(native.columns)
 
 
+@pytest.mark.parametrize("make", [pl.DataFrame, pa.table, pd.DataFrame])
+def test_more_rows_of_one_row(make: Any) -> None:
+    """A table of a single row can be made longer too."""
+    frame = nw.from_native(make({"a": ["u"], "n": [1]}), eager_only=True)
+    assert cells_of(append_rows(frame, {"a": ["v", None]}, 2)) == {
+        "a": ["u", "v", None],
+        "n": [1, None, None],
+    }
+
+
 def test_more_rows_of_lists() -> None:
     """In a column of candidates a value is a list of one, and a blank cell stays blank."""
     for native in (lists(), lists().to_arrow()):
@@ -149,11 +160,13 @@ def test_more_rows_of_lists() -> None:
 
 def test_values_are_written_as_the_column_holds_them() -> None:
     """A number goes into a column of texts as text, elsewhere as it is; None stays None."""
-    frame = nw.from_native(lists(), eager_only=True)
-    filled = fill_in(frame, {"t": {0: 5, 1: None}, "n": {0: 5}})
-    assert filled["t"].to_list() == ["5", None]
-    assert filled["n"].to_list() == [5, 2]
-    assert filled["a"].to_list() == lists()["a"].to_list()
+    for native in (lists(), lists().to_arrow()):
+        frame = nw.from_native(native, eager_only=True)
+        changes: dict[str, dict[int, Any]] = {"t": {0: 5.0, 1: None}, "n": {0: 5}}
+        filled = nw.from_native(fill_in(frame, changes), eager_only=True)
+        assert filled["t"].to_list() == ["5", None]
+        assert filled["n"].to_list() == [5, 2]
+        assert [list(cell) for cell in filled["a"].to_list()] == lists()["a"].to_list()
 
 
 def test_lists_stay_lists_while_one_is_left() -> None:
@@ -168,6 +181,50 @@ def test_lists_stay_lists_while_one_is_left() -> None:
     assert (half["n"].dtype, half["n"].to_list()) == (pl.Float64(), [0.5, 2.0])
     whole = set_cells(frame, {"n": {0: 5.0, 1: None}})
     assert (whole["n"].dtype, whole["n"].to_list()) == (pl.Int64(), [5, None])
+
+
+TWO = {"a": [["one", "two"], ["two", "three"]]}
+LISTS: dict[str, Callable[[], Any]] = {
+    "polars": lists,
+    "polars, fixed": lambda: pl.DataFrame(TWO, schema_overrides={"a": pl.Array(pl.String, 2)}),
+    "polars, numbers": lambda: pl.DataFrame({"a": [[1, 2], [3]]}),
+    "pyarrow": lambda: pa.table({"a": [["one", "two"], ["two"]]}),
+    "pyarrow, large": lambda: pl.DataFrame({"a": [["one", "two"], ["two"]]}).to_arrow(),
+    "pyarrow, fixed": lambda: pa.table({"a": pa.array(TWO["a"], pa.list_(pa.string(), 2))}),
+    "pyarrow, numbers": lambda: pa.table({"a": [[1, 2], [3]]}),
+    "pandas": lambda: pd.DataFrame({"a": [["one", "two"], ["two"]]}),
+    "pandas, Arrow": lambda: arrow_lists(pa.list_(pa.string())),
+    "pandas, large": lambda: arrow_lists(pa.large_list(pa.string())),
+    "pandas, fixed": lambda: arrow_lists(pa.list_(pa.string(), 2)),
+}
+
+
+def arrow_lists(kind: Any) -> pd.DataFrame:
+    return pd.DataFrame({"a": pd.Series(TWO["a"], [7, 9], pd.ArrowDtype(kind))})
+
+
+@pytest.mark.parametrize("sort", LISTS)
+def test_a_value_beside_lists_is_a_list_of_one(sort: str) -> None:
+    """Not the list of its letters; without a list the column is plain, and blank cells stay blank."""
+    frame = nw.from_native(LISTS[sort](), eager_only=True)
+    value: Any = 7 if "numbers" in sort else "word"
+    other = [*frame["a"].to_list()[1]]
+
+    def after(cells: dict[int, Any]) -> list[Any]:
+        changed = nw.from_native(set_cells(frame, {"a": cells}), eager_only=True)
+        return [None if x is pd.NA else x for x in changed["a"].to_list()]
+
+    if sort == "pandas":
+        # Objects are as they are.
+        assert after({0: value}) == [value, other]
+        return
+    assert after({0: value}) == [[value], other]
+    assert after({0: None}) == [None, other]
+    assert after({0: value, 1: value}) == [value, value]
+    assert after({0: value, 1: None}) == [value, None]
+    longer = nw.from_native(append_rows(frame, {"a": [value, None]}, 2), eager_only=True)
+    assert longer["a"].to_list()[1:3] == [other, [value]]
+    assert is_missing(longer["a"].to_list()[3])
 
 
 def test_pandas_columns_that_take_none_keep_their_type() -> None:

@@ -23,9 +23,7 @@ def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
     if frame.implementation.is_pandas_like():
         return _set_pandas(native, changes)
     for name, cells in changes.items():
-        values = frame[name].to_list()
-        for row, value in cells.items():
-            values[row] = value
+        values = _with(frame[name].to_list(), cells)
         native = (
             _set_polars(native, name, values)
             if frame.implementation.is_polars()
@@ -80,40 +78,75 @@ def _cell(row: Any, j: int, name: str) -> Any:
 def _set_pandas(native: Any, changes: Changes) -> Any:
     native = native.copy()
     for name, cells in changes.items():
-        column = native[name].copy()
-        blanks = [row for row, value in cells.items() if value is None]
-        filled = {row: value for row, value in cells.items() if value is not None}
-        if blanks:
-            if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
-                # NumPy integers and booleans have no missing value; pandas' own types do.
-                column = column.convert_dtypes()
-            # Numbers and dates take None alone for a missing value, but not in a list.
-            column.iloc[blanks] = None
-        if filled:
-            column.iloc[list(filled)] = list(filled.values())
-        native[name] = column
+        column = native[name]
+        kind = str(getattr(column.dtype, "pyarrow_dtype", ""))
+        if kind.startswith(("list<", "large_list<", "fixed_size_list<")):
+            array = column.array
+            values = _with(array.__arrow_array__().to_pylist(), cells)
+            native[name] = type(array)(_arrow_array(values, column.dtype.pyarrow_dtype))
+        else:
+            native[name] = _set_pandas_cells(column.copy(), cells)
     return native
+
+
+def _set_pandas_cells(column: Any, cells: Mapping[int, Any]) -> Any:
+    blanks = [row for row, value in cells.items() if value is None]
+    filled = {row: value for row, value in cells.items() if value is not None}
+    if blanks:
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            # NumPy integers and booleans have no missing value; pandas' own types do.
+            column = column.convert_dtypes()
+        # Numbers and dates take None alone for a missing value, but not in a list.
+        column.iloc[blanks] = None
+    if filled:
+        column.iloc[list(filled)] = list(filled.values())
+    return column
+
+
+def _with(values: list[Any], cells: Mapping[int, Any]) -> list[Any]:
+    """A column with some cells changed."""
+    for row, value in cells.items():
+        values[row] = value
+    return values
 
 
 def _set_polars(native: Any, name: str, values: list[Any]) -> Any:
     import polars as pl
 
     dtype = native[name].dtype
-    if isinstance(dtype, pl.List) and not any(isinstance(v, list | pl.Series) for v in values):
-        dtype = dtype.inner
+    if isinstance(dtype, pl.List | pl.Array):
+        values, is_plain = _candidates(values)
+        dtype = dtype.inner if is_plain else pl.List(dtype.inner)
     if dtype.is_integer() and any(isinstance(v, float) and not v.is_integer() for v in values):
         dtype = pl.Float64()
     return native.with_columns(pl.Series(name, values, dtype=dtype, strict=False))
 
 
 def _set_arrow(native: Any, name: str, values: list[Any]) -> Any:
-    import pyarrow as pa
-
     position = native.schema.get_field_index(name)
     dtype = native.schema.field(position).type
-    if pa.types.is_list(dtype) and not any(isinstance(v, list) for v in values):
-        dtype = dtype.value_type
-    return native.set_column(position, name, pa.array(values, type=dtype))
+    return native.set_column(position, name, _arrow_array(values, dtype))
+
+
+def _arrow_array(values: list[Any], dtype: Any) -> Any:
+    import pyarrow as pa
+
+    if pa.types.is_fixed_size_list(dtype):
+        dtype = pa.list_(dtype.value_type)
+    if pa.types.is_list(dtype) or pa.types.is_large_list(dtype):
+        values, is_plain = _candidates(values)
+        dtype = dtype.value_type if is_plain else dtype
+    return pa.array(values, type=dtype)
+
+
+def _candidates(values: list[Any]) -> tuple[list[Any], bool]:
+    """The cells of a column of candidates, and whether they are plain values: where no list is left.
+
+    Beside lists a value is a list of one. Left to a library, a text would be the list of its letters.
+    """
+    if not any(isinstance(value, list) for value in values):
+        return values, True
+    return [x if x is None or isinstance(x, list) else [x] for x in values], False
 
 
 def native_frame(
