@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from nullproof.tables.grids import GRID, SHARE, dealt, dense, gathered
+from nullproof.tables.grids import GRID, SHARE, Stretches, dealt, dense, gathered, tally
 
 Row = tuple[Any, int]
 
@@ -175,6 +175,32 @@ def test_a_stretch_of_a_longer_line() -> None:
     # Exactly one in 1,024 rows does not crowd.
     assert len(dealt(np.array(numbers), n_rows=2200 * 1024)[0].lows) == 1
     assert len(dealt(np.array(numbers), n_rows=2200 * 1024 - 1)[0].lows) > 1
+
+
+def test_cells_of_two_stretches_are_no_neighbours() -> None:
+    """The last cell of one is not beside the first of the next, even where a stretch has all its cells."""
+    stretches = Stretches(np.array([0.0, 16384.0]), np.array([16383.0, 32767.0]))
+    ends = stretches.keys(
+        np.array([0.0, 16382.0, 16383.0, 16384.0, 32767.0]), np.array([0, 0, 0, 1, 1])
+    )
+    assert np.diff(ends[:3]).tolist() == [GRID - 2, 1]
+    assert ends[3] - ends[2] > 1
+    assert ends[4] - ends[3] == GRID - 1
+
+
+@pytest.mark.parametrize("n_codes", [1, 2, 8, 9, 300])
+def test_rows_of_each_code(n_codes: int) -> None:
+    """Each row counts once, or as often as its weight says; codes without rows count nothing."""
+    rng = random.Random(n_codes)
+    codes = [rng.randrange(n_codes) for _ in range(200)]
+    weights = [rng.randrange(5) for _ in codes]
+    plain, weighed = Counter(codes), Counter[int]()
+    for code, weight in zip(codes, weights, strict=True):
+        weighed[code] += weight
+    for given, expected in ((None, plain), (np.array(weights), weighed)):
+        found = tally(np.array(codes), given, n_codes + 2)
+        assert found.dtype == np.int64
+        assert found.tolist() == [expected[code] for code in range(n_codes + 2)]
 
 
 @pytest.mark.parametrize("far", [0, 40, 2**21, 2**31, 2**40])

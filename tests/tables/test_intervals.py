@@ -19,6 +19,7 @@ from nullproof.tables.intervals import (
     number_text,
     shown_cells,
     shown_in,
+    shown_numbers,
     shows_single_values,
     with_bins,
 )
@@ -61,6 +62,34 @@ def test_ends_part_what_the_table_shows() -> None:
     assert bin_texts((1.0, 171.25, 200.5), "number", close)[0] == "[1, 171.25)"
     closer = {0: (1.0, 171.2456780), 1: (171.2456782, 200.5)}
     assert bin_texts((1.0, 171.2456781, 200.5), "number", closer)[0] == "[1, 171.25)"
+
+
+def test_an_end_is_above_all_below_and_not_above_the_rest() -> None:
+    """The nearest bins on either side count, not those beyond; what begins at an end belongs to it."""
+    edges = (0.0, 1.2366, 2.2346, 9.5)
+    shown = {0: (0.0, 0.5), 1: (1.237, 2.2345), 2: (3.0, 9.5)}
+    assert bin_texts(edges, "number", shown) == {
+        0: "[0, 1.237)",
+        1: "[1.237, 2.235)",
+        2: "[2.235, 9.5]",
+    }
+    # 171.2 is a number of the bin below, and then the first of the bin above.
+    below = {0: (1.0, 171.2), 1: (171.5, 200.5)}
+    assert bin_texts((1.0, 171.25, 200.5), "number", below)[0] == "[1, 171.25)"
+    above = {0: (1.0, 171.1), 1: (171.2, 200.5)}
+    assert bin_texts((1.0, 171.16, 200.5), "number", above)[0] == "[1, 171.2)"
+
+
+def test_the_ends_of_a_line() -> None:
+    """The first is not rounded up, nor the last down, if few digits do; infinite numbers change neither."""
+    edges = (0.12364, 0.5, 1.375)
+    for least, greatest in ((0.12364, 1.375), (-math.inf, math.inf)):
+        shown = {0: (least, 0.25), 1: (0.75, greatest)}
+        assert bin_texts(edges, "number", shown) == {0: "[0.1236, 0.5)", 1: "[0.5, 1.38]"}
+    # All three ends are 1 in five digits; in so many as tell them apart, the last is 1 still.
+    close = (1 - 2e-9, 1 - 1e-9, math.nextafter(1, 0))
+    shown = {0: (close[0], 1 - 1.5e-9), 1: (1 - 0.5e-9, close[2])}
+    assert bin_texts(close, "number", shown)[1] == "[0.999999999, 1]"
 
 
 def test_ends_that_look_alike_get_more_digits() -> None:
@@ -131,6 +160,29 @@ def test_extremes_of_bins_are_found_beside_their_edges(monkeypatch: pytest.Monke
         edges = (-3.0, *inner.tolist(), 3.0)
         codes = bin_codes(cells, edges)
         assert shown_cells(cells, codes, edges) == shown_in(cells, codes, len(edges) - 1)
+
+
+def test_extremes_of_whole_numbers_are_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many cells: doubles alone are looked for beside the edges."""
+    monkeypatch.setattr(intervals, "_MANY", 0)
+    cells = np.array([2**60 + 1, 2**53 + 1, -(2**53) - 1, 2**60 + 3])
+    edges = (-(2.0**60), 2.0**54, 2.0**61)
+    expected = {0: (-(2**53) - 1, 2**53 + 1), 1: (2**60 + 1, 2**60 + 3)}
+    assert shown_cells(cells, bin_codes(cells, edges), edges) == expected
+
+
+def test_numbers_that_bins_show() -> None:
+    """The extremes in each bin, the last one too; what is missing shows nothing."""
+    assert shown_numbers(np.array([3.0, math.nan, 9.0, 7.5, 2.0]), NUMBERS, "number") == {
+        0: (2.0, 2.0),
+        1: (3.0, 3.0),
+        2: (7.5, 9.0),
+    }
+    days = np.array([START + 3 * DAY, START, START + 12 * DAY])
+    assert shown_numbers(days, DAYS, "date") == {
+        0: (START, START + 3 * DAY),
+        1: (START + 12 * DAY, START + 12 * DAY),
+    }
 
 
 NUMBERS = (0.0, 2.5, 7.5, 10.0)

@@ -39,19 +39,19 @@ class Stretches:
         return len(self.lows)
 
     @cached_property
-    def halved(self) -> NDArray[np.bool_]:
-        """Where the difference is no double: there numbers are halved first."""
+    def halved(self) -> bool:
+        """Whether the difference is no double: then numbers are halved first.
+
+        That is a whole line. Crowded cells are fewer than `SHARE`, an eighth of a line at most.
+        """
         with np.errstate(over="ignore"):
-            found: NDArray[np.bool_] = np.isinf(self.highs - self.lows)
-        return found
+            return bool(np.isinf(self.highs - self.lows).any())
 
     @cached_property
     def factors(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """How many cells have the width 1, as two factors: of the two, each is a double."""
-        with np.errstate(over="ignore"):
-            widths = (self.highs - self.lows).astype(np.float64)
-        if self.halved.any():
-            widths[self.halved] = (self.highs / 2 - self.lows / 2)[self.halved]
+        scale = 0.5 if self.halved else 1
+        widths = (self.highs * scale - self.lows * scale).astype(np.float64)
         powers = int(math.log2(GRID)) - np.frexp(widths)[1]
         first = np.minimum(powers, _LARGEST_POWER)
         return np.ldexp(1.0, first), np.ldexp(1.0, powers - first)
@@ -61,12 +61,9 @@ class Stretches:
 
         The last cell of a stretch and the first of the next are not neighbours.
         """
-        lows, halved = self.lows[which], self.halved[which]
-        if np.any(halved):
-            scale = np.where(halved, 0.5, 1.0)
-            offsets = spots * scale - lows * scale
-        else:
-            offsets = (spots - lows).astype(np.float64, copy=False)
+        lows = self.lows[which]
+        offsets = spots * 0.5 - lows * 0.5 if self.halved else spots - lows
+        offsets = offsets.astype(np.float64, copy=False)
         for factor in self.factors:
             if np.any(factor != 1.0):
                 offsets *= factor[which]

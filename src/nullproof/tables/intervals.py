@@ -123,7 +123,7 @@ def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> dict[int, str
     if kind == "date":
         texts = _date_intervals(edges, shown)
     else:
-        shown = {b: (float(low) + 0.0, float(high) + 0.0) for b, (low, high) in shown.items()}
+        shown = {b: (float(low), float(high)) for b, (low, high) in shown.items()}
         whole = all(_is_whole(number) for pair in shown.values() for number in pair)
         texts = _ranges(edges, shown) if whole else _intervals(edges, shown)
     write = date_text if kind == "date" else number_text
@@ -138,7 +138,7 @@ def number_text(number: float) -> str:
 def _added_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, Any]) -> str:
     """Write a bin that came into use when the others had been written."""
     if shown[0] == shown[1]:
-        return date_text(shown[0]) if kind == "date" else number_text(float(shown[0]) + 0.0)
+        return date_text(shown[0]) if kind == "date" else number_text(float(shown[0]))
     write = _moment if kind == "date" else number_text
     low, high = shown if math.isinf(edges[0]) else edges[b : b + 2]
     return _bracketed(write(low), write(high), is_last=b == len(edges) - 2)
@@ -174,15 +174,20 @@ def _intervals(edges: Sequence[float], shown: Shown) -> dict[int, str]:
 
     They have three digits at least, and more than five only where two ends would be the same.
     """
-    least, greatest = min(low for low, _ in shown.values()), max(high for _, high in shown.values())
-    exact = [least, *edges[1:-1], greatest] if math.isinf(edges[0]) else list(edges)
-    ends = exact
+    exact = _ends(edges, shown)
     for most in (5, _ALL_DIGITS):
         ends = [_shortest(i, exact, shown, most) for i in range(len(exact))]
         if all(low < high for low, high in pairwise(ends)):
             break
     texts, last = [number_text(end) for end in ends], len(edges) - 2
     return {b: _bracketed(texts[b], texts[b + 1], is_last=b == last) for b in shown}
+
+
+def _ends(edges: Sequence[float], shown: Shown) -> Sequence[float]:
+    """The edges; a column in one bin has none, and ends where its numbers do."""
+    if math.isinf(edges[0]):
+        return shown[0]
+    return edges
 
 
 def _shortest(i: int, edges: Sequence[float], shown: Shown, most: int) -> float:
@@ -205,9 +210,7 @@ def _bracketed(low: str, high: str, *, is_last: bool) -> str:
 
 def _date_intervals(edges: Sequence[float], shown: Shown) -> dict[int, str]:
     """Intervals of moments, to the second if that parts them."""
-    ends = list(edges)
-    if math.isinf(ends[0]):
-        ends = [min(low for low, _ in shown.values()), max(high for _, high in shown.values())]
+    ends = _ends(edges, shown)
     texts = [_second(end) for end in ends]
     if len({*texts}) < len(texts):
         texts = [_moment(end) for end in ends]

@@ -96,7 +96,7 @@ def _cell(column: LazyColumn, stretches: Stretches, s: int) -> nw.Expr:
     """The cell of a number in a stretch, as `nullproof.tables.grids.Stretches.keys` has it."""
     low = float(stretches.lows[s])
     number = nw.when(_within(column, stretches, s)).then(column.number).otherwise(nw.lit(low))
-    offset = number * 0.5 - low * 0.5 if stretches.halved[s] else number - low
+    offset = number * 0.5 - low * 0.5 if stretches.halved else number - low
     for factor in stretches.factors:
         if factor[s] != 1.0:
             offset = offset * float(factor[s])
