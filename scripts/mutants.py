@@ -20,6 +20,7 @@ import importlib
 import os
 import pickle
 import pkgutil
+import re
 import resource
 import signal
 import sys
@@ -56,7 +57,7 @@ ENVIRONMENT = {
 _MEMORY = 6 * 2**30
 # So many tests are traced in one process: to begin tracing takes longer than most of them.
 _TOGETHER = 25
-_PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range)
+_PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range, re.Pattern)
 
 
 class Run(NamedTuple):

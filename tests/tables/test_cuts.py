@@ -247,6 +247,18 @@ def test_a_gain_that_hardly_exceeds_its_price_does_not_pay() -> None:
         assert cell_cuts(ends, ends, np.array([left, right])) == cuts
 
 
+def test_at_exactly_the_slack(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best cut ties with itself, however small the slack; a gain must exceed its price by more."""
+    monkeypatch.setattr(cuts_module, "_SLACK", 0.0)
+    counts = np.array([[3, 0], [3, 0], [0, 3], [0, 3]])
+    assert mdl_cuts(np.arange(4.0), counts) == (1.5,)
+    # Five rows of one label: the gain is 10 - 0 - 4, the price log2 4 + log2 1 - (10/5 - 0 - 4/4) = 1.
+    monkeypatch.setattr(cuts_module, "_SLACK", 1.0)
+    parts = [[5, 5], [1, 1], [4, 4]]
+    assert not cuts_module._pays(parts, [10.0, 0.0, 4.0])
+    assert cuts_module._pays(parts, [math.nextafter(10.0, 11.0), 0.0, 4.0])
+
+
 def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
     """Lines that are their own mirror image with labels renamed tie, whatever their logarithms round to."""
     rng, n_cut = np.random.default_rng(8), 0

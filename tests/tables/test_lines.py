@@ -104,6 +104,31 @@ def test_distinct_numbers_in_order(cells: list[Any], dtype: Any) -> None:
     assert [sorted({*cells})[place] for place in which] == cells
 
 
+def test_distinct_cells_with_holes() -> None:
+    """Objects have no place where they are NaN; among doubles NaN is the last of the numbers."""
+    found, which = distinct(objects([FAR + 1, math.nan, 3]))
+    assert (found.tolist(), which.tolist()) == ([3, FAR + 1], [1, -1, 0])
+    doubles, which = distinct(np.array([5.0, math.nan, 3.0]))
+    assert doubles[:2].tolist() == [3.0, 5.0]
+    assert math.isnan(doubles[2])
+    assert which.tolist() == [1, 2, 0]
+
+
+def test_one_bin_is_the_whole_line() -> None:
+    """From minus infinity to infinity."""
+    assert bin_edges(np.array([3.0]), 5, "uniform") == (-math.inf, math.inf)
+
+
+def test_numbers_fall_into_bins_as_doubles_and_moments_as_they_are() -> None:
+    """FAR + 3 is FAR + 4 as a double: such a number is in the bin from there on, such a moment is not."""
+    for inner in ([FAR + 4.0], [*range(40), FAR + 4.0]):
+        edges = (-1.0, *inner, 2.0**60)
+        for cells in (np.array([FAR + 3, FAR + 2]), objects([FAR + 3, FAR + 2])):
+            last = len(inner)
+            assert bin_codes(cells, edges).tolist() == [last, last - 1]
+            assert bin_codes(cells, edges, "date").tolist() == [last - 1, last - 1]
+
+
 def test_a_line_of_numbers() -> None:
     """Infinite and missing cells have no place; whole numbers that no double parts have the same."""
     values, which, held = line(np.array([2.5, math.inf, -1.0, math.nan, 2.5]), "number")
@@ -278,3 +303,9 @@ def test_moments_are_whole_numbers_as_long_as_these_fit() -> None:
     assert (spots.tolist(), held.tolist()) == ([1.0], [True, False, False])
     whole = np.array([1.0, 2.0])
     assert spots_of(whole, "number")[0] is whole
+    for large in (np.array([FAR + 1, 3]), objects([FAR + 1, 3])):
+        spots, held = spots_of(large, "number")
+        assert spots.dtype == np.float64
+        assert (spots.tolist(), held.tolist()) == ([FAR, 3], [True, True])
+    spots, held = spots_of(np.array([1.5, math.inf, math.nan]), "date")
+    assert (spots.tolist(), held.tolist()) == ([1.5], [True, False, False])
