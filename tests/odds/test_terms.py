@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import random
+from decimal import MAX_EMAX, MIN_EMIN, Decimal, localcontext
 from fractions import Fraction
 from typing import Any
 
@@ -125,13 +126,13 @@ def drawn_law(rng: np.random.Generator) -> tuple[Any, Any]:
 
 
 def test_exponents(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logarithm of the mean of exp(s·x), for slopes up and down, in blocks of any size."""
+    """The logarithm of the mean of exp(s·x), for slopes up and down that double, in blocks of any size."""
     rng = np.random.default_rng(3)
     for _ in range(10):
         deviations, shares = drawn_law(rng)
-        slopes = np.array([0.25, 1.0, 8.0])
+        slopes = np.array([0.25, 0.5, 1.0, 2.0, 4.0, 8.0])
         found = exponents(deviations, shares, slopes)
-        assert found.shape == (3, 6)
+        assert found.shape == (3, 12)
         for i, (own, chances) in enumerate(zip(deviations, shares, strict=True)):
             for k, slope in enumerate([*slopes, *-slopes]):
                 mean = float((chances * np.exp(slope * own)).sum())
@@ -140,6 +141,22 @@ def test_exponents(monkeypatch: pytest.MonkeyPatch) -> None:
             patched.setattr(terms_module, "_BLOCK", 1)
             assert exponents(deviations, shares, slopes) == pytest.approx(found)
     assert exponents(np.zeros((2, 0)), np.zeros((2, 0)), np.ones(2)).tolist() == [[0.0] * 4] * 2
+
+
+def test_exponents_of_steep_slopes() -> None:
+    """Thirty squares later an exponent is still no less than the true one, and hardly more."""
+    rng = np.random.default_rng(5)
+    for scale in (1e-7, 1e-3, 0.3, 20.0):
+        deviations, shares = scale * rng.normal(size=6), rng.dirichlet(np.ones(6))
+        found = exponents(deviations[None], shares[None], SLOPES)[0]
+        with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
+            for k, slope in enumerate([*SLOPES.tolist(), *(-SLOPES).tolist()]):
+                powers = ((Decimal(slope) * Decimal(x)).exp() for x in deviations.tolist())
+                chances = map(Decimal, shares.tolist())
+                mean = sum(
+                    (p * power for p, power in zip(chances, powers, strict=True)), Decimal(0)
+                )
+                assert 0 <= Decimal(found[k].item()) - mean.ln() <= Decimal(1e-6 * (1 + scale))
 
 
 @pytest.mark.parametrize("chance", [0.5, 0.01, 1e-9])
@@ -166,4 +183,4 @@ def test_slopes_are_powers_of_two() -> None:
     """From 2^-6 to 2^23 for sums, and from a quarter to 64 for their errors."""
     assert SLOPES.tolist() == [2.0**k for k in range(-6, 24)]
     assert terms_module.ERROR_SLOPES.tolist() == [2.0**k for k in range(-2, 7)]
-    assert exponents(np.zeros((1, 1)), np.ones((1, 1)), SLOPES).tolist() == [[0.0] * 60]
+    assert exponents(np.zeros((1, 1)), np.ones((1, 1)), SLOPES).shape == (1, 60)

@@ -18,12 +18,13 @@ from nullproof.odds.products import products_of_others
 from nullproof.odds.spread import Spread
 from nullproof.odds.waves import (
     MAX_WAVES,
-    Enough,
+    Integers,
     Spectra,
+    Sums,
+    Waves,
     numbers,
     octaves,
     powers,
-    side_by_side,
     weights,
 )
 
@@ -32,16 +33,25 @@ _EPS = float(np.finfo(np.float64).eps)
 _LOOKS = 32
 # The gap is this part of a step times the chance of ties: two bounds of each support, and the step itself.
 _PART = 0.6 / 3
+# So many times what is rare the coefficients that are left out may matter, for all labels together.
+_LEFT_OUT = 8
 Mask = NDArray[np.bool_]
 Places = NDArray[np.intp]
 
 
 class Ends(NamedTuple):
-    """Where the log supports of some labels of a point lie, each but for a small chance."""
+    """Where the log supports of near labels lie, each but for a small chance, points × labels."""
 
     lowest: Floats
     highest: Floats
-    octave: int
+    octaves: Integers
+
+    @classmethod
+    def of(cls, spread: Spread, near: Mask) -> Ends:
+        lowest = spread.mean - spread.below - spread.slack
+        highest = spread.mean + spread.above + spread.slack
+        width = np.subtract(highest, lowest, out=np.zeros(near.shape), where=near)
+        return cls(lowest, highest, octaves(width.max(axis=1)))
 
 
 class Crowds:
@@ -59,53 +69,64 @@ class Crowds:
         bounds: they would need too many coefficients, or a label may well have no support at all.
         """
         least, greatest = np.zeros(near.shape), np.ones(near.shape)
-        reached = np.full(len(near), np.nan)
-        for place, own in enumerate(codes.T.tolist()):
-            one = spread.take(np.array([place]))
+        ends, errors = Ends.of(spread, near), spread.errors(near)
+        n_waves = numbers(ends.octaves + levels)
+        often_zero = np.where(near, spread.zero, 0.0).max(axis=1) > spread.chance
+        reached: Floats = np.log2(n_waves) - ends.octaves
+        reached[often_zero | (n_waves > MAX_WAVES)] = np.nan
+        here = np.flatnonzero(~np.isnan(reached))
+        made = self._waves(codes[:, here], spread, near[here], ends.octaves[here], n_waves[here])
+        for place, own in zip(here.tolist(), made, strict=True):
             labels = np.flatnonzero(near[place])
-            ends = _ends(one, labels)
-            n = int(numbers(np.array([ends.octave + levels[place]]))[0])
-            if n > MAX_WAVES or one.zero[0, labels].max() > one.chance:
-                continue
-            below = self._below(own, labels, one, ends, n)
-            error = float(one.errors(near[[place]])[0])
-            found = _wins(*below, 2 * one.chance)
-            least[place, labels] = np.maximum(found[0] - error, 0.0)
-            greatest[place, labels] = np.minimum(found[1] + error, 1.0)
-            reached[place] = math.log2(n) - ends.octave
+            below = _below(own, (place, labels), spread, ends, int(n_waves[place]))
+            found = _wins(*below, 2 * spread.chance)
+            least[place, labels] = np.maximum(found[0] - errors[place], 0.0)
+            greatest[place, labels] = np.minimum(found[1] + errors[place], 1.0)
         return least, greatest, reached
 
-    def _below(
-        self, codes: list[int], labels: Places, one: Spread, ends: Ends, n: int
-    ) -> tuple[Floats, Floats]:
-        """Bounds of how likely each support lies at or below each step, labels × steps; both ascend.
+    def _waves(
+        self, codes: NDArray[np.int32], spread: Spread, near: Mask, octaves: Integers, n: Integers
+    ) -> list[tuple[Waves, Floats]]:
+        """The coefficients of the near labels of each point, and how much others may matter."""
+        if not len(near):
+            return []
+        points, labels = np.nonzero(near)
+        n_near = near.sum(axis=1)
+        sums = Sums(codes[:, points], labels[:, None], octaves[points], n[points])
+        made = self._spectra.products(sums, _LEFT_OUT * spread.rare / n_near[points])
+        stops = np.cumsum(n_near).tolist()
+        blocks = [slice(stop - n, stop) for stop, n in zip(stops, n_near.tolist(), strict=True)]
+        return [(made.waves[own, : made.sizes[own].max()], made.rest[own]) for own in blocks]
 
-        The first step is the highest of all lower ends, the last one above everything.
-        """
-        period, first = math.ldexp(1.0, ends.octave), float(ends.lowest.max())
-        enough = Enough(n, one.rare / len(labels))
-        waves, rest = side_by_side(
-            [self._spectra.product(codes, [i], ends.octave, enough) for i in labels.tolist()]
-        )
-        # As many steps as coefficients, and enough for those that are left.
-        n_steps = max(n, 2 * waves.shape[1])
-        vaaler, fejer = (own[: waves.shape[1]] for own in weights(n)[:2])
-        base, zero = one.base[0, labels], one.zero[0, labels]
-        # What wraps around does so as far from all chances as can be.
-        start = (ends.lowest + ends.highest - period) / 2
-        edge = waves * powers((base - start) / period, waves.shape[1])
-        here = np.conj(waves * powers((base - first) / period, waves.shape[1])) * (n_steps / 2)
-        bend, off = np.fft.irfft(np.stack([1j * vaaler * here, fejer * here]), n_steps)
-        # Real parts come twice, but the mean only once.
-        doubt = edge.real @ fejer + here[:, 0].real * fejer[0] / n_steps
-        steps = first + np.arange(n_steps) * (period / n_steps)
-        middle = bend + (1 - zero)[:, None] * (steps - start[:, None]) / period
-        middle += (zero - edge.imag @ vaaler)[:, None]
-        doubt += 3 * one.chance + 1.1 * rest + 8 * n * one.slack[0, labels] / period
-        # Twice the error of a Fourier transform, and of its sums; see the grid.
-        roundings = 64 * _EPS * math.log2(n_steps) * math.sqrt(n_steps)
-        off += (doubt + roundings)[:, None]
-        return _ascending(middle - off, middle + off, steps >= ends.highest[:, None], one.chance)
+
+def _below(
+    made: tuple[Waves, Floats], where: tuple[int, Places], spread: Spread, ends: Ends, n: int
+) -> tuple[Floats, Floats]:
+    """Bounds of how likely each support lies at or below each step, labels × steps; both ascend.
+
+    The first step is the highest of all lower ends, the last one above everything.
+    """
+    (waves, rest), period = made, math.ldexp(1.0, int(ends.octaves[where[0]]))
+    lowest, highest = ends.lowest[where], ends.highest[where]
+    base, zero, first = spread.base[where], spread.zero[where], float(lowest.max())
+    # As many steps as coefficients, and enough for those that are left.
+    n_steps = max(n, 2 * waves.shape[1])
+    vaaler, fejer = (own[: waves.shape[1]] for own in weights(n)[:2])
+    # What wraps around does so as far from all chances as can be.
+    start = (lowest + highest - period) / 2
+    edge = waves * powers((base - start) / period, waves.shape[1])
+    here = np.conj(waves * powers((base - first) / period, waves.shape[1])) * (n_steps / 2)
+    bend, off = np.fft.irfft(np.stack([1j * vaaler * here, fejer * here]), n_steps)
+    # Real parts come twice, but the mean only once.
+    doubt = edge.real @ fejer + here[:, 0].real * fejer[0] / n_steps
+    steps = first + np.arange(n_steps) * (period / n_steps)
+    middle = bend + (1 - zero)[:, None] * (steps - start[:, None]) / period
+    middle += (zero - edge.imag @ vaaler)[:, None]
+    doubt += 3 * spread.chance + 1.1 * rest + 8 * n * spread.slack[where] / period
+    # Twice the error of a Fourier transform, and of its sums; see the grid.
+    roundings = 64 * _EPS * math.log2(n_steps) * math.sqrt(n_steps)
+    off += (doubt + roundings)[:, None]
+    return _ascending(middle - off, middle + off, steps >= highest[:, None], spread.chance)
 
 
 def first_levels(spread: Spread, near: Mask, gap: Floats) -> Floats:
@@ -128,12 +149,6 @@ def first_levels(spread: Spread, near: Mask, gap: Floats) -> Floats:
     ties = (pairs * less.prod(axis=1, keepdims=True)).sum(axis=2).max(axis=1) * step
     h = np.minimum(np.where(ties > 0, _PART * gap / np.where(ties > 0, ties, 1.0), 1.0), step)
     return np.asarray(-np.log2(h))
-
-
-def _ends(one: Spread, labels: Places) -> Ends:
-    mean, above, below = (getattr(one, name)[0, labels] for name in ("mean", "above", "below"))
-    lowest, highest = mean - below - one.slack[0, labels], mean + above + one.slack[0, labels]
-    return Ends(lowest, highest, int(octaves(highest - lowest).max()))
 
 
 def _ascending(

@@ -18,13 +18,13 @@ from nullproof.odds.spread import Spread
 from nullproof.odds.terms import SLOPES, reaches
 from nullproof.odds.waves import (
     MAX_WAVES,
-    Enough,
+    Integers,
     Spectra,
+    Sums,
     numbers,
     octaves,
     powers,
-    side_by_side,
-    weights,
+    weights_of,
 )
 
 # The part of the gap that the density at zero may take.
@@ -93,49 +93,39 @@ class Pairs:
         The last ones are the levels that were reached, at least those asked for; nan for points without
         bounds, that would need too many coefficients.
         """
-        both = Differences.of(spread, near)
         least, greatest = np.zeros(near.shape), np.ones(near.shape)
+        both = Differences.of(spread, near)
         n_waves = numbers(both.octaves + levels)
-        # Many first, of which few are a part.
-        for n in np.unique(n_waves)[::-1].tolist():
-            if n <= MAX_WAVES:
-                here = np.flatnonzero(n_waves == n)
-                ahead = self._ahead(codes[:, here], both.take(here), spread.take(here), n)
-                where = here[:, None], both.labels[here]
-                least[where], greatest[where] = ahead
+        here = np.flatnonzero(n_waves <= MAX_WAVES)
+        if len(here):
+            ahead = self._ahead(codes[:, here], both.take(here), spread.take(here), n_waves[here])
+            where = here[:, None], both.labels[here]
+            least[where], greatest[where] = ahead
         reached = np.log2(n_waves) - both.octaves
         return least, greatest, np.where(n_waves <= MAX_WAVES, reached, np.nan)
 
     def _ahead(
-        self, codes: NDArray[np.int32], both: Differences, spread: Spread, n: int
+        self, codes: NDArray[np.int32], both: Differences, spread: Spread, n_waves: Integers
     ) -> tuple[Floats, Floats]:
         """Bounds for each of both labels, points × 2."""
         zero, slack = _both(spread.zero, both.labels), _both(spread.slack, both.labels)
         finite = 1 - zero
-        waves, rest = self._products(codes, both, 2 * spread.rare, n)
-        middle, off = _in_interval(waves, both, finite.prod(axis=1), n)
+        sums = Sums(codes, both.labels, both.octaves, n_waves)
+        waves, _, rest = self._spectra.products(sums, np.full(len(zero), 2 * spread.rare))
+        middle, off = _in_interval(waves, both, finite.prod(axis=1), n_waves)
         alone = finite * zero[:, ::-1] + (zero.prod(axis=1) / spread.possible.sum(axis=1))[:, None]
         near = np.zeros(spread.possible.shape, dtype=bool)
         np.put_along_axis(near, both.labels, True, axis=1)
         # A step of n in the period moves a mean by 4 at most, and what is left out as much (theory 6).
-        shifted = 8 * n * slack.sum(axis=1) / np.ldexp(1.0, both.octaves)
+        shifted = 8 * n_waves * slack.sum(axis=1) / np.ldexp(1.0, both.octaves)
         error = spread.errors(near) + 1.1 * (2 * spread.rare + rest + shifted)
         share = np.column_stack([middle, finite.prod(axis=1) - middle]) + alone
         doubt = (off + error)[:, None]
         return np.maximum(share - doubt, 0.0), np.minimum(share + doubt, 1.0)
 
-    def _products(
-        self, codes: NDArray[np.int32], both: Differences, tolerance: float, n: int
-    ) -> tuple[NDArray[np.complex128], Floats]:
-        """The coefficients of the differences, as many as matter, and how much the others may."""
-        found, columns = [], zip(codes.T.tolist(), both.labels.tolist(), both.octaves, strict=True)
-        for own, pair, octave in columns:
-            found.append(self._spectra.product(own, pair, int(octave), Enough(n, tolerance)))
-        return side_by_side(found)
-
 
 def _in_interval(
-    waves: NDArray[np.complex128], both: Differences, mass: Floats, n: int
+    waves: NDArray[np.complex128], both: Differences, mass: Floats, n_waves: Integers
 ) -> tuple[Floats, Floats]:
     """How likely the first label is ahead where no support is zero, and by how much that may be off."""
     period = np.ldexp(1.0, both.octaves)
@@ -143,7 +133,7 @@ def _in_interval(
     end = both.middle / period + 0.5
     start = np.clip(both.zero / period, end - 1, end)
     size = waves.shape[1]
-    vaaler, fejer = (own[:size] for own in weights(n)[:2])
+    vaaler, fejer = weights_of(n_waves, size)
     at_start, at_end = waves * powers(-start, size), waves * powers(-end, size)
     ahead = mass * (end - start) + ((at_end.imag - at_start.imag) * vaaler).sum(axis=1)
     return ahead, ((at_start.real + at_end.real) * fejer).sum(axis=1)

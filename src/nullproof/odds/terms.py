@@ -6,6 +6,7 @@ independent (theory 6). Points share values, so each term is made once.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +22,7 @@ from nullproof.odds.filling import Count, Filling, Open, count_of
 SLOPES: Floats = 2.0 ** np.arange(-6.0, 24.0)
 ERROR_SLOPES: Floats = 2.0 ** np.arange(-2.0, 7.0)
 _BLOCK = 2**20
+_EPS, _TINY = float(np.finfo(np.float64).eps), float(np.finfo(np.float64).tiny)
 
 
 @dataclass(frozen=True)
@@ -154,20 +156,30 @@ class Terms:
 def exponents(deviations: Floats, shares: Floats, slopes: Floats) -> Floats:
     """``log E exp(±s·x)`` per label for each slope ``s``, first for ``+`` and then for ``-``.
 
-    Values and their probabilities come as labels × values; 0 for a label without any.
+    Values and their probabilities come as labels × values; 0 for a label without any. Each slope is twice
+    the one before, and so each power the square of that before. Relative errors double with each, so they
+    are added: no exponent is less than the true one.
     """
-    both = np.concatenate([slopes, -slopes])
-    found = np.zeros((len(deviations), len(both)))
-    size = max(1, _BLOCK // (len(both) * max(deviations.shape[1], 1)))
-    for start in range(0, len(deviations) if deviations.shape[1] else 0, size):
-        here = slice(start, start + size)
-        heights = deviations[here, None, :] * both[:, None]
-        top = heights.max(axis=2)
+    n_labels, size = deviations.shape
+    found = np.zeros((n_labels, 2, len(slopes)))
+    length = max(1, _BLOCK // (2 * len(slopes) * max(size, 1)))
+    for start in range(0, n_labels if size else 0, length):
+        own = slice(start, start + length)
+        both = np.stack([deviations[own], -deviations[own]], axis=1)
+        top = both.max(axis=2, keepdims=True)
+        heights = slopes[0] * (both - top)
+        powers = np.empty((len(slopes), *both.shape))
         with np.errstate(under="ignore"):
-            sums = np.einsum("lsv,lv->ls", np.exp(heights - top[:, :, None]), shares[here])
-        found[here] = top + np.log(np.maximum(sums, np.finfo(np.float64).tiny))
+            np.exp(heights, out=powers[0])
+            for before, after in itertools.pairwise(powers):
+                np.multiply(before, before, out=after)
+            sums = np.einsum("slbv,lv->lbs", powers, shares[own])
+        error = _EPS * (
+            size + np.exp2(np.arange(len(slopes))) * (4 - 2 * heights.min(axis=2, keepdims=True))
+        )
+        found[own] = slopes * top + np.log(np.maximum(sums, _TINY)) + error
     found[~shares.any(axis=1)] = 0.0
-    return found
+    return found.reshape(n_labels, 2 * len(slopes))
 
 
 def reaches(sums: Floats, slopes: Floats, chance: float) -> tuple[Floats, Floats]:

@@ -8,8 +8,10 @@ that, the others need low ones only (theory 6). Points share values, so those of
 from __future__ import annotations
 
 import functools
+import itertools
 import math
-from typing import Any, NamedTuple
+from collections import defaultdict
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,22 +24,20 @@ STEP = 128
 # With more of them a grid, of which all are made at once, is quicker.
 MAX_WAVES = 2**13
 _MAX_CACHED = 2**28  # bytes
+# So many terms at once stay near the processor: when coefficients are made, and when they are multiplied.
+_MADE, _MULTIPLIED = 16, 2**10
+# So small a product of matrices is done at once; for a larger one a library would start threads, that
+# cost more than they bring.
+_SMALL = 2**16
 _EPS = float(np.finfo(np.float64).eps)
 # Of the coefficients from STEP on those within a sixteenth of an octave make a band, bounded together.
 _BANDS = np.floor(16 * np.log2(np.arange(STEP, MAX_WAVES) / STEP)).astype(np.intp)
 _FIRST = STEP + np.flatnonzero(np.diff(_BANDS, prepend=-1)).astype(np.float64)
 _LAST = np.append(_FIRST[1:] - 1, MAX_WAVES - 1)
 Waves = NDArray[np.complex128]
-# A label of a value: feature, code, label.
-Which = tuple[int, int, int]
-_ONES = np.ones(STEP, dtype=np.complex128)
-
-
-class Enough(NamedTuple):
-    """How many coefficients are asked for, a multiple of `STEP`, and how much those left out may matter."""
-
-    n_waves: int
-    tolerance: float
+Integers = NDArray[np.int64]
+# A label of a value, and a period: feature, code, label, octave.
+Key = tuple[int, int, int, int]
 
 
 class Weights(NamedTuple):
@@ -75,32 +75,64 @@ def weights(n: int) -> Weights:
     return Weights(vaaler, fejer, most, of_bands)
 
 
-class Product(NamedTuple):
-    """The first coefficients of a sum of terms, and how much all further ones and roundings can matter."""
+class Sums(NamedTuple):
+    """Sums of terms, of which coefficients are asked for.
+
+    Parameters
+    ----------
+    codes
+        Complete points, features × sums.
+    labels
+        The label of each, sums × 1; of two labels the terms of the second one are subtracted.
+    octaves
+        The periods are ``2**octaves``.
+    n_waves
+        How many coefficients are asked for, multiples of `STEP`.
+    """
+
+    codes: NDArray[np.int32]
+    labels: NDArray[np.intp]
+    octaves: Integers
+    n_waves: Integers
+
+
+class Products(NamedTuple):
+    """The first coefficients of sums of terms (sums × coefficients), each as many as matter, then zeros.
+
+    Parameters
+    ----------
+    sizes
+        How many matter.
+    rest
+        How much all further ones and roundings can matter.
+    """
 
     waves: Waves
-    rest: float
+    sizes: Integers
+    rest: Floats
 
 
 class Part(NamedTuple):
     """What is kept of a term: its first coefficients, and bounds of those in each band.
 
-    How wide it is, and how many values it has.
+    How wide it is, and how many values it has; none for a constant, which lies at its least value.
     """
 
-    which: Which
+    key: Key
     head: Waves
     bounds: Floats
     variance: float
     n_values: int
 
 
-def side_by_side(products: list[Product]) -> tuple[Waves, Floats]:
-    """The coefficients of products in rows of the same length, and how much further ones can matter."""
-    waves = np.zeros((len(products), max(len(own.waves) for own in products)), dtype=np.complex128)
-    for row, own in zip(waves, products, strict=True):
-        row[: len(own.waves)] = own.waves
-    return waves, np.array([own.rest for own in products])
+def weights_of(n_waves: Integers, size: int) -> tuple[Floats, Floats]:
+    """Vaaler's and Fejér's weights of the first coefficients, for each number of them."""
+    numbers, rows = np.unique(n_waves, return_inverse=True)
+    both = np.zeros((2, len(numbers), size))
+    for place, n in enumerate(numbers.tolist()):
+        both[:, place, :n] = [own[:size] for own in weights(n)[:2]]
+    vaaler, fejer = both[:, rows]
+    return vaaler, fejer
 
 
 def octaves(widths: Floats) -> NDArray[np.int64]:
@@ -121,8 +153,8 @@ class Spectra:
 
     def __init__(self, terms: Terms) -> None:
         self._terms = terms
-        self._parts: dict[tuple[int, int, int, int], Part | None] = {}
-        self._long: dict[tuple[int, int, int, int], Waves] = {}
+        self._parts: dict[Key, Part] = {}
+        self._long: dict[Key, Waves] = {}
         self._n_cached = 0
 
     def after(self, terms: Terms, changed: set[int]) -> Spectra:
@@ -133,32 +165,70 @@ class Spectra:
         other._n_cached = self._n_cached
         return other
 
-    def product(self, codes: list[int], labels: list[int], octave: int, how: Enough) -> Product:
-        """The coefficients of the log support of a label above its least value, for a complete point.
+    def products(self, sums: Sums, tolerance: Floats) -> Products:
+        """The coefficients of log supports above their least values, but for a rest near the tolerance."""
+        parts, places = self._parts_of(sums)
+        heads, bounds = np.stack([own.head for own in parts]), np.stack([o.bounds for o in parts])
+        n_values = np.array([own.n_values for own in parts])[places]
+        waves = np.empty((len(places), STEP), dtype=np.complex128)
+        rest, sizes = np.empty(len(places)), np.full(len(places), STEP)
+        of_bands = np.stack([weights(n).of_bands for n in sums.n_waves.tolist()])
+        # The terms that are subtracted come last.
+        first = len(sums.codes)
+        length = max(1, _MULTIPLIED // places.shape[1])
+        for here in (slice(at, at + length) for at in range(0, len(places), length)):
+            most = np.multiply.reduce(bounds[places[here]], axis=1)
+            rest[here] = np.einsum("sb,sb->s", most, of_bands[here])
+            waves[here] = np.multiply.reduce(heads[places[here, :first]], axis=1)
+            if sums.labels.shape[1] == 2:
+                waves[here] *= np.multiply.reduce(heads[places[here, first:]], axis=1).conj()
+        longer = np.flatnonzero(rest > tolerance)
+        rest = 1.01 * rest + _roundings(n_values, sizes)
+        for row in longer.tolist():
+            some = [parts[place] for place in places[row]]
+            found, rest[row] = self._longer(some, sums, row, float(tolerance[row]))
+            waves = np.pad(waves, ((0, 0), (0, max(len(found) - waves.shape[1], 0))))
+            waves[row, : len(found)], sizes[row] = found, len(found)
+        return Products(waves, sizes, rest)
 
-        Parameters
-        ----------
-        labels
-            The label; of two the terms of the second one are subtracted.
-        octave
-            The period is ``2**octave``.
-        """
-        parts = [
-            [part for j, code in enumerate(codes) if (part := self._part((j, code, i), octave))]
-            for i in labels
+    def _parts_of(self, sums: Sums) -> tuple[list[Part], NDArray[np.intp]]:
+        """What is kept of all terms, and which of them each sum has, sums × terms."""
+        known: defaultdict[Key, int] = defaultdict(itertools.count().__next__)
+        columns = zip(
+            sums.codes.T.tolist(), sums.labels.tolist(), sums.octaves.tolist(), strict=True
+        )
+        places = [
+            [known[j, code, i, octave] for i in some for j, code in enumerate(own)]
+            for own, some, octave in columns
         ]
-        every = [part for own in parts for part in own]
-        most = _multiplied([part.bounds for part in every], _FIRST)
-        rest = float(weights(how.n_waves).of_bands @ most)
-        if rest <= how.tolerance:
-            heads = [_multiplied([part.head for part in own], _ONES) for own in parts]
-            return Product(_less(heads), 1.01 * rest + _roundings(every, STEP))
-        return self._longer(every, labels[1:], octave, how)
+        new = [key for key in known if key not in self._parts]
+        for start in range(0, len(new), _MADE):
+            self._make(new[start : start + _MADE])
+        shape = len(places), sums.labels.shape[1] * len(sums.codes)
+        return [self._parts[key] for key in known], np.array(places, dtype=np.intp).reshape(shape)
 
-    def _longer(self, parts: list[Part], against: list[int], octave: int, how: Enough) -> Product:
-        """The same where the bounds do not tell: first the terms whose coefficients vanish soonest."""
-        n, rest = how.n_waves, 0.0
-        parts = sorted(parts, key=lambda part: (-part.variance, part.which))
+    def _make(self, keys: list[Key]) -> None:
+        terms = [self._terms.of(j, code)[i] for j, code, i, _ in keys]
+        octaves = np.array([key[3] for key in keys])
+        above, probs = padded(terms)
+        heads = made_waves(np.ldexp(above, -octaves[:, None]), probs, STEP)
+        bounds = greatest_waves(terms, above, probs, octaves)
+        apart = above - np.einsum("tv,tv->t", above, probs)[:, None]
+        variances = np.einsum("tv,tv,tv->t", apart, apart, probs).tolist()
+        for key, term, head, bound, variance in zip(
+            keys, terms, heads, bounds, variances, strict=True
+        ):
+            n_values = len(term.logs) if len(term.logs) > 1 or term.zero > 0 else 0
+            self._parts[key] = Part(key, head, bound, variance, n_values)
+
+    def _longer(
+        self, parts: list[Part], sums: Sums, row: int, tolerance: float
+    ) -> tuple[Waves, float]:
+        """Coefficients and rest where the bounds do not tell: first the terms whose ones vanish soonest."""
+        n, rest, against = int(sums.n_waves[row]), 0.0, sums.labels[row, 1:].tolist()
+        parts = sorted(
+            (part for part in parts if part.n_values), key=lambda part: (-part.variance, part.key)
+        )
         # Bounds of each term and all after it.
         bounds = np.ones((len(parts) + 1, len(_FIRST)))
         for place in range(len(parts) - 1, -1, -1):
@@ -167,94 +237,93 @@ class Spectra:
         found = np.ones(n, dtype=np.complex128)
         for part, after in zip([None, *parts], bounds, strict=True):
             if part:
-                own = self._waves(part.which, octave, len(found))
-                found *= own.conj() if part.which[2] in against else own
+                own = self._first_waves(part, len(found))
+                found *= own.conj() if part.key[2] in against else own
             if len(found) > STEP:
                 # No coefficient exceeds 1, so what is left out only gets smaller by further terms.
                 matter = np.abs(found) * after[band[: len(found)]] * weights(n).most[: len(found)]
                 matter = np.cumsum(matter[::-1])
-                n_gone = int(np.searchsorted(matter, how.tolerance - rest)) // STEP * STEP
+                n_gone = int(np.searchsorted(matter, tolerance - rest)) // STEP * STEP
                 n_gone = min(n_gone, len(found) - STEP)
                 rest += float(matter[n_gone - 1]) if n_gone else 0.0
                 found = found[: len(found) - n_gone]
-        return Product(found, 1.01 * rest + _roundings(parts, n))
+        n_values = np.array([[part.n_values for part in parts]])
+        return found, 1.01 * rest + float(_roundings(n_values, np.array([n]))[0])
 
-    def _part(self, which: Which, octave: int) -> Part | None:
-        """What is kept of a term; None for a constant, which lies at its least value."""
-        key = (*which, octave)
-        if key not in self._parts:
-            term = self._terms.of(*which[:2])[which[2]]
-            self._parts[key] = None
-            if len(term.logs) > 1 or term.zero > 0:
-                mean = float(term.logs @ term.probs)
-                variance = float((term.logs - mean) ** 2 @ term.probs)
-                head = _waves(term, octave, STEP)
-                bounds = greatest_waves(term, octave)
-                self._parts[key] = Part(which, head, bounds, variance, len(term.logs))
-        return self._parts[key]
-
-    def _waves(self, which: Which, octave: int, n: int) -> Waves:
-        key = (*which, octave)
-        found = self._long.get(key)
+    def _first_waves(self, part: Part, n: int) -> Waves:
+        """The first coefficients of a term, kept in case that others need them too."""
+        if n <= STEP:
+            return part.head[:n]
+        j, code, i, octave = part.key
+        found = self._long.get(part.key)
         if found is None or len(found) < n:
+            above, probs = padded([self._terms.of(j, code)[i]])
             # Up to twice as many at once, so that few are made again.
-            found = _waves(self._terms.of(*which[:2])[which[2]], octave, 1 << (n - 1).bit_length())
+            found = made_waves(np.ldexp(above, -octave), probs, 1 << (n - 1).bit_length())[0]
             if self._n_cached + found.nbytes > _MAX_CACHED:
                 self._long.clear()
                 self._n_cached = 0
-            self._long[key] = found
+            self._long[part.key] = found
             self._n_cached += found.nbytes
         return found[:n]
 
 
-def _roundings(parts: list[Part], n: int) -> float:
-    """Bound how much the roundings of ``n`` coefficients of a product can matter.
+def _roundings(n_values: Integers, n_waves: Integers) -> Floats:
+    """Bound how much the roundings of ``n_waves`` coefficients of each product can matter.
 
     A wave is off by eight eps, its turn being known exactly; its ``k``-th power, which takes ``2·log k``
     products, by at most ``16·k`` eps. A sum of ``l`` of them adds ``2·l`` roundings. All coefficients
     together matter ``4 + log n``, and their sum adds ``4·n`` roundings.
     """
-    each = sum(2 * part.n_values + 16 * n for part in parts) + 4 * n
-    return each * _EPS * (4 + math.log(n))
+    n_terms = (n_values > 0).sum(axis=1)
+    each = 2 * n_values.sum(axis=1) + (16 * n_terms + 4) * n_waves
+    return np.asarray(each * _EPS * (4 + np.log(n_waves)))
 
 
-def _multiplied(factors: list[NDArray[Any]], like: NDArray[Any]) -> NDArray[Any]:
-    return np.multiply.reduce(factors) if factors else np.ones_like(like)
+def padded(terms: list[Term]) -> tuple[Floats, Floats]:
+    """How far values of terms lie above the least ones, and their probabilities, terms × values."""
+    both = np.zeros((2, len(terms), max(len(term.logs) for term in terms)))
+    for place, term in enumerate(terms):
+        own = slice(0, len(term.logs))
+        both[:, place, own] = term.logs - term.logs[:1], term.probs
+    return both[0], both[1]
 
 
-def _less(heads: list[Waves]) -> Waves:
-    return heads[0] if len(heads) == 1 else heads[0] * heads[1].conj()
-
-
-def greatest_waves(term: Term, octave: int) -> Floats:
-    """Bounds of the absolute values of the coefficients of a term in each band, by Kusmin and Landau.
+def greatest_waves(terms: list[Term], above: Floats, probs: Floats, octaves: Integers) -> Floats:
+    """Bounds of the absolute values of the coefficients of terms in each band, by Kusmin and Landau.
 
     Where the turns from each value to the next one descend between two whole numbers, at least λ from both,
     values add up to no more than ``max(p)·cot(πλ) + V / (2·sin(πλ))``, with V the total variation of the
-    probabilities (theory 6).
+    probabilities (theory 6). The first turn is the greatest, the last one the least.
     """
-    total = min(1.0, 1.01 * float(term.probs.sum()))
-    if len(term.logs) < 2:
-        return np.full(len(_FIRST), total)
-    turns, rounding = np.diff(term.logs), 8 * _EPS * (1 + term.magnitude)
-    least = _FIRST * math.ldexp(float(turns.min()) - rounding, -octave) * (1 - 1e-9)
-    most = _LAST * math.ldexp(float(turns.max()) + rounding, -octave) * (1 + 1e-9)
+    total = np.minimum(1.0, 1.01 * probs.sum(axis=1))[:, None]
+    last = np.array([max(len(term.logs) - 1, 1) for term in terms])
+    rounding = np.array([8 * _EPS * (1 + term.magnitude) for term in terms])
+    if above.shape[1] < 2:
+        return np.broadcast_to(total, (len(terms), len(_FIRST)))
+    rows = np.arange(len(terms))
+    slowest = np.ldexp(above[rows, last] - above[rows, last - 1] - rounding, -octaves)
+    fastest = np.ldexp(above[:, 1] + rounding, -octaves)
+    least, most = slowest[:, None] * _FIRST * (1 - 1e-9), fastest[:, None] * _LAST * (1 + 1e-9)
     whole = np.floor(least)
     near = np.minimum(least - whole, whole + 1 - most).clip(min=1e-9)
-    varied = float(np.abs(np.diff(term.probs, prepend=0.0, append=0.0)).sum())
+    varied = np.abs(np.diff(probs, prepend=0.0, append=0.0)).sum(axis=1)[:, None]
     angle = np.pi * near
-    bound = (float(term.probs.max()) * np.cos(angle) + varied / 2) / np.sin(angle)
-    return np.minimum(1.01 * bound, total)
+    bound = (probs.max(axis=1)[:, None] * np.cos(angle) + varied / 2) / np.sin(angle)
+    return np.asarray(np.minimum(1.01 * bound, total))
 
 
-def _waves(term: Term, octave: int, n: int) -> Waves:
-    """The first coefficients of one term, above its least value, which sum to ``1 - zero``."""
-    turns = np.ldexp(term.logs - term.logs[:1], -octave)
+def made_waves(turns: Floats, probs: Floats, n: int) -> Waves:
+    """The first coefficients of terms (terms × values), which sum to ``1 - zero`` each."""
     side = 1 << (n.bit_length() // 2)
-    low, high = powers(turns, side), powers(turns * side, n // side).T * term.probs
-    # Not a product of matrices: a library would start threads for it, that cost more than they bring.
-    found: Waves = np.einsum("kv,vl->kl", high, low)
-    return found.ravel()
+    low, high = powers(turns, side), powers(turns * side, n // side) * probs[:, :, None]
+    rows = high.swapaxes(1, 2).reshape(len(turns), -1, 4, turns.shape[1])
+    found = np.zeros((len(turns), n // side // 4, 4, side), dtype=np.complex128)
+    length = _SMALL // (4 * side)
+    for start in range(0, turns.shape[1], length):
+        here = slice(start, start + length)
+        found += rows[..., here] @ low[:, None, here]
+    return found.reshape(len(turns), n)
 
 
 def powers(turns: Floats, n: int) -> Waves:
