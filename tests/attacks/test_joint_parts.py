@@ -1,77 +1,28 @@
-"""The parts of a joint attack: what cells do to counts, which points stand, and what every attack pays."""
+"""The parts of a joint attack: what cells do to counts, and what every attack pays."""
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
-from functools import cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
-from support.joint_tables import index_of, larger_table, random_table
+from support.count_tables import first_point, index_from_counts
+from support.joint_problems import asked_of, questions, random_cells
 
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.modes import Box, Modes, single_optima, union_attack
 from nullproof.attacks.joint.problem import Ints, Problem
 from nullproof.attacks.joint.relaxation import Relaxation
 from nullproof.attacks.joint.state import State
-from nullproof.attacks.poisoning import different
-from nullproof.counts.index import CountIndex
+from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.model import Floats, Model
-from nullproof.radii.cells import radii
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
-
-
-class Asked(NamedTuple):
-    """A problem, and the codes of its points."""
-
-    problem: Problem
-    codes: Any
-
-
-def asked_of(index: CountIndex, points: list[tuple[Any, ...]], **options: Any) -> Asked | None:
-    """The joint problem of the points that are certain; None if there is none to break."""
-    found = radii(index, points, **options)
-    certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
-    places = [*different(found, certain).values()]
-    return Asked(Problem.of(found, places), found.codes[:, places]) if places else None
-
-
-@cache
-def questions() -> tuple[Asked, ...]:
-    """Problems of small tables, some with open cells, features left out, or rows out of reach."""
-    found = list[Asked]()
-    for seed in range(70):
-        rng = np.random.default_rng(seed)
-        dirty = seed % 3 == 0
-        table = random_table(rng, 4, dirty=dirty) if seed % 2 else larger_table(rng, dirty=dirty)
-        index, only = index_of(table), None
-        if seed % 5 == 0 and not dirty:
-            rows = [tuple(next(iter(cell)) for cell in row) for row in table.rows]
-            domains = {f"x{j}": sorted(own) for j, own in enumerate(table.domains)}
-            index = CountIndex.from_rows(rows, table.labels, domains=domains)
-            within = rng.random(len(rows)) < 0.8
-            only = {"rows": within, "table": rows, "labels": table.labels}
-        points = [
-            tuple(None if rng.random() < 0.1 else value for value in point)
-            for point in table.points
-        ]
-        asked = asked_of(index, points, alpha=table.alpha, only=only)
-        if asked is not None:
-            found.append(asked)
-    assert len(found) > 25
-    assert sum(asked.problem.limited for asked in found) > 3
-    return tuple(found)
-
-
-def random_cells(rng: np.random.Generator, problem: Problem) -> Ints:
-    """Some cells of each group, few or many."""
-    share = rng.choice([0.2, 0.5, 0.9, 1.0])
-    return np.asarray(rng.binomial(problem.capacity, share), dtype=np.int64)
 
 
 # Problem ------------------------------------------------------------------------------------------
@@ -80,7 +31,7 @@ def random_cells(rng: np.random.Generator, problem: Problem) -> Ints:
 def test_cells_do_to_counts_what_blanking_does() -> None:
     """Groups and their sizes give the counts of the table in which these cells are blank."""
     rng = np.random.default_rng(1)
-    for problem, codes in questions():
+    for problem, codes, _ in questions():
         index, winner = problem.model.index, problem.winner
         for _ in range(2):
             cells = random_cells(rng, problem)
@@ -99,7 +50,7 @@ def test_cells_do_to_counts_what_blanking_does() -> None:
 def test_points_that_have_fallen() -> None:
     """A point has fallen iff it is not certain on the table with the blank cells; a rival is named."""
     rng, n_fallen = np.random.default_rng(2), 0
-    for problem, codes in questions():
+    for problem, codes, _ in questions():
         index = problem.model.index
         for cells in (*(random_cells(rng, problem) for _ in range(3)), problem.capacity):
             model = problem.model.on(index.blanked(problem.blanks(cells)))
@@ -122,12 +73,16 @@ def test_points_that_have_fallen() -> None:
 
 def test_supports_of_a_problem() -> None:
     """Weights and what is added to counts give the log supports of a model; a part has the same."""
-    for problem, _ in questions():
+    for problem, _, _ in questions():
         model = problem.model
         assert problem.n_groups == len(problem.sorts)
         sizes = [sum(own.n_cells for own in sort) for sort in problem.sorts]
         assert problem.capacity.tolist() == sizes
         assert (problem.room <= np.maximum(problem.low, 0)).all()
+        # A feature that is left out has the factor 1, every other one the smoothing.
+        out = problem.low == LEFT_OUT
+        assert (problem.low + problem.added)[out].tolist() == [1] * int(out.sum())
+        assert {*problem.added[~out].tolist()} <= {float(model.alpha)}
         places = list(range(problem.n_points))[::-1]
         part = problem.part(places[:1])
         assert part.n_points == 1
@@ -146,88 +101,67 @@ def test_supports_of_a_problem() -> None:
         assert part.raises[:, 0].tolist() == problem.raises[:, places[0]].tolist()
 
 
+def test_groups_hold_every_cell_that_matters() -> None:
+    """A cell is in one group if blanking it alone changes what decides some point, and in none if not."""
+    n_outside = 0
+    for problem, codes, reach in questions():
+        grouped = [
+            (own.label, own.feature, own.candidates) for sort in problem.sorts for own in sort
+        ]
+        matters = list[Any]()
+        for cells in reach.cells():
+            after = problem.model.index.blanked([replace(cells, n_cells=1)])
+            if any(
+                changes(problem, codes, after, cells.feature, point)
+                for point in range(problem.n_points)
+            ):
+                matters.append((cells.label, cells.feature, cells.candidates))
+            else:
+                n_outside += 1
+        assert sorted(grouped) == sorted(matters)
+    assert n_outside > 20
+
+
+def changes(problem: Problem, codes: Any, after: CountIndex, feature: int, point: int) -> bool:
+    """Whether a changed table has another least count of the winner of a point, or greatest of a rival."""
+    own, winner = codes[feature, point : point + 1], problem.winner[point]
+    high = np.delete(after.high(feature, own)[0], winner)
+    return bool(
+        after.low(feature, own)[0, winner] != problem.low[point, feature]
+        or (high != np.delete(problem.high[point, :, feature], winner)).any()
+    )
+
+
+def test_a_label_without_rows_has_no_weight() -> None:
+    """Without smoothing such a label has no support, whichever features a point leaves out."""
+    index = index_from_counts([9, 5, 0], [[(7, 2, 0), (2, 3, 0)], [(8, 1, 0), (1, 4, 0)]])
+    for point in [("0", "0"), ("0", None)]:
+        asked = asked_of(index, [point], alpha=0)
+        assert asked is not None
+        weights = asked.problem.log_weights[0].tolist()
+        # 9 / 14 and 5 / 14, each divided by as many factors as the point has features.
+        n_factors = 2 - point.count(None)
+        assert weights[0] - weights[1] == pytest.approx((1 - n_factors) * math.log(9 / 5))
+        assert weights[2] == -math.inf
+
+
 @pytest.mark.parametrize(
     ("alpha", "holds"),
-    [(Fraction(0), True), (Fraction(1, 10**250), True), (Fraction(1, 10**251), False)],
+    [
+        (Fraction(0), True),
+        (Fraction(1, 10**250), True),
+        (Fraction(1, 10**250 + 1), False),
+        (Fraction(10**250), True),
+        (Fraction(10**250 + 1), False),
+    ],
 )
 def test_smoothing_that_floats_hold(alpha: Fraction, holds: bool) -> None:
     """Where no double will do, the smoothing is no number, and floats are not asked."""
-    index = CountIndex.from_rows([("a",), ("a",), ("b",)], ["x", "x", "y"])
-    for own in (alpha, 1 / alpha if alpha else alpha):
-        asked = asked_of(index, [("a",)], alpha=own)
-        assert asked is None or asked.problem.floats_hold == holds
-        assert asked is None or math.isnan(asked.problem.alpha) != holds
-
-
-# State --------------------------------------------------------------------------------------------
-
-
-def test_state_is_kept_up_to_date() -> None:
-    """After cells are added, given back or replaced, gaps are those of the supports, and points fall."""
-    rng = np.random.default_rng(3)
-    for problem, _ in questions():
-        state = State(problem, np.zeros(problem.n_groups, dtype=np.int64))
-        for turn in range(6):
-            if turn == 3:
-                state.set_all(random_cells(rng, problem))
-            group = int(rng.integers(problem.n_groups))
-            wanted = int(rng.integers(0, problem.capacity[group] + 1))
-            state.add(group, wanted - int(state.cells[group]))
-            assert state.n_cells == state.cells.sum()
-            assert_state(state)
-        points = np.arange(problem.n_points)[::-1]
-        assert state.standing(points).tolist() == state.standing()[::-1].tolist()
-
-
-def assert_state(state: State) -> None:
-    """What a state keeps is what its cells give."""
-    problem, model = state.problem, state.problem.model
-    low = problem.low - problem.lowered(state.cells)
-    high = problem.high + problem.raised(state.cells)
-    gaps = state.gaps()
-    for point, winner in enumerate(problem.winner.tolist()):
-        own = model.log_support(winner, low[point].tolist())
-        for label in range(problem.n_labels):
-            other = model.log_support(label, high[point, label].tolist())
-            if label == winner:
-                assert gaps[point, label] == math.inf
-            elif own == -math.inf:
-                assert gaps[point, label] == -math.inf
-            else:
-                assert gaps[point, label] == pytest.approx(own - other, abs=1e-9)
-    stands = [label == -1 for label in problem.fallen_to(state.cells)]
-    assert state.standing().tolist() == stands
-
-
-def test_trimming_leaves_no_cell_to_spare() -> None:
-    """Of each group in turn, nearly as many cells are given back as the others allow; all points fall."""
-    rng, n_given, n_left = np.random.default_rng(4), 0, 0
-    for problem, _ in questions():
-        state = State(problem, problem.capacity)
-        for group in rng.permutation(problem.n_groups).tolist():
-            before = state.cells.copy()
-            fewest = next(
-                count
-                for count in range(int(before[group]) + 1)
-                if problem_succeeds(problem, before, group, count)
-            )
-            given = state.trim(group)
-            assert state.cells[group] == before[group] - given >= fewest
-            assert problem.succeeds(state.cells)
-            n_given, n_left = n_given + given, n_left + int(state.cells[group]) - fewest
-        n_cells = state.n_cells
-        assert state.trim_all(np.arange(problem.n_groups)) == n_cells - state.n_cells
-        assert_state(state)
-    assert n_given > 200
-    # Where floats cannot tell, nothing is given back.
-    assert n_left <= 5
-
-
-def problem_succeeds(problem: Problem, cells: Ints, group: int, count: int) -> bool:
-    """Whether an attack still works with another number of cells of one group."""
-    changed = cells.copy()
-    changed[group] = count
-    return problem.succeeds(changed)
+    index = index_from_counts([8, 8], [[(7, 2), (1, 6)]])
+    asked = asked_of(index, first_point(index), alpha=alpha, prior="uniform")
+    assert asked is not None
+    assert asked.problem.floats_hold == holds
+    assert math.isnan(asked.problem.alpha) != holds
 
 
 # Relaxation ---------------------------------------------------------------------------------------
@@ -276,7 +210,7 @@ def attacks_on(rng: np.random.Generator, problem: Problem) -> list[Ints]:
 def test_every_attack_is_a_solution_of_the_program() -> None:
     """Theory 5: any attack with fewer cells than the limit satisfies every row, at what it costs."""
     rng, n_tried = np.random.default_rng(5), 0
-    for problem, _ in questions()[::2]:
+    for problem, _, _ in questions()[::2]:
         singles = single_optima(problem)
         for cells in attacks_on(rng, problem):
             limit = int(cells.sum()) + int(rng.integers(1, 4))
@@ -309,7 +243,9 @@ def test_a_program_that_takes_too_long() -> None:
     modes = Modes(problem, single_optima(problem), int(problem.capacity.sum()))
     relaxation = Relaxation(modes, Effort(seconds=0.0).begin())
     box = Box(np.minimum(problem.capacity, 1), problem.capacity, np.ones(modes.n_modes, dtype=bool))
+    assert not relaxation.too_slow
     found = relaxation.solve(box)
+    assert relaxation.too_slow
     assert found.bound == found.cells.sum() == box.lower.sum()
     assert not found.price.any()
     assert not found.share.any()

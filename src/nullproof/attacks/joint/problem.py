@@ -181,7 +181,7 @@ class Problem:
     def succeeds(self, cells: Ints) -> bool:
         """Tell exactly whether ``cells`` is an attack: within capacity, and every point falls."""
         inside = bool(np.all(cells >= 0) and np.all(cells <= self.capacity))
-        return inside and min(self.fallen_to(cells), default=0) >= 0
+        return inside and -1 not in self.fallen_to(cells)
 
     def blanks(self, cells: Ints) -> tuple[Cells, ...]:
         """Return which cells of the table to blank: those of a group are taken sort by sort."""

@@ -106,9 +106,8 @@ class State:
         All points have fallen before. Fewer cells never help, so from a guess in floats the exact
         number is reached by single steps.
         """
-        before = int(self.cells[group])
         points = np.concatenate([self.lower_points[group], self.raise_points[group]])
-        give = min(before, self._spare(group))
+        give = self._spare(group)
         self.add(group, -give)
         while give and self.standing(points).any():
             self.add(group, 1)
@@ -136,8 +135,8 @@ class State:
             now = problem.high[high, label, feature] + self.raised[high, label, feature]
             needs = gap.min(axis=1) > 0
             spare.extend((-np.expm1(np.minimum(own, 1.0)) * (now + self.alpha))[needs].tolist())
-        # A gap that rounding calls open gives no number; then nothing is spared.
-        return int(max(0.0, min(np.nan_to_num(spare, nan=0.0).tolist())) + 1e-6)
+        # Where rounding calls a gap open, nothing is spared.
+        return int(max(0.0, min(spare)) + 1e-6)
 
     def trim_all(self, order: Ints) -> int:
         """Trim the groups in this order; return how many cells were given back."""
@@ -193,7 +192,7 @@ class Moves:
         count = self.count[:, None]
         gap, excess = self.gap[:, label].T, self.excess[:, label].T
         with np.errstate(divide="ignore", invalid="ignore"):
-            loss = -np.log1p(-np.minimum(count / self.low[:, feature].T, 1.0))
+            loss = -np.log1p(-count / self.low[:, feature].T)
             high = self.high[:, label, feature].T
             gain = np.minimum(np.where(high > 0, np.log1p(count / high), np.log(count)), excess)
             gain = gain + np.where(high > 0, 0.0, ZERO)
