@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import functools
 import gc
 import hashlib
 import importlib
@@ -185,6 +186,7 @@ class Bench:
             tracer.start()
             outcomes = []
             for number, item in enumerate(items):
+                forget()
                 tracer.switch_context(f"test {number}")
                 start, self.n_failed = time.process_time(), 0
                 outcomes.append((self._passes(item), time.process_time() - start))
@@ -249,6 +251,15 @@ def split_off(work: Callable[[], Any], seconds: int) -> Any:
         answer = pipe.read()
     os.waitpid(child, 0)
     return pickle.loads(answer) if answer else "ended"
+
+
+def forget() -> None:
+    """Drop what tests keep for each other, so that each is seen to run all the lines it stands on."""
+    for name, module in [*sys.modules.items()]:
+        if name.startswith(("test", "support")):
+            for value in vars(module).values():
+                if isinstance(value, functools._lru_cache_wrapper):
+                    value.cache_clear()
 
 
 def _file(item: pytest.Item) -> str:

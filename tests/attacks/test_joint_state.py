@@ -252,7 +252,7 @@ class Rated:
         return min(1.0, gain / self.gap(label)) * float(weight[label])
 
 
-@pytest.mark.parametrize("chunk", [0.1, 1.0])
+@pytest.mark.parametrize("chunk", [0.1, 1.0, 9.0])
 def test_moves_and_what_they_are_worth(chunk: float) -> None:
     """Each group is taken as far as some point wants, and rated by the gaps that it closes."""
     rng, n_moves = np.random.default_rng(6), 0

@@ -288,3 +288,24 @@ def test_a_bad_pick_is_made_good(alpha: Any, picked: int, monkeypatch: pytest.Mo
     weakest = min(found.radius[2:])
     assert found.radius.tolist() == [weakest, weakest, *found.radius[2:].tolist()]
     assert found.radius[2] != found.radius[3]
+
+
+def test_a_search_that_claims_too_much(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Logarithms may call a completion weaker than it is; then all of them are tried, or none is told."""
+    index = index_from_counts([20, 20], [[(9, 6), (3, 1), (8, 13)], [(15, 5), (5, 15)]])
+    points = [({"0", "1"}, "0"), ("0", "0"), ("1", "0")]
+    first, second = radii(index, points[1:], alpha=0).radius.tolist()
+    strongest = int(second > first)
+
+    def pick(own: Completions, place: int, winner: int) -> Any:
+        return own.every(place, winner)[:, strongest][:, None]
+
+    def claim(own: Any, at_most: float) -> tuple[float, dict[int, int]]:
+        return at_most, {0: strongest}
+
+    monkeypatch.setattr(completions_module, "MANY", 1)
+    monkeypatch.setattr(Completions, "_pick", pick)
+    monkeypatch.setattr("nullproof.radii.weakest.Spending.fewest", claim)
+    assert radii(index, points[:1], alpha=0).radius.tolist() == [min(first, second)]
+    monkeypatch.setattr(weakest_module, "MAX_COMPLETIONS", 1)
+    assert np.isnan(radii(index, points[:1], alpha=0).radius).all()

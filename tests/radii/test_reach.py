@@ -250,8 +250,29 @@ def test_names_of_columns(index: CountIndex) -> None:
 def test_cells_that_are_no_table(index: CountIndex) -> None:
     """A mask of cells is an array or a data frame that is there."""
     for cells in (pl.LazyFrame({"size": [True] * 6}), [[True, True]] * 6):
-        with pytest.raises(TypeError):
+        with pytest.raises(NullproofError, match="give an array or a data frame"):
             radius(index, POINTS, only={"cells": cells, "table": TRAIN})
+
+
+@pytest.mark.parametrize("of", [pl.DataFrame, pd.DataFrame])
+@pytest.mark.parametrize("values", [["False"] * 6, [0, 1] * 3, [True, None] * 3])
+def test_cells_that_are_neither_true_nor_false(index: CountIndex, of: Any, values: Any) -> None:
+    """Texts, numbers and holes in a mask are refused: the text "False" would be within reach."""
+    with pytest.raises(NullproofError, match="column 'size' of the cells of only holds"):
+        radius(index, POINTS, only={"cells": of({"size": values}), "table": TRAIN})
+
+
+def test_cells_by_the_names_of_columns(index: CountIndex) -> None:
+    """Columns go by their names, in any order; those that a mask lacks are out of reach."""
+    own = [True, False, True, False, True, True]
+    for cells in (
+        pl.DataFrame({"size": own}),
+        pl.DataFrame({"other": ["?"] * 6, "size": own, "colour": [False] * 6}),
+        pd.DataFrame({"size": pd.array(own, dtype="boolean")}),
+    ):
+        mask = Reach.of(index, {"cells": cells, "table": TRAIN}).mask
+        assert mask is not None
+        assert mask.tolist() == [[False, one] for one in own]
 
 
 SETS: list[tuple[Any, ...]] = [("a",), ("a",), ({"a", "b"},), ("b",), ({"a", "c"},), ("c",)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from nullproof.radii import row_bounds
 from nullproof.radii.bounds import Bounds
 from nullproof.radii.reach import Reach
 from nullproof.radii.row_bounds import Race, bound_row_radii
-from nullproof.radii.row_supports import RowTables, WinnerSide
+from nullproof.radii.row_supports import RowTables, Support, WinnerSide
 from nullproof.radii.solving import PointCounts
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
@@ -70,6 +70,7 @@ class Asked:
                 assert min(steps) >= 0
                 assert sum(steps) == at_most
                 rival = int(bounds.rival[place])
+                assert rival != winner
                 assert self.counts.additions(place, winner, rival).falls(*steps)
             else:
                 assert bounds.rival[place] == -1
@@ -173,18 +174,24 @@ def best_lead(race: Race, place: int, n_rows: int) -> float:
 
 
 @pytest.mark.parametrize("shift", [0.0, 0.9])
-def test_tangents_are_above_the_lead(shift: float) -> None:
+@pytest.mark.parametrize("steep", [0.0, 0.03])
+def test_tangents_are_above_the_lead(shift: float, steep: float) -> None:
     """T13: fewer rows than a tangent says fail however they are shared, wherever it touches."""
     rng, n_told = np.random.default_rng(8), 0
     for race in races(40):
         n_points = len(race.rival)
+        race.slope_slack = steep
         for top in (3, 40):
             a = race.rival.least + np.floor(rng.uniform(0, top, n_points))
             b = np.floor(rng.uniform(0, top, n_points))
             with np.errstate(all="ignore"):
                 rival, own = race.rival.support(a), race.winner.support(b)
-                # Logs that are off as far as they may be.
-                rival = rival._replace(log=rival.log - shift * SLACK)
+                # Logs and slopes that are off as far as they may be.
+                off = shift * steep * rng.choice([-1, 1], (2, n_points))
+                rival = rival._replace(
+                    log=rival.log - shift * SLACK, slope=rival.slope + off[0] * rival.size
+                )
+                own = own._replace(slope=own.slope + off[1] * own.size)
                 found = race._tangent(a, b, rival, own, np.arange(n_points))
             for place, at_least in enumerate(found.tolist()):
                 assert at_least <= 2 * (a[place] + b[place]) + 8
@@ -194,6 +201,69 @@ def test_tangents_are_above_the_lead(shift: float) -> None:
                     assert best_lead(race, place, n_rows) < shift * SLACK - SLACK + 1e-9
                     n_told += 1
     assert n_told > 50
+
+
+class Flat(NamedTuple):
+    """One rival of whom only the least number of rows is known, and that its support is concave."""
+
+    least: np.ndarray
+    is_concave: np.ndarray
+
+
+def test_tangents_in_fractions() -> None:
+    """The number told is the first at which a tangent reaches zero, or the last that is looked at."""
+    rng, n_first, n_last = np.random.default_rng(10), 0, 0
+    n_points = 3000
+    race, slack = races(1)[0], Fraction(1, 8)
+    least = rng.integers(0, 2, n_points).astype(float)
+    race.rival = Flat(least, np.ones(n_points, dtype=bool))  # type: ignore[assignment]
+    race.slack, race.slope_slack = float(slack), 0.0
+    # Powers of two, so that many tangents reach zero at whole numbers exactly.
+    a = np.asarray(least + rng.integers(0, [4, 5000] * (n_points // 2)), dtype=np.float64)
+    b = rng.integers(0, [4, 5000] * (n_points // 2)).astype(float)
+    gain, loss = 2.0 ** rng.integers(-9, 0, (2, n_points))
+    lead = -gain * rng.integers(0, [9, 6000] * (n_points // 2)) - race.slack
+    none = np.zeros(n_points)
+    supports = Support(lead, gain, none, none), Support(none, -loss, none, none)
+    found = race._tangent(a, b, *supports, np.arange(n_points))
+
+    def reached(place: int, n_rows: int) -> Fraction:
+        """The greatest lead that the tangent leaves to so many rows."""
+        mine = [(n_rows, 0), (int(least[place]), n_rows - int(least[place]))]
+        return max(
+            Fraction(lead[place])
+            + slack
+            + Fraction(gain[place]) * (x - int(a[place]))
+            + Fraction(loss[place]) * (y - int(b[place]))
+            for x, y in mine
+        )
+
+    for place, at_least in enumerate(found.astype(int).tolist()):
+        last = 2 * int(a[place] + b[place]) + 8
+        assert at_least <= last
+        assert at_least < least[place] + 1 or reached(place, at_least - 1) < 0
+        if at_least < last:
+            assert reached(place, at_least) >= 0
+            n_first += 1
+        n_last += at_least == last
+    assert n_first > 500
+    assert n_last > 50
+    race.rival = Flat(least, np.zeros(n_points, dtype=bool))  # type: ignore[assignment]
+    assert (race._tangent(a, b, *supports, np.arange(n_points)) == 1).all()
+
+
+def test_errors_of_slopes() -> None:
+    """A slope along the mix is off by no more than both sides together."""
+    for race in races(10):
+        every = np.arange(len(race.rival))
+        n_raise, n_rows = race.rival.least + 2, race.rival.least + 7
+        with np.errstate(all="ignore"):
+            lead, slope, error = race._steep_lead(every, n_raise, n_rows)
+            gains, losses = race.rival.support(n_raise), race.winner.support(n_rows - n_raise)
+        assert lead == pytest.approx(gains.log - losses.log)
+        assert slope == pytest.approx(gains.slope + losses.slope)
+        assert error == pytest.approx(race.slope_slack * (gains.size + losses.size))
+        assert (error > 1e-16).all()
 
 
 def test_a_lead_with_one_peak() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -88,20 +89,20 @@ def assert_alike(found: Support, log: Any, expected: list[Support]) -> None:
 
 def test_winners_as_rows_are_added() -> None:
     """T13: a row of the winner changes nothing above the line, where it need not agree."""
-    for asked in QUESTIONS:
+    for asked, start in itertools.product(QUESTIONS, (0, 1)):
         n_points = len(asked.winner)
-        tables, block = RowTables(asked.model, asked.codes), slice(1, n_points)
+        tables, block = RowTables(asked.model, asked.codes), slice(start, n_points)
         side = WinnerSide.of(tables, block, asked.winner[block], asked.own_log[block])
-        places = np.arange(n_points - 1)[::-2]
+        places = np.arange(n_points - start)[::-2]
         part = side.at(places)
         for n_added in (0.0, 1.0, 2.5, 40.0):
             given = np.full(len(places), n_added)
             expected = [
                 plain(asked, place, int(asked.winner[place]), n_added, agrees=False)
-                for place in (places + 1).tolist()
+                for place in (places + start).tolist()
             ]
             assert_alike(part.support(given), part.log(given), expected)
-        for place, regular in enumerate(side.is_regular.tolist(), 1):
+        for place, regular in enumerate(side.is_regular.tolist(), start):
             assert regular == is_regular(asked, place)
 
 
@@ -178,6 +179,39 @@ def test_bounds_of_errors() -> None:
             )
             assert tables.slope_slack == pytest.approx(2 * 2.0**-52 * 10, abs=0)
             assert tables.n_factors == int(290 * math.log(10) / largest)
+    # As many rows, and as much smoothing, as may be added.
+    big = index_from_counts([2**41, 5], [[(2**41, 2), (0, 3), (0, 0)], [(2**41, 1), (0, 4)]])
+    for alpha, most in [(0, 2**41), (2**42, 2**41 + 3 * 2**42)]:
+        model = Model(big, alpha, [1.0, 1.0])
+        expected = 2 * model.slack(math.log(2) + 18 * math.log(2.0**40 + most))
+        assert RowTables(model, codes).slack == pytest.approx(expected, rel=1e-9, abs=0)
     assert math.log(10) * row_supports._DIGITS < math.log(2.0**1000)
     far = Model(index_from_counts([9, 5], [[(7, 2), (2, 3)]]), 1e-140)
     assert RowTables(far, codes[:1]).n_factors == 2
+
+
+@pytest.mark.parametrize(("d", "count", "alpha"), [(60, 10**9, 1), (5, 0, 1e-150)])
+def test_products_beyond_all_doubles(d: int, count: int, alpha: float) -> None:
+    """Many large or tiny factors are multiplied in parts, none of which over- or underflows."""
+    size = 2 * 10**9
+    counts = [(size - 9, count), (9, size - count)]
+    model = Model(index_from_counts([size, size], [counts] * d), alpha, [1.0, 1.0])
+    codes, winner = np.zeros((d, 2), dtype=np.int32), np.zeros(2, dtype=np.intp)
+    asked = Question(model, codes, winner, None)
+    side = RivalSide(RowTables(model, codes), slice(0, 2), np.arange(2), 1)
+    for n_added in (0.0, 3.0):
+        given = np.full(2, n_added)
+        expected = plain(asked, 0, 1, n_added, agrees=True)
+        assert side.log(given) == pytest.approx([float(expected.log)] * 2)
+        assert side.support(given).log == pytest.approx([float(expected.log)] * 2)
+
+
+@pytest.mark.parametrize("alpha", [0, 1])
+def test_a_rival_without_rows_needs_one(alpha: int) -> None:
+    """Its prior is counted, so that smoothing alone gives it no support; a prior that is given does."""
+    index = index_from_counts([9, 5, 0], [[(7, 2, 0), (2, 3, 0)], [(8, 1, 0), (1, 4, 0)]])
+    codes = np.zeros((2, 1), dtype=np.int32)
+    for prior, least in [(None, 1.0), ([1.0, 1.0, 1.0], 0.0 if alpha else 1.0)]:
+        tables = RowTables(Model(index, alpha, prior), codes)
+        sides = [RivalSide(tables, slice(0, 1), np.arange(1), rival) for rival in (1, 2)]
+        assert [side.least.tolist() for side in sides] == [[0.0], [least]]

@@ -121,19 +121,32 @@ def _row_mask(rows: Any, n_rows: int) -> Bools:
 
 def _cell_mask(cells: Any, shape: tuple[int, ...], features: Sequence[str]) -> Bools:
     """Rows × features; columns of a data frame go by their names, those it lacks are out of reach."""
-    if isinstance(cells, np.ndarray):
-        mask = cells
-    else:
-        frame = nw.from_native(cells, eager_only=True, pass_through=False)
-        mask = np.zeros((len(frame), shape[1]), dtype=bool)
-        for j, name in enumerate(features):
-            if name in frame.columns:
-                mask[:, j] = frame[name].to_numpy()
+    mask = cells if isinstance(cells, np.ndarray) else _named_mask(cells, features)
     if mask.dtype != bool or mask.shape != shape:
         raise NullproofError(
             f"the cells of only are an array of {mask.dtype} with shape {mask.shape}; give True or "
             f"False for each of {shape[0]:,} rows and {shape[1]} features"
         )
+    return mask
+
+
+def _named_mask(cells: Any, features: Sequence[str]) -> Bools:
+    frame = nw.from_native(cells, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        raise NullproofError(
+            f"the cells of only are a {type(cells).__name__}; give an array or a data frame of True "
+            "and False"
+        )
+    mask = np.zeros((len(frame), len(features)), dtype=bool)
+    for j, name in enumerate(features):
+        own = frame[name].to_numpy() if name in frame.columns else mask[:, j]
+        # Any text would count as True, and a hole as False.
+        if own.dtype != bool:
+            raise NullproofError(
+                f"column {name!r} of the cells of only holds {own.dtype}; give True or False in "
+                "each row, without holes"
+            )
+        mask[:, j] = own
     return mask
 
 

@@ -65,7 +65,7 @@ class RowTables:
         # A term of a slope has four roundings, and each addition one of the sum of their sizes.
         self.slope_slack = 2 * _EPS * (model.d + 8)
         # So many factors fit into one product without over- or underflow.
-        self.n_factors = max(1, int(_DIGITS * math.log(10) / largest))
+        self.n_factors = int(_DIGITS * math.log(10) / largest)
 
     def _loose_by_size(self, is_loose: NDArray[np.bool_]) -> Floats:
         """Sizes of domains × points (or one column for all): how many loose features have each."""

@@ -198,7 +198,7 @@ class Moves:
             gain = gain + np.where(high > 0, 0.0, ZERO)
         least = self.gap.min(axis=1)
         closed = np.where(problem.lowers[self.group][:, points], np.minimum(1.0, loss / least), 0.0)
-        share = np.where(problem.raises[self.group][:, points], np.minimum(1.0, gain / gap), 0.0)
+        share = np.where(problem.raises[self.group][:, points], gain / gap, 0.0)
         return np.asarray((closed + share * weight[:, label].T).sum(axis=1))
 
 
