@@ -30,7 +30,7 @@ from nullproof.verdicts import Verdicts, least_ratio, verdicts
 _DOING = "finding how far each prediction holds"
 # Slots (features, or candidates of incomplete points) × points of a block: what the cache holds.
 _BLOCK = 60_000
-_BLOCK_NEARBY = 30_000
+_BLOCK_NEARBY = 240_000
 _STEP = 1e-9
 
 

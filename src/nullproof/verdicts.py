@@ -80,9 +80,10 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     # Equal points are judged once: a table of ties has many of them.
     known: dict[bytes, list[bool]] = {}
     step = max(_FEWEST, min(_BLOCK, _CELLS // model.m))
+    scratch = np.empty((2, min(step, n), 2 * model.m))
     for start in range(0, n, step):
         block = slice(start, min(start + step, n))
-        _sum_up(model, table, rows(block), sums[block])
+        _sum_up(model, table, rows(block), sums[block], scratch)
         compare = _compare_many if model.m >= _MANY else _compare
         possible[block], unclear = compare(model, sums[block])
         if not model.floats_hold:
@@ -173,16 +174,20 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
     return np.vstack(tables), rows
 
 
-def _sum_up(model: Model, table: Floats, rows: NDArray[np.int32], total: Floats) -> None:
+def _sum_up(
+    model: Model, table: Floats, rows: NDArray[np.int32], total: Floats, scratch: Floats
+) -> None:
     """Log supports of a block of points: least for every label, then greatest."""
     prior = np.concatenate([model.log_prior, model.log_prior])
     if rows.size * len(prior) <= _SMALL:
         np.add(table[rows].sum(axis=0), prior, out=total)
         return
-    total[:] = prior
-    terms = np.empty_like(total)
-    for row in rows:
-        total += table.take(row, axis=0, mode="clip", out=terms)
+    # Partial sums stay in the cache; the results, which are new memory, are written once.
+    running, terms = scratch[:, : len(total)]
+    so_far, places = prior, rows.astype(np.intp)
+    for row in places[:-1]:
+        so_far = np.add(so_far, table.take(row, axis=0, mode="clip", out=terms), out=running)
+    np.add(so_far, table.take(places[-1], axis=0, mode="clip", out=terms), out=total)
 
 
 def _compare(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -198,22 +203,30 @@ def _compare(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.
 
 
 def _compare_many(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """As `_compare`, for many labels: those far behind the greatest least support are clearly impossible.
+    """As `_compare`, for many labels: all are compared with the greatest least support at once.
 
     A label that is ``g`` behind a rival is unclear only if ``g`` is at most ``slack(g - 2·rival)``, which
-    is at most ``g / 2 + slack(-2·rival)``: not if ``g`` exceeds twice the slack of ``-2·rival``.
+    is at most ``g / 2 + slack(-2·rival)``: not if ``g`` exceeds twice the slack of ``-2·rival``. One that
+    is ``g`` ahead is unclear only if ``g`` is at most ``slack(-2·rival - g)``, which is less than that.
     """
-    low, high, every = sums[:, : model.m].copy(), sums[:, model.m :], np.arange(len(sums))
+    low, high, every = sums[:, : model.m], sums[:, model.m :], np.arange(len(sums))
     best = low.argmax(axis=1)
     top = low[every, best]
     low[every, best] = -np.inf
-    near = high >= (top - 2 * model.slack(-2 * top))[:, None]
+    second = low.max(axis=1)
+    low[every, best] = top
+    doubt = 2 * model.slack(-2 * top)
+    with np.errstate(invalid="ignore"):
+        possible = high > (top + doubt)[:, None]
+        near = high >= (top - doubt)[:, None]
+    possible[np.isneginf(top)] = True
+    near &= ~possible
     near[every, best] = True
-    place, label = np.nonzero(near)
+    place, label = np.divmod(np.flatnonzero(near), model.m)
     # Labels that share the greatest least support have each other as a rival.
-    rival = np.where(label == best[place], low.max(axis=1)[place], top[place])
-    possible, unclear = np.zeros(low.shape, dtype=bool), np.zeros(len(low), dtype=bool)
+    rival = np.where(label == best[place], second[place], top[place])
     possible[place, label], is_unclear = _against(model, high[place, label], rival)
+    unclear = np.zeros(len(sums), dtype=bool)
     unclear[place[is_unclear]] = True
     return possible, unclear
 
