@@ -1,0 +1,100 @@
+"""Where rivals catch up, at brackets whose ends lie as close to jumps as doubles can (T10)."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Iterator
+from dataclasses import replace
+from fractions import Fraction
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+from support.count_tables import first_point, index_from_counts
+
+from nullproof.brackets import Bracket
+from nullproof.crossings import _first_lost, _moved
+from nullproof.leads import Pairs, Tables
+from nullproof.model import Model
+
+
+class Close(NamedTuple):
+    """Two jumps, the winner's before the rival's, and the pair of labels that has them."""
+
+    first: float
+    second: float
+    pairs: Pairs
+
+
+def below(exact: Fraction) -> float:
+    """The greatest double that is not above a fraction."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
+
+
+def close_jumps(odds: Fraction) -> Iterator[Close]:
+    """Two features with hundreds of millions of open cells, and one jump of each within some 1e-16.
+
+    With the share ``q`` of a value the winner's count falls from ``1 + a`` beyond ``q - a/n``, the
+    rival's rises from ``2 + b`` beyond ``b/k - (1 - q)``. Where the first has happened and the second
+    has not, the supports have these ``odds``.
+    """
+    rng = random.Random(20261117)
+    for _ in range(4000):
+        n, k = (rng.randrange(10**8, 4 * 10**8) for _ in range(2))
+        apart, alpha = rng.randint(1, 9), Fraction(rng.randint(1, 9), rng.choice((3, 7, 10, 11)))
+        if math.gcd(n, k) > 1:
+            continue
+        # So that the jumps are apart / (n·k) apart.
+        a = apart * pow(k, -1, n) % n
+        b = (apart + n * k - a * k) // n
+        share = (1 + alpha) / (3 + 2 * alpha)
+        first, second = below(share - Fraction(a, n)), below(Fraction(b, k) - (1 - share))
+        if not 0.001 < first < second < 0.06:
+            continue
+        counts = [[[1, 1], [2, k + 2]], [[1, 2], [n + 2, 1]]]
+        index = replace(
+            index_from_counts([n + 3, k + 3], counts), n_null=np.array([[n, 0], [0, k]])
+        )
+        sizes = ((n + 3 + 2 * alpha) / (k + 3 + 2 * alpha)) ** 2
+        prior = odds * sizes * (2 + b + alpha), a + alpha
+        tables = Tables(Model(index, alpha, prior), first_point(index))
+        yield Close(first, second, tables.pairs(np.array([0]), np.array([0]), np.array([1])))
+
+
+def told(pairs: Pairs, left: float, right: float) -> float | None:
+    """What is told of a bracket; None if rounding blurs one of its ends."""
+    ends = np.array([left]), np.array([right])
+    low, high = (pairs.lead(end) for end in ends)
+    bracket = Bracket(*ends, low, high, np.array([True]))
+    if not bracket.is_sure(pairs.slack).all():
+        return None
+    return float(_first_lost(pairs, bracket, _moved(pairs, bracket))[0])
+
+
+def doubles_away(number: float, n_doubles: int) -> float:
+    """The double that is so many doubles above a number, or below it."""
+    for _ in range(abs(n_doubles)):
+        number = math.nextafter(number, n_doubles * math.inf)
+    return number
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["the first", "the second"])
+def test_jumps_close_to_an_end_are_not_told_wrongly(which: int) -> None:
+    """Of two jumps next to each other the right one is told, or none if an end lies next to them too.
+
+    Rounding may put one of them on the wrong side of such an end, and then the other takes the blame.
+    """
+    n_close = 0
+    odds = 1 + Fraction(2 * which - 1, 10**9)
+    for first, second, pairs in close_jumps(odds):
+        right = (first, second)[which]
+        assert told(pairs, first - 1e-10, second + 1e-10) == right
+        for n_doubles in range(1, 5):
+            left_end = told(pairs, doubles_away(first, -n_doubles), second + 1e-10)
+            right_end = told(pairs, first - 1e-10, doubles_away(second, n_doubles))
+            for found in (left_end, right_end):
+                assert found is None or math.isnan(found) or found == right
+                n_close += found is not None
+    assert n_close > 500
