@@ -269,8 +269,7 @@ def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
         renamed = np.arange(n_labels)[::-1]
         middle = rng.integers(1, 1000, (n_cells % 2, n_labels))
         counts = np.concatenate([half, middle + middle[:, renamed], half[::-1, renamed]])
-        below = cuts_module._running(counts)
-        found = cuts_module._best(below, 0, n_cells, np.arange(1, n_cells))
+        found = cuts_module._best(cuts_module._running(counts))
         if found is not None:
             n_cut += 1
             assert found <= n_cells / 2
@@ -287,6 +286,16 @@ def test_labels_stand_in_an_order_of_their_counts() -> None:
     assert expected[-1].tolist() == [0, 4, 12, 17]
     for order in ([1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]):
         assert cuts_module._running(counts[:, order]).tolist() == expected.tolist()
+
+
+def test_logarithms_are_the_same_looked_up() -> None:
+    """What is looked up for fewer than 4,096 rows is what is worked out for as many."""
+    for n_rows in (4095, 4096):
+        counts = np.array([[1, 1000, n_rows - 1], [0, n_rows - 1000, 1], [1, n_rows, n_rows]])
+        worked_out = cuts_module._bits(counts, 10**6)
+        assert cuts_module._bits(counts, n_rows).tolist() == worked_out.tolist()
+        half = n_rows // 2
+        assert mdl_cuts(np.array([0.0, 1.0]), np.array([[half, 0], [0, n_rows - half]])) == (0.5,)
 
 
 def test_1024_cells() -> None:

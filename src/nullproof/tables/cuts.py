@@ -7,7 +7,7 @@ each number. So the order of rows, the names of labels and the engine that count
 from __future__ import annotations
 
 import math
-from bisect import bisect_left, bisect_right
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,8 @@ CELLS = 1024
 # Cuts that differ by less than so many bits a row are as good as each other, and a gain that exceeds
 # its price by less does not pay: sums of logarithms are not more exact than that.
 _SLACK = 2.0**-36
+# Logarithms of smaller counts are looked up.
+_FEW = 4096
 _Counts = NDArray[np.int64]
 _Doubles = NDArray[np.float64]
 
@@ -38,17 +40,16 @@ def cells_of(totals: _Counts) -> NDArray[np.int64]:
 
 def cell_cuts(lows: _Doubles, highs: _Doubles, counts: _Counts) -> tuple[float, ...]:
     """The cuts between cells, of which the least and the greatest number and the counts are known."""
-    below = _running(counts)
-    cuts = np.flatnonzero(lows[1:] > highs[:-1]) + 1
-    places = cuts.tolist()
-    pieces, found = [(0, len(lows))], []
+    cuts = (lows[1:] > highs[:-1]).nonzero()[0] + 1
+    stops = [0, *cuts.tolist(), len(lows)]
+    below = _running(counts)[:, stops]
+    pieces, found = [(0, len(stops) - 1)], []
     while pieces:
         first, end = pieces.pop()
-        inside = cuts[bisect_right(places, first) : bisect_left(places, end)]
-        cut = _best(below, first, end, inside)
+        cut = _best(below[:, first : end + 1])
         if cut is not None:
-            found.append(cut)
-            pieces += [(first, cut), (cut, end)]
+            found.append(stops[first + cut])
+            pieces += [(first, first + cut), (first + cut, end)]
     return tuple(between(float(highs[cut - 1]), float(lows[cut])) for cut in sorted(found))
 
 
@@ -71,33 +72,35 @@ def _running(counts: _Counts) -> _Counts:
 
     Labels stand in an order that follows from their counts, not from their names.
     """
-    present = counts[:, counts.any(axis=0)]
-    ordered = present[:, np.lexsort(present)] if present.size else present
-    below = np.zeros((ordered.shape[1] + 1, len(counts) + 1), dtype=np.int64)
-    np.cumsum(ordered.T, axis=1, out=below[:-1, 1:])
+    present = counts.T[counts.any(axis=0)]
+    # Bytes of big numbers first compare as the numbers do.
+    last_first = [own.tobytes() for own in present[:, ::-1].astype(">i8")]
+    order = sorted(range(len(present)), key=last_first.__getitem__)
+    below = np.zeros((len(present) + 1, len(counts) + 1), dtype=np.int64)
+    np.cumsum(present[order], axis=1, out=below[:-1, 1:])
     below[:-1].sum(axis=0, out=below[-1])
     return below
 
 
-def _best(below: _Counts, first: int, end: int, cuts: NDArray[np.intp]) -> int | None:
-    """The best of some cuts of a piece, by the cells before it, or None if no cut pays.
+def _best(below: _Counts) -> int | None:
+    """The best cut of a piece, or None if no cut pays; told are the rows before it, each cut and its end.
 
     Of cuts that are equally good, the one nearest the middle by rows counts, then the lower one.
     """
-    start = below[:, first : first + 1]
-    whole = below[:, end : end + 1] - start
-    if not len(cuts) or np.count_nonzero(whole[:-1]) < 2:
+    n_cuts = below.shape[1] - 2
+    until = below[:, 1:] - below[:, :1]
+    whole, left = until[:, -1:], until[:, :-1]
+    if not n_cuts or np.count_nonzero(whole[:-1]) < 2:
         return None
-    left = below[:, cuts] - start
-    # All at once: most pieces are so short that a call of NumPy takes longer than its work.
-    parts = np.concatenate([left, whole - left, whole], axis=1)
-    bits = _bits(parts)
-    either = bits[: len(cuts)] + bits[len(cuts) : -1]
     n_rows = int(whole[-1, 0])
-    tied = np.flatnonzero(either <= either.min() + _SLACK * n_rows)
+    # All at once: most pieces are so short that a call of NumPy takes longer than its work.
+    parts = np.concatenate([until, whole - left], axis=1)
+    bits = _bits(parts, n_rows)
+    either = bits[:n_cuts] + bits[n_cuts + 1 :]
+    tied = (either <= either.min() + _SLACK * n_rows).nonzero()[0]
     best = int(tied[np.abs(2 * left[-1, tied] - n_rows).argmin()])
-    three = [-1, best, len(cuts) + best]
-    return int(cuts[best]) if _pays(parts[:, three].T.tolist(), bits[three].tolist()) else None
+    three = [n_cuts, best, n_cuts + 1 + best]
+    return best + 1 if _pays(parts[:, three].T.tolist(), bits[three].tolist()) else None
 
 
 def _pays(parts: list[list[int]], bits: list[float]) -> bool:
@@ -111,11 +114,16 @@ def _pays(parts: list[list[int]], bits: list[float]) -> bool:
     return gain > price + _SLACK * n_rows
 
 
-def _bits(counts: _Counts) -> _Doubles:
-    """Rows times entropy, of each column of counts by label and of their sum."""
-    logs = _times_log(counts)
+def _bits(counts: _Counts, most: int) -> _Doubles:
+    """Rows times entropy, of each column of counts by label and of their sum, which is at most so large."""
+    logs = _few_times_log()[counts] if most < _FEW else _times_log(counts)
     bits: _Doubles = logs[-1] - logs[:-1].sum(axis=0)
     return bits
+
+
+@cache
+def _few_times_log() -> _Doubles:
+    return _times_log(np.arange(_FEW))
 
 
 def _times_log(counts: _Counts) -> _Doubles:
