@@ -78,6 +78,23 @@ def test_bins_do_not_depend_on_the_width_of_numbers(dtype: str) -> None:
         assert (bin_codes(cells, edges) == bin_codes(cells.astype(np.float64), edges)).all()
 
 
+@pytest.mark.parametrize("dtype", ["int8", "uint64", "float32", "float64"])
+def test_few_numbers_fall_where_many_do(dtype: str) -> None:
+    """A number has the same bin alone and among a thousand; NaN has none, and infinite ones the ends."""
+    for n_edges in (2, 3, 9, 33, 34):
+        edges = tuple(np.linspace(0.1, 100.1, n_edges).tolist())
+        cells = np.linspace(0, 110, 1001).astype(dtype)
+        cells[: n_edges - 1] = np.array(edges[1:]).astype(dtype)
+        if cells.dtype.kind == "f":
+            cells[-3:] = math.nan, math.inf, -math.inf
+        many = bin_codes(cells, edges)
+        few = np.concatenate([bin_codes(part, edges) for part in np.split(cells, 7)])
+        assert many.dtype == few.dtype == np.int8
+        assert many.tolist() == few.tolist()
+        if cells.dtype.kind == "f":
+            assert few[-3:].tolist() == [-1, n_edges - 2, 0]
+
+
 @pytest.mark.filterwarnings("ignore:points lie outside")
 def test_points_outside_fall_into_the_end_bins() -> None:
     """Numbers beyond the training range, infinite ones too, belong to the first or the last bin."""

@@ -24,6 +24,8 @@ ONE_BIN = (-math.inf, math.inf)
 # Differences of moments below it are whole numbers of 64 bits.
 _MOST_MICROSECONDS = 2**61
 _LARGEST = int(np.iinfo(np.int64).max)
+# So few numbers are looked up among the edges; of more, all are compared with each of a few edges.
+_SHORT = 500
 
 
 @dataclass(frozen=True)
@@ -77,7 +79,7 @@ def bin_codes(array: NDArray[Any], edges: Sequence[float], kind: Kind = "number"
     if array.dtype.kind == "O":
         found = [bisect_right(inner.tolist(), x) for x in array.tolist()]
         codes = np.array(found, dtype=code_type(len(edges)))
-    elif len(inner) < 32:
+    elif len(inner) < 32 and len(array) > _SHORT:
         codes = np.zeros(len(array), dtype=np.int8)
         # An array of one edge, not the edge: never compare in the precision of float32 columns.
         for edge in inner[:, None]:

@@ -176,9 +176,9 @@ def encode(feature: Feature, column: Column) -> Encoded:
     assert column.codes is not None
     codes, outside = feature.codes, feature.n_values
     found = [*(codes.get(value, outside) for value in column.values), MISSING]
-    table = np.array(found, dtype=code_type(outside))
-    same = table.dtype == column.codes.dtype and np.array_equal(table[:-1], range(len(table) - 1))
-    own = column.codes if same and not column.sets else table[column.codes]
+    own = column.codes
+    if column.sets or own.dtype != code_type(outside) or found[:-1] != [*range(len(found) - 1)]:
+        own = np.array(found, dtype=code_type(outside))[own]
     return _with_sets(feature, column, own)
 
 
@@ -191,6 +191,8 @@ def n_outside(feature: Feature, column: Column) -> int:
     spots = places(array, feature.kind)
     # The outer edges of moments may be rounded, up or down.
     least, greatest = doubles(spots), rounded_down(spots) if spots.dtype.kind == "O" else spots
+    if len(spots) and least.min() >= feature.edges[0] and greatest.max() <= feature.edges[-1]:
+        return 0
     below = (least < feature.edges[0]) & (least > -math.inf)
     above = (greatest > feature.edges[-1]) & (greatest < math.inf)
     return int(np.count_nonzero(below)) + int(np.count_nonzero(above))

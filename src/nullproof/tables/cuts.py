@@ -42,7 +42,7 @@ def cell_cuts(lows: _Doubles, highs: _Doubles, counts: _Counts) -> tuple[float, 
     """The cuts between cells, of which the least and the greatest number and the counts are known."""
     cuts = (lows[1:] > highs[:-1]).nonzero()[0] + 1
     stops = [0, *cuts.tolist(), len(lows)]
-    below = _running(counts)[:, stops]
+    below = _running(counts).take(stops, axis=1)
     pieces, found = [(0, len(stops) - 1)], []
     while pieces:
         first, end = pieces.pop()
@@ -73,7 +73,7 @@ def _running(counts: _Counts) -> _Counts:
     Labels stand in an order that follows from their counts, not from their names.
     """
     present = counts.T[counts.any(axis=0)]
-    # Bytes of big numbers first compare as the numbers do.
+    # The bytes of numbers with the highest first compare as the numbers do.
     last_first = [own.tobytes() for own in present[:, ::-1].astype(">i8")]
     order = sorted(range(len(present)), key=last_first.__getitem__)
     below = np.zeros((len(present) + 1, len(counts) + 1), dtype=np.int64)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError, notice
-from nullproof.tables.columns import Encoded, encode, n_outside
+from nullproof.tables.columns import encode, n_outside
 from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
 from nullproof.tables.options import AS_USUAL
 from nullproof.tables.readers import Table, open_table, rows_like
@@ -265,10 +265,12 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
     outside = []
     for j, feature in enumerate(schema.features):
         column = table.like(feature)
-        codes[j], sets = _coded(encode(feature, column), feature.n_values)
-        all_sets.append(sets)
+        encoded = encode(feature, column)
+        codes[j] = encoded.codes
+        all_sets.append(_set_codes(codes[j], encoded.sets, feature.n_values))
         outside.append(n_outside(feature, column))
     n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
+    _fill_holes(codes, n_values)
     return Points(
         codes,
         n_values,
@@ -350,16 +352,25 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
     return table
 
 
-def _coded(encoded: Encoded, n_values: int) -> tuple[NDArray[Any], tuple[tuple[int, ...], ...]]:
-    codes = encoded.codes
-    if codes.size and int(codes.min()) < 0:
-        codes = np.where(codes < 0, np.int32(n_values + _MISSING), codes)
+def _set_codes(
+    codes: NDArray[np.int32], sets: Mapping[int, tuple[int, ...]], n_values: int
+) -> tuple[tuple[int, ...], ...]:
+    """Write the codes of cells with several candidates, and tell their candidates in order."""
     places: dict[tuple[int, ...], int] = {}
-    if encoded.sets:
-        codes = codes.astype(np.int32)
-        for row, candidates in encoded.sets.items():
-            codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
-    return codes, tuple(places)
+    for row, candidates in sets.items():
+        codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
+    return tuple(places)
+
+
+def _fill_holes(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
+    """Write the codes of missing cells, of as many features at a time as fit into the cache."""
+    missing = (n_values + _MISSING).astype(np.int32)[:, None]
+    step = max(1, _CELLS // max(1, codes.shape[1]))
+    for start in range(0, len(codes), step):
+        own = codes[start : start + step]
+        unknown = own < 0
+        if unknown.any():
+            np.copyto(own, missing[start : start + step], where=unknown)
 
 
 def tell_of_strange(

@@ -71,7 +71,7 @@ class Table:
 
     def like(self, feature: Feature) -> Column:
         """Read the column of a feature learned before."""
-        return self._read(feature.name, self.spellings.known(feature.kind, feature.values))
+        return self._read(feature.name, self.spellings.known(feature.kind, feature.domain))
 
     def _read(self, name: str, spellings: Spellings) -> Column:
         """Read one column, or say which names there are."""

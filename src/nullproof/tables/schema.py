@@ -49,6 +49,10 @@ class Feature:
         return len(self.values)
 
     @cached_property
+    def domain(self) -> frozenset[str]:
+        return frozenset(self.values)
+
+    @cached_property
     def codes(self) -> dict[str, int]:
         return {value: code for code, value in enumerate(self.values)}
 

@@ -196,9 +196,10 @@ def _factorized_pandas(native: Any) -> tuple[NDArray[Any], list[str]]:
 
 
 def _factorized_cells(cells: list[Any]) -> tuple[NDArray[np.int32], list[str]]:
-    values = [value for value in dict.fromkeys(cells) if not is_missing(value)]
-    places = {value: place for place, value in enumerate(values)}
-    codes = np.array([places.get(cell, MISSING) for cell in cells], dtype=np.int32)
+    places: dict[Any, int] = dict.fromkeys(cells, MISSING)
+    values = [value for value in places if isinstance(value, str) or not is_missing(value)]
+    places.update(zip(values, range(len(values)), strict=True))
+    codes = np.array([*map(places.__getitem__, cells)], dtype=np.int32)
     return codes, [text(value) for value in values]
 
 
@@ -208,7 +209,8 @@ def _factorized_arrow(array: Any) -> tuple[NDArray[Any], list[str]]:
     encoded = array.combine_chunks() if hasattr(array, "combine_chunks") else array
     if not hasattr(encoded, "indices"):
         encoded = encoded.dictionary_encode()
-    codes = encoded.indices.cast("int32").fill_null(MISSING).to_numpy(zero_copy_only=False)
+    places = encoded.indices.cast("int32")
+    codes = (places.fill_null(MISSING) if places.null_count else places).to_numpy()
     values = encoded.dictionary.to_pylist()
     holes = [code for code, value in enumerate(values) if value is None]
     if holes:

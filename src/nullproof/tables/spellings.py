@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -117,7 +118,7 @@ class Spellings:
         """The most letters of a spelling."""
         return max([_LONGEST if self.usual else 0, *map(len, self.named)])
 
-    @property
+    @cached_property
     def numbers(self) -> list[int | float]:
         """The numbers that were named."""
         found = map(as_number, self.named)
@@ -132,11 +133,15 @@ class Spellings:
         """The same for a column with declared values."""
         return replace(self, declared=frozenset(values))
 
-    def known(self, kind: str, values: Iterable[str]) -> Spellings:
+    def known(self, kind: str, values: frozenset[str]) -> Spellings:
         """The same for a column whose domain is settled: what it holds is a value, and nothing else."""
         if kind != "category":
-            return replace(self, doubtful="missing")
-        return replace(self, declared=frozenset(values), doubtful="missing", retypes=False)
+            return self._settled
+        return Spellings(self.named, self.usual, values, doubtful="missing", retypes=False)
+
+    @cached_property
+    def _settled(self) -> Spellings:
+        return replace(self, doubtful="missing")
 
     def is_missing(self, value: str) -> bool:
         """Whether a text is surely missing."""

@@ -65,7 +65,7 @@ class LazyTable:
 
     def like(self, feature: Feature) -> LazyColumn:
         """The column of a feature learned before."""
-        known = self.spellings.known(feature.kind, feature.values)
+        known = self.spellings.known(feature.kind, feature.domain)
         return replace(self.column(feature.name), spellings=known)
 
 
