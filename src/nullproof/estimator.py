@@ -296,7 +296,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
         missing = Spellings.of(self.missing) if reset else self.index_.schema.spellings
-        if nw.dependencies.is_into_dataframe(X):
+        # To ask for pandas is quick.
+        if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X):
             table = open_table(X, missing=missing)
             if not table.n_rows or not table.names:
                 check_array(np.empty((table.n_rows, len(table.names))))
@@ -313,7 +314,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
         names = getattr(self, "feature_names_in_", ())
         # The names of a frame that was changed on the way are texts only now.
-        unchanged = table.frame is not None and table.frame.to_native() is X
+        unchanged = table.source is X or (
+            isinstance(table.source, nw.DataFrame) and table.source.to_native() is X
+        )
         return unchanged and table.names == (*names,)
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:

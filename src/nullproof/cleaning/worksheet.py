@@ -120,7 +120,7 @@ class Work:
         points = self.points
         if points.frame is not None:
             filled = nw.from_native(fill_in(points.frame, self.changes("points")))
-            points = replace(points, frame=filled)
+            points = replace(points, source=filled)
         return self.cleaner.index, points
 
     def changes(self, table: Which) -> dict[str, dict[int, Any]]:

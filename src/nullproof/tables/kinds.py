@@ -39,13 +39,11 @@ from nullproof.tables.values import (
 )
 
 
-def read_column(
-    frame: nw.DataFrame[Any], name: str, spellings: Spellings, *, retype: bool
-) -> Column:
-    """Read one column of a frame, as `read_series` does."""
-    if frame.implementation.is_pandas():
+def read_column(frame: Any, name: str, spellings: Spellings, *, retype: bool) -> Column:
+    """Read one column of a frame of narwhals, or of pandas, as `read_series` does."""
+    if not isinstance(frame, nw.DataFrame):
         # What its own type tells: narwhals takes longer to ask for it than to read a short column.
-        native = frame.to_native()[name]
+        native = frame[name]
         numbers = pandas_numbers(native)
         if numbers is not None:
             return number_column(name, numbers, spellings)
@@ -54,6 +52,7 @@ def read_column(
             codes, values, declared = texts
             found = spellings.found(values, codes, by_type=declared)
             return _text_column(name, codes, values, spellings, found, declared, retype)
+        return read_series(nw.from_native(native, series_only=True), spellings, retype=retype)
     return read_series(frame.get_column(name), spellings, retype=retype)
 
 

@@ -38,7 +38,7 @@ class Points:
 
     A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
     value outside the domain, a hole that is left out (`read`), a hole that may hold any value, and
-    then the candidate sets ``sets[feature]``, one by one. ``frame`` or ``rows`` are what they were read
+    then the candidate sets ``sets[feature]``, one by one. ``source`` or ``rows`` are what they were read
     from, ``n_outside`` tells per feature how many of them had a number beyond the outer edges of
     its bins, and ``names`` are their own names, if a key was given.
     """
@@ -47,7 +47,7 @@ class Points:
     n_values: NDArray[np.int64]
     sets: tuple[tuple[tuple[int, ...], ...], ...]
     single: bool = False
-    frame: nw.DataFrame[Any] | None = None
+    source: Any = None
     own_holes: OwnHoles = "any"
     rows: Any = None
     n_outside: tuple[int, ...] = ()
@@ -60,6 +60,11 @@ class Points:
 
     def __len__(self) -> int:
         return int(self.codes.shape[1])
+
+    @cached_property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The data frame that they were read from, if it was one."""
+        return None if self.source is None else nw.from_native(self.source, pass_through=True)
 
     def read(self, own_holes: OwnHoles) -> Points:
         """The points with their own holes read in one of two ways (theory 9).
@@ -154,7 +159,7 @@ class Points:
     def with_codes(self, codes: NDArray[np.int32]) -> Points:
         """Other points of the same features and candidates."""
         return replace(
-            self, codes=codes, frame=None, rows=None, n_outside=(), single=False, names=None
+            self, codes=codes, source=None, rows=None, n_outside=(), single=False, names=None
         )
 
     def own(self, j: int, name: str, position: int) -> Any:
@@ -276,7 +281,7 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         n_values,
         tuple(all_sets),
         single,
-        table.frame,
+        table.source,
         rows=_own_rows(schema, points, table),
         n_outside=tuple(outside),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,7 @@ from nullproof.words import some
 class Table:
     """A table of any origin whose columns are read one at a time.
 
+    ``source`` is the data frame behind it, if there is one, of narwhals or, as it is, of pandas.
     ``spellings`` of missing are those that it was opened with; ``nulled`` tells those of a text file
     that its reader turned into nulls, by column, ``writings`` how a file wrote the numbers and dates of
     some columns. ``part`` gives a table of some of its rows, as if there were no others; ``places`` is
@@ -42,13 +43,18 @@ class Table:
     names: tuple[str, ...]
     n_rows: int
     read: Callable[[str, Spellings], Column]
-    frame: nw.DataFrame[Any] | None = None
+    source: Any = None
     spellings: Spellings = USUAL
     nulled: Callable[[], Mapping[str, Collection[str]]] = dict
     part: Callable[[NDArray[np.intp]], Table] | None = None
     writings: Writings = field(default_factory=dict)
     places: NDArray[np.intp] | None = None
     stamp: Stamp | None = None
+
+    @cached_property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The data frame behind it; narwhals takes longer to begin than to read a few rows of pandas."""
+        return None if self.source is None else nw.from_native(self.source, pass_through=True)
 
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
@@ -170,28 +176,25 @@ def open_blocks(
 def _from_file(found: FileTable, spellings: Spellings, as_text: Collection[str]) -> Table:
     """A data frame of any library; where it comes from a text file, texts may stand for numbers."""
 
-    def read(frame: nw.DataFrame[Any], name: str, spelled: Spellings) -> Column:
+    def read(frame: Any, name: str, spelled: Spellings) -> Column:
         if found.from_text:
             spelled = spelled.in_files
         return read_column(frame, name, spelled, retype=found.from_text and name not in as_text)
 
-    table = _from_frame(_narwhals(found.frame), read, spellings)
-    return replace(table, writings=found.writings)
+    table = _from_frame(_named(found.frame), read, spellings)
+    return replace(table, writings=found.writings) if found.writings else table
 
 
 def _from_frame(
-    frame: nw.DataFrame[Any],
-    read: Callable[[nw.DataFrame[Any], str, Spellings], Column],
-    spellings: Spellings,
+    frame: Any, read: Callable[[Any, str, Spellings], Column], spellings: Spellings
 ) -> Table:
-    return Table(
-        tuple(frame.columns),
-        len(frame),
-        partial(read, frame),
-        frame,
-        spellings,
-        part=lambda rows: _from_frame(frame[rows.tolist()], read, spellings),
-    )
+    """A table of a frame of narwhals, or of pandas."""
+
+    def part(rows: NDArray[np.intp]) -> Table:
+        return _from_frame(nw.from_native(frame, pass_through=True)[rows.tolist()], read, spellings)
+
+    names = frame.columns if isinstance(frame, nw.DataFrame) else frame.columns.tolist()
+    return Table(tuple(names), len(frame), partial(read, frame), frame, spellings, part=part)
 
 
 def open_rows(
@@ -231,12 +234,19 @@ def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
     return open_rows(rows, schema.row_columns(width), missing=schema.spellings)
 
 
-def _narwhals(source: Any) -> nw.DataFrame[Any]:
+def _named(source: Any) -> Any:
+    """A frame of pandas whose names are texts, each for one column; of every other library, of narwhals."""
     if nw.dependencies.is_pandas_dataframe(source):
         names = source.columns.tolist()
         if not all(isinstance(name, str) for name in names):
             # pandas numbers the columns of an array.
             source = source.set_axis([str(name) for name in names], axis="columns")
+        if source.columns.is_unique:
+            return source
+    return _narwhals(source)
+
+
+def _narwhals(source: Any) -> nw.DataFrame[Any]:
     try:
         frame: nw.DataFrame[Any] | nw.LazyFrame[Any] = nw.from_native(source)
     except TypeError:
