@@ -138,8 +138,10 @@ def dense(keys: _Whole) -> tuple[_Whole, NDArray[np.intp]]:
     size = int(keys.max()) + 1
     if size > 2**20 + 4 * len(keys):
         return np.unique(keys, return_inverse=True)
-    seen = np.bincount(keys) > 0
-    return np.flatnonzero(seen), (np.cumsum(seen) - 1)[keys]
+    found = np.bincount(keys).nonzero()[0]
+    places = np.empty(size, dtype=np.intp)
+    places[found] = np.arange(len(found))
+    return found, places[keys]
 
 
 def gathered(
