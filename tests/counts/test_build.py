@@ -326,7 +326,11 @@ def test_two_columns_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     table: dict[str, Any] = {f"c{k}": rng.integers(0, 9, 40) for k in range(6)}
     table["y"] = rng.integers(0, 2, 40)
     plain = CountIndex.from_table(table, "y")
+    frame = pd.DataFrame(table).astype(dict.fromkeys(("c1", "c4", "y"), "category"))
+    coded = CountIndex.from_table(frame, "y")
     monkeypatch.setattr(build, "_MANY_CELLS", 0)
     both = CountIndex.from_table(table, "y")
     assert both.features == plain.features == tuple(f"c{k}" for k in range(6))
     assert both == plain
+    assert CountIndex.from_table(frame, "y") == coded
+    assert coded.features == plain.features

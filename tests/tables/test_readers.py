@@ -292,6 +292,18 @@ def test_arrays_are_tables() -> None:
     assert not days.column("x1").known.any()
 
 
+def test_columns_that_are_codes_already() -> None:
+    """Categories of pandas are codes, under any name; texts, and columns of other tables, are not."""
+    frame = pd.DataFrame({"a": ["x", "y"], "b": [1, 2], "c": ["x", "y"]}).astype({"c": "category"})
+    table = open_table(frame)
+    assert table.coded == {"c"}
+    assert table.renamed(["k", "l", "m"]).coded == {"m"}
+    assert table.frame is not None
+    assert table.frame.to_native() is frame
+    for other in (pl.from_pandas(frame), frame[["b"]].to_numpy(), {"a": [1, 2]}):
+        assert open_table(other).coded == frozenset()
+
+
 def test_columns_under_other_names() -> None:
     """A renamed table has the same columns in the same order."""
     table = open_table({"a": [1], "b": ["u"]}).renamed(("p", "q"))

@@ -102,7 +102,7 @@ def count_table(
         return own, *learned
 
     def columns() -> Iterator[Encoded]:
-        for own, feature, encoded in _mapped(fitted, names, len(labels)):
+        for own, feature, encoded in _mapped(fitted, names, table):
             findings.add(own)
             if feature is not None and encoded is not None:
                 features.append(feature)
@@ -135,13 +135,16 @@ def schema_of(
     return schema
 
 
-def _mapped(function: Callable[[str], T], names: Sequence[str], n_rows: int) -> Iterator[T]:
+def _mapped(function: Callable[[str], T], names: Sequence[str], table: Table) -> Iterator[T]:
     """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
-    if n_rows * len(names) < _MANY_CELLS:
+    if table.n_rows * len(names) < _MANY_CELLS:
         yield from map(function, names)
         return
+    coded = table.coded
     with ThreadPoolExecutor(max_workers=2) as pool:
-        yield from pool.map(function, names)
+        going = {name: pool.submit(function, name) for name in names if name not in coded}
+        for name in names:
+            yield function(name) if name in coded else going.pop(name).result()
 
 
 def count_like(make: Make[Index], schema: Schema, table: Table, labels: Column) -> Index:

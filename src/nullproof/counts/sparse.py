@@ -28,8 +28,8 @@ _JOINT, _MOST_JOINT = 1 << 12, (1 << 16) - 1
 _ROWS_A_PLACE = 8
 # Tables of so few rows are counted many columns at a time, of so many cells in all.
 _FEW_ROWS = 10_000
-# Of so many rows two groups of columns are counted at a time.
-_MANY_ROWS = 100_000
+# Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
+_MANY_ROWS = 500_000
 _CELLS = 1 << 16
 _DENSE = 4_000_000
 

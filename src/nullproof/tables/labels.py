@@ -36,8 +36,10 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     held = np.flatnonzero(tally(labels.codes, None, len(labels.values))).tolist()
     used = in_order({labels.values[code] for code in held})
     place = {value: code for code, value in enumerate(used)}
-    table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     names = [value == "true" for value in used] if labels.kind == "boolean" else used
+    if used == tuple(labels.values):
+        return labels.codes.astype(np.int32), tuple(names)
+    table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
     return table.take(labels.codes), tuple(names)
 
 

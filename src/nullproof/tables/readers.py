@@ -56,6 +56,14 @@ class Table:
         """The data frame behind it; narwhals takes longer to begin than to read a few rows of pandas."""
         return None if self.source is None else nw.from_native(self.source, pass_through=True)
 
+    @property
+    def coded(self) -> frozenset[str]:
+        """The columns that pandas holds as codes: to read one is no work that a core could take over."""
+        if self.source is None or isinstance(self.source, nw.DataFrame):
+            return frozenset()
+        kinds = zip(self.names, self.source.dtypes.tolist(), strict=True)
+        return frozenset(name for name, kind in kinds if hasattr(kind, "categories"))
+
     def renamed(self, names: Sequence[str]) -> Table:
         """The same columns under other names."""
         if tuple(names) == self.names:
