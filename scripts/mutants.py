@@ -36,6 +36,7 @@ from types import CodeType, FunctionType, ModuleType
 from typing import Any, NamedTuple
 
 import coverage
+import numpy as np
 import pytest
 from mutations import Mutant, mutants
 
@@ -58,7 +59,7 @@ ENVIRONMENT = {
 _MEMORY = 6 * 2**30
 # So many tests are traced in one process: to begin tracing takes longer than most of them.
 _TOGETHER = 25
-_PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range, re.Pattern)
+_PLAIN = (bool, int, float, str, tuple, frozenset, dict, Fraction, range, re.Pattern, np.ndarray)
 
 
 class Run(NamedTuple):

@@ -13,10 +13,11 @@ import pytest
 from support.count_tables import index_from_counts, random_index
 
 from nullproof import CountIndex
+from nullproof.counts.index import LEFT_OUT
 from nullproof.model import Model
 from nullproof.odds import terms as terms_module
-from nullproof.odds.filling import Filling, count_of
-from nullproof.odds.terms import SLOPES, Table, Terms, exponents, reaches
+from nullproof.odds.filling import Count, Filling, count_of
+from nullproof.odds.terms import SLOPES, Table, Term, Terms, exponents, reaches
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
 
@@ -83,6 +84,42 @@ def test_terms_of_open_cells() -> None:
     assert Table.of([]).above.shape == (0, 0)
 
 
+def test_a_term_without_values() -> None:
+    """A term that is never finite has no shares beside others, and is no number that is not one."""
+    never = Term(Count(0, np.ones(1), 0.0), np.zeros(0), np.zeros(0), 1.0, 0.0)
+    half = np.array([0.5, 0.25])
+    table = Table.of([never, Term(Count(1, half, 0.0), np.log([1.0, 2.0]), half, 0.25, 1.0)])
+    assert table.above == pytest.approx(np.array([[0.0, 0.0], [0.0, math.log(2)]]))
+    assert table.shares == pytest.approx(np.array([[0.0, 0.0], [2 / 3, 1 / 3]]))
+
+
+def test_terms_of_features_left_out() -> None:
+    """A feature that a point leaves out adds the logarithm of its size, surely."""
+    index = CountIndex.from_rows([("a",), ("b",), ("b",), (None,)], ["A", "A", "A", "B"])
+    for alpha in (Fraction(1, 3), Fraction(1, 10**400)):
+        model = Model(index, alpha)
+        terms = Terms(model, Filling(index), 1e-12)
+        code = int(model.points([(None,)], "skip").codes[0, 0])
+        for i, term in enumerate(terms.of(0, code)):
+            size = model.sizes[i][0]
+            assert term.logs == pytest.approx([log_of(Fraction(size, alpha.denominator))])
+            assert (term.probs.tolist(), term.zero) == ([1.0], 0.0)
+            assert (term.count.first, term.count.probs.tolist()) == (LEFT_OUT, [1.0])
+            assert term.count.error == 0
+            both = math.log(size) + math.log(alpha.denominator)
+            assert term.magnitude == pytest.approx(both)
+
+
+def test_magnitude_of_large_fractions() -> None:
+    """Where doubles do not hold α, a logarithm is a difference of two large ones, which all count."""
+    index = CountIndex.from_rows([("a",), ("b",), ("b",), (None,)], ["A", "A", "A", "B"])
+    alpha = Fraction(1, 10**400)
+    for code in (0, 1):
+        for term in Terms(Model(index, alpha), Filling(index), 1e-12).of(0, code):
+            scale = 2 * math.log(alpha.denominator)
+            assert term.magnitude == pytest.approx(scale + np.abs(term.logs).max())
+
+
 def test_constants_of_labels() -> None:
     """The prior over the sizes; minus infinity for a label without a prior or without any size."""
     index = index_from_counts([6, 0, 3], [[(4, 0, 1), (2, 0, 2)], [(5, 0, 0), (1, 0, 3)]])
@@ -119,7 +156,7 @@ def test_terms_of_a_changed_table() -> None:
 def drawn_law(rng: np.random.Generator) -> tuple[Any, Any]:
     """Values around 0 and their chances, for three labels; one of them has none."""
     deviations, shares = rng.normal(size=(3, 5)), rng.random((3, 5))
-    shares[1] = 0.0
+    shares[1] = shares[0, 3] = 0.0
     total = shares.sum(axis=1, keepdims=True)
     shares = shares / np.where(total > 0, total, 1)
     return deviations - (deviations * shares).sum(axis=1, keepdims=True), shares
@@ -146,9 +183,11 @@ def test_exponents(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_exponents_of_steep_slopes() -> None:
     """Thirty squares later an exponent is still no less than the true one, and hardly more."""
     rng = np.random.default_rng(5)
-    for scale in (1e-7, 1e-3, 0.3, 20.0):
+    for scale in (1e-7, 1e-3, 0.3, 20.0, 200.0):
         deviations, shares = scale * rng.normal(size=6), rng.dirichlet(np.ones(6))
         found = exponents(deviations[None], shares[None], SLOPES)[0]
+        # What thirty squares can be off by at most, and six tenths of it at least must have been added.
+        off = 2.0**-52 * (4 + 2 * SLOPES[0] * float(np.ptp(deviations)))
         with localcontext(prec=40, Emax=MAX_EMAX, Emin=MIN_EMIN):
             for k, slope in enumerate([*SLOPES.tolist(), *(-SLOPES).tolist()]):
                 powers = ((Decimal(slope) * Decimal(x)).exp() for x in deviations.tolist())
@@ -156,7 +195,11 @@ def test_exponents_of_steep_slopes() -> None:
                 mean = sum(
                     (p * power for p, power in zip(chances, powers, strict=True)), Decimal(0)
                 )
-                assert 0 <= Decimal(found[k].item()) - mean.ln() <= Decimal(1e-6 * (1 + scale))
+                more, most = (
+                    Decimal(found[k].item()) - mean.ln(),
+                    Decimal(off * 2 ** (k % len(SLOPES))),
+                )
+                assert Decimal("0.6") * most <= more <= Decimal("1.4") * most + Decimal("1e-14")
 
 
 @pytest.mark.parametrize("chance", [0.5, 0.01, 1e-9])
@@ -167,6 +210,8 @@ def test_reaches(chance: float) -> None:
         deviations, shares = drawn_law(rng)
         sums = exponents(deviations, shares, SLOPES)
         above, below = reaches(sums, SLOPES, chance)
+        of_points = np.array(reaches(np.stack([sums, sums + 1.0]), SLOPES, chance))
+        assert of_points[:, 0].tolist() == [above.tolist(), below.tolist()]
         allowed = math.log(1 / chance)
         half = len(SLOPES)
         for i in (0, 2):
