@@ -157,7 +157,8 @@ def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tupl
             _share(bias[name], f" of {name!r}") if name in bias else rest for name in index.features
         )
         return shares, tuple(name in bias for name in index.features)
-    return (_share(bias, ""),) * len(index.features), (False,) * len(index.features)
+    n_features = len(index.schema.features)
+    return (_share(bias, ""),) * n_features, (False,) * n_features
 
 
 def _hint(name: Any, features: Sequence[str]) -> str:

@@ -56,7 +56,7 @@ class Model:
         self.prior = exact_prior(index, prior)
         self.prior_is_counted = prior is None
         self.bias, self.fixed = exact_bias(index, bias)
-        self.m, self.d = len(index.labels), len(index.features)
+        self.m, self.d = len(index.labels), len(index.schema.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
         self.floats_hold = all(map(_is_plain, (self.alpha, *self.prior)))
 
@@ -218,9 +218,8 @@ class Model:
 
     @cached_property
     def log_prior(self) -> Floats:
-        with np.errstate(divide="ignore"):
-            logs: Floats = np.log(np.array([_float(share) for share in self.prior]))
-        return logs
+        shares = map(_float, self.prior)
+        return np.array([math.log(share) if share else -math.inf for share in shares])
 
     def log_terms(self, j: int, counts: NDArray[np.int64] | Floats) -> Floats:
         """``log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""
@@ -248,54 +247,55 @@ class Model:
         return _LAST.of(self) or _LAST.keep(self, self._all_terms())
 
     def _all_terms(self) -> Terms:
-        sizes = np.where(self.index.n_values > WIDE, -_SPECIAL, self.index.n_values)
-        starts = np.cumsum(sizes + _SPECIAL) - (sizes + _SPECIAL)
-        whose = np.repeat(np.arange(self.d), sizes + _SPECIAL)
-        low, high = self._narrow_counts(sizes, starts, whose)
-        alpha = _float(self.alpha)
-        table: Floats = np.empty((len(whose), 2 * self.m))
+        index, alpha = self.index, _float(self.alpha)
+        narrow = (index.n_values <= WIDE).nonzero()[0]
+        sizes = index.n_values[narrow]
+        spans = sizes + _SPECIAL
+        first, whose = spans.cumsum() - spans, narrow.repeat(spans)
+        outside = first + sizes
         with np.errstate(all="ignore"):
-            below = self.index.label_counts + alpha * self.index.n_values[whose, None]
-            sure = np.where(below > 0, below, np.inf)
-            for side, counts in enumerate((low, high)):
-                own = table[:, side * self.m : (side + 1) * self.m]
-                np.divide(counts + alpha, sure, out=own)
+            below = index.label_counts + alpha * index.n_values[:, None]
+            has_rows = below > 0
+            counts = self._narrow_counts(narrow, first, outside, whose)
+            table: Floats = np.add(counts, alpha, dtype=np.float64)
+            table /= np.where(has_rows, below, np.inf)[whose, None]
+            # A feature that is left out has a factor of 1, but for a label without support.
+            table[outside + 1] = has_rows[narrow, None]
             np.log(table, out=table)
-        narrow = np.flatnonzero(sizes > 0)
         if len(narrow):
-            outside = starts[narrow] + sizes[narrow]
-            table[outside + 1, : self.m] = table[outside + 1, self.m :] = _left_out(below[outside])
-            # The rows after the values must not decide what the least and the greatest are.
-            special = np.concatenate([outside + k for k in range(_SPECIAL)])
-            least, most = table[:, : self.m].copy(), table[:, self.m :].copy()
-            least[special], most[special] = np.inf, -np.inf
-            table[outside + 2, : self.m] = np.minimum.reduceat(least, starts[narrow])
-            table[outside + 2, self.m :] = np.maximum.reduceat(most, starts[narrow])
-        return table, starts.astype(np.int32)
+            # Every other stretch is the rows after the values, which must not decide.
+            stretches = np.array([first, outside]).T.ravel()
+            table[outside + 2, 0] = np.minimum.reduceat(table[:, 0], stretches)[::2]
+            table[outside + 2, 1] = np.maximum.reduceat(table[:, 1], stretches)[::2]
+        starts = np.zeros(self.d, dtype=np.int32)
+        starts[narrow] = first
+        return table.reshape(-1, 2 * self.m), starts
 
     def _narrow_counts(
-        self, sizes: NDArray[np.int64], starts: NDArray[np.int64], whose: NDArray[np.intp]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Low and high counts of all narrow features below each other, empty rows after each."""
+        self,
+        narrow: NDArray[np.intp],
+        first: NDArray[np.int64],
+        outside: NDArray[np.int64],
+        whose: NDArray[np.intp],
+    ) -> NDArray[np.int64]:
+        """All narrow features below each other, with rows after each: rows × low and high × labels."""
         index = self.index
-        narrow = np.flatnonzero(sizes > 0)
         after = np.zeros((_SPECIAL, self.m), dtype=np.int64)
         tables = [own for j in narrow.tolist() for own in (index.known[j].dense, after)]
         low = np.concatenate(tables) if tables else after[:0]
         open_here = index.n_null[whose]
-        for k in range(_SPECIAL):
-            open_here[starts[narrow] + sizes[narrow] + k] = 0
+        # No cell is open to a value outside; the rows after it are replaced.
+        open_here[outside] = 0
         high = low + open_here
         if not self.is_unbiased:
             n_known = (index.label_counts - index.n_open)[whose]
             groups = Groups(low, open_here, n_known, index.n_values[whose, None])
             least, most = held(groups, self.alpha, self.bias, whose)
             low, high = low + least, low + most
-        for j in narrow.tolist():
-            if index.sets[j] or sizes[j] == 1:
-                rows = slice(int(starts[j]), int(starts[j] + sizes[j]))
-                low[rows], high[rows] = self.low(j)[:-1], self.high(j)[:-1]
-        return low, high
+        for j, start, end in zip(narrow.tolist(), first.tolist(), outside.tolist(), strict=True):
+            if index.sets[j] or end - start == 1:
+                low[start:end], high[start:end] = self.low(j)[:-1], self.high(j)[:-1]
+        return np.concatenate([low, high], axis=1).reshape(-1, 2, self.m)
 
     def slack(self, magnitude: Any) -> Any:
         """Bound the error of a sum of ``d`` log terms with absolute values of ``magnitude`` in all.

@@ -25,7 +25,7 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     """The prior as fractions that sum to one; None means the frequencies of the labels."""
     if prior is None:
         n_rows = max(index.n_rows, 1)
-        return tuple(Fraction(int(n), n_rows) for n in index.label_counts)
+        return tuple(Fraction(n, n_rows) for n in index.label_counts.tolist())
     m = len(index.labels)
     if isinstance(prior, str):
         if prior != "uniform":

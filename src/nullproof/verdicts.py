@@ -88,7 +88,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
         possible[block], unclear = compare(model, sums[block])
         if not model.floats_hold:
             unclear[:] = True
-        for place in (start + np.flatnonzero(unclear & complete[block])).tolist():
+        for place in (start + (unclear & complete[block]).nonzero()[0]).tolist():
             key = points.codes[:, place].tobytes()
             if key not in known:
                 known[key] = _possible_exactly(model, *point_counts(model, points, place))
@@ -154,7 +154,8 @@ def least_ratio(pairs: list[tuple[int, int]]) -> int:
 def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
     """A table of log terms and, for a block of points, the row of each feature's term in it."""
     table, starts = model.terms
-    special = [j for j in range(model.d) if points.sets[j] or points.n_values[j] > WIDE]
+    pairs = enumerate(points.n_values.tolist())
+    special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
@@ -194,12 +195,14 @@ def _compare(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.
     """Which labels of each point are possible by T3, and at which points floats cannot tell for sure."""
     by_label = np.ascontiguousarray(sums.T)
     low, high = by_label[: model.m], by_label[model.m :]
-    top = low.max(axis=0)
-    is_top = low == top
-    second = np.where(is_top, -np.inf, low).max(axis=0)
-    rival = np.where(is_top & (np.count_nonzero(is_top, axis=0) == 1), second, top)
+    top, second = low[0], low[0] - np.inf
+    for own in low[1:]:
+        second = np.maximum(second, np.minimum(top, own))
+        top = np.maximum(top, own)
+    # Labels that share the greatest least support have each other as a rival.
+    rival = np.where(low == top, second, top)
     possible, unclear = _against(model, high, rival)
-    return possible.T, np.asarray(unclear.any(axis=0))
+    return possible.T, np.logical_or.reduce(unclear)
 
 
 def _compare_many(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:

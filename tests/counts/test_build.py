@@ -11,11 +11,10 @@ import pandas as pd
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.counts import build
+from nullproof.counts import build, sparse
 from nullproof.counts.build import (
     checked_codes,
-    code_columns,
-    code_values,
+    code_features,
     domain_sizes,
     is_whole,
 )
@@ -233,32 +232,43 @@ def test_sizes_that_are_none(wrong: Any) -> None:
 @pytest.mark.parametrize("size", [1, 255, 256, 257, 300])
 def test_values_of_codes(size: int) -> None:
     """The codes themselves, as text."""
-    assert code_values(size) == tuple(str(code) for code in range(size))
+    first, second = code_features([size, 2])
+    assert (first.name, first.kind, second.name) == ("x0", "code", "x1")
+    assert first.values == tuple(str(code) for code in range(size))
+    assert second.values == ("0", "1")
 
 
 @pytest.mark.parametrize(
-    ("cells", "dtype", "kept"),
+    ("cells", "dtype"),
     [
-        ([0, 5, -1], np.int8, np.int8),
-        ([0, 126, -1], np.int8, np.int8),
-        ([0, 127, -1], np.int8, np.int32),
-        ([0, 127, -128], np.int8, np.int32),
-        ([0, 5, -2], np.int16, np.int16),
-        ([0, 2**15 - 1, -3], np.int16, np.int32),
-        ([0, 255, 3], np.uint8, np.int32),
-        ([0, 2, 1], np.uint64, np.int32),
-        ([1, 5, 3], np.int64, np.int64),
+        ([0, 126, -1], np.int8),
+        ([0, 127, -1], np.int8),
+        ([0, 127, -128], np.int8),
+        ([0, 5, -2], np.int16),
+        ([0, 2**15 - 1, -3], np.int16),
+        ([0, 255, 3], np.uint8),
+        ([0, 2, 1], np.uint64),
+        ([0, 70_000, -(2**40)], np.int64),
     ],
 )
-def test_codes_with_room_for_one_more(cells: list[int], dtype: Any, kept: Any) -> None:
-    """Missing cells are -1, and the type holds the number of values, which is one more than a code."""
-    codes = np.array(cells, dtype=dtype)[:, None]
-    (encoded,) = code_columns(codes, [max(cells)])
-    assert encoded.codes.tolist() == [max(cell, -1) for cell in cells]
-    assert encoded.codes.dtype == kept
-    index = CountIndex.from_codes(codes, [0, 0, 0])
-    assert index.exact(0)[max(cells), 0] == cells.count(max(cells))
-    assert index.n_null.tolist() == [[sum(cell < 0 for cell in cells)]]
+@pytest.mark.parametrize("few", [0, 6_000])
+def test_codes_of_any_type(
+    cells: list[int], dtype: Any, few: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The largest code of a type is counted, and so is every negative one, as missing."""
+    monkeypatch.setattr(sparse, "_FEW_ROWS", few)
+    codes = np.array([cells, cells[::-1]], dtype=dtype).T
+    for own in (codes, np.asfortranarray(codes)):
+        index = CountIndex.from_codes(own, [0, 1, 1])
+        for j in range(2):
+            exact = index.exact(j)
+            assert exact.shape == (max(cells) + 2, 2)
+            column = own[:, j].tolist()
+            for row, cell in enumerate(column):
+                counts = index.n_null[j] if cell < 0 else exact[cell]
+                assert counts.tolist() == [int(row == 0), int(row > 0)]
+        assert int(index.n_null.sum()) == 2 * sum(cell < 0 for cell in cells)
+        assert sum(int(index.exact(j).sum()) for j in range(2)) + int(index.n_null.sum()) == 6
 
 
 def test_whole_numbers() -> None:

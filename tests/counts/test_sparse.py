@@ -17,6 +17,8 @@ from nullproof.counts.sparse import (
     Known,
     SparseCounts,
     count_columns,
+    count_together,
+    counts_together,
     from_cells,
     tallied,
 )
@@ -50,14 +52,19 @@ def drawn(rng: np.random.Generator, n_rows: int, sizes: list[int], dtype: Any = 
 
 def assert_counted(columns: Columns, labels: NDArray[Any], m: int) -> list[Known]:
     """Check the counts of all columns; give them."""
-    pairs = list(count_columns(iter(columns), labels, m))
-    assert len(pairs) == len(columns)
-    for (codes, size), (known, n_missing) in zip(columns, pairs, strict=True):
-        expected = walked(codes, size, labels, m)
-        assert known.dense.tolist() == expected[1:]
-        assert known.dense.dtype == n_missing.dtype == np.int64
-        assert n_missing.tolist() == expected[0]
-    return [known for known, _ in pairs]
+    ways = [list(count_columns(iter(columns), labels, m))]
+    sizes = [size for _, size in columns]
+    if columns and counts_together(len(labels), sizes, m):
+        cells = np.array([codes for codes, _ in columns])
+        ways.append(list(count_together(cells, sizes, labels, m)))
+    for pairs in ways:
+        assert len(pairs) == len(columns)
+        for (codes, size), (known, n_missing) in zip(columns, pairs, strict=True):
+            expected = walked(codes, size, labels, m)
+            assert known.dense.tolist() == expected[1:]
+            assert known.dense.dtype == n_missing.dtype == np.int64
+            assert n_missing.tolist() == expected[0]
+    return [known for known, _ in ways[0]]
 
 
 @pytest.mark.parametrize("sizes", SIZES)
@@ -139,6 +146,30 @@ def test_as_many_joint_codes_as_16_bits_hold(m: int, n_values: int) -> None:
     columns[0][0][:2] = n_values - 1, -1
     for given in (columns, columns[::-1], columns[:1]):
         assert_counted(given, labels, m)
+
+
+@pytest.mark.parametrize(
+    "sizes", [[32_766], [32_767], [32_768], [16_000, 16_765], [16_000, 16_800]]
+)
+def test_as_many_places_as_15_bits_hold(sizes: list[int]) -> None:
+    """Columns of few rows that have about 32,767 places in all, with their last values held."""
+    labels = np.zeros(50, dtype=np.int32)
+    columns = drawn(np.random.default_rng(3), 50, sizes, np.int32)
+    for codes, size in columns:
+        codes[:2] = size - 1, -1
+    assert counts_together(len(labels), sizes, 1)
+    assert_counted(columns, labels, 1)
+
+
+def test_which_tables_are_counted_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of few rows in which no column has too many places or would be sparse."""
+    monkeypatch.setattr(sparse, "_FEW_ROWS", 20)
+    monkeypatch.setattr(sparse, "_CELLS", 60)
+    assert counts_together(20, [1, 29, 2], 2)
+    assert not counts_together(21, [1, 29, 2], 2)
+    assert not counts_together(20, [1, 30, 2], 2)
+    monkeypatch.setattr(sparse, "_DENSE", 59)
+    assert not counts_together(20, [1, 29, 2], 2)
 
 
 @pytest.fixture(params=["dense", "sparse"])

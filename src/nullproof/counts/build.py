@@ -6,14 +6,20 @@ import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.notices import Findings, notify, refuse_nothing
-from nullproof.counts.sparse import Counts, Known, count_columns
+from nullproof.counts.sparse import (
+    Counts,
+    Known,
+    count_columns,
+    count_together,
+    counts_together,
+)
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import Rows
 from nullproof.tables.columns import Column, Encoded, encode, fit_feature
@@ -196,7 +202,7 @@ def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
         sizes = list(n_values)
     except TypeError:
         sizes = [n_values]
-    if not all(is_whole(size) and 1 <= size <= _MOST_VALUES for size in sizes):
+    if not all(map(is_whole, sizes)) or not all(1 <= size <= _MOST_VALUES for size in sizes):
         raise NullproofError(
             f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
             "per feature"
@@ -217,30 +223,48 @@ def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
 
 def is_whole(number: Any) -> bool:
     """Whether something is a whole number, of Python or of numpy; True and 1.0 are none."""
-    return isinstance(number, numbers.Integral) and not isinstance(number, bool)
+    # To ask a type's family takes ten times as long.
+    return type(number) is int or (
+        isinstance(number, numbers.Integral) and not isinstance(number, bool)
+    )
 
 
-def code_values(size: int) -> tuple[str, ...]:
-    """The values of a domain of codes."""
-    return _few_values(size) if size <= _FEW_VALUES else tuple(map(str, range(size)))
+def code_features(sizes: Iterable[int]) -> tuple[Feature, ...]:
+    """Features whose values are codes, named by their places."""
+    return tuple(
+        _few_values(j, size) if size <= _FEW_VALUES else _coded(j, tuple(map(str, range(size))))
+        for j, size in enumerate(sizes)
+    )
+
+
+def _coded(j: int, values: tuple[str, ...]) -> Feature:
+    return Feature(f"x{j}", "code", values)
+
+
+# Small features are kept for the next index, and those of one size share their values.
+@lru_cache(maxsize=1 << 10)
+def _few_values(j: int, size: int) -> Feature:
+    return _coded(j, _texts(size))
 
 
 @cache
-def _few_values(size: int) -> tuple[str, ...]:
+def _texts(size: int) -> tuple[str, ...]:
     return tuple(map(str, range(size)))
 
 
-def code_columns(codes: NDArray[np.integer], largest: Sequence[int]) -> Iterator[Encoded]:
-    """A user's own codes made countable: -1 for missing, in a signed type with room for one code more."""
-    if codes.dtype.kind == "u":
-        codes = codes.astype(np.int32)
-    most = int(np.iinfo(codes.dtype).max)
+def count_array(
+    make: Make[Index], schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
+) -> Index:
+    """Count a user's own codes, rows × features; every negative one is missing."""
+    sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
     least = int(codes.min())
-    for j, high in enumerate(largest):
-        column = codes[:, j]
-        if least < -1:
-            column = np.maximum(column, -1)
-        yield Encoded(column.astype(np.int32) if high >= most else column, {})
+    if counts_together(len(codes), sizes, n_labels):
+        codes = np.maximum(codes, -1) if least < -1 else codes
+        found = count_together(codes.T, sizes, row_labels, n_labels)
+    else:
+        columns = (np.maximum(own, -1) if least < -1 else own for own in codes.T)
+        found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
+    return _assembled(make, schema, [(*pair, {}) for pair in found], row_labels)
 
 
 _Pair = tuple[Known, Counts, CandidateSets]

@@ -18,9 +18,8 @@ from numpy.typing import NDArray
 from nullproof.counts.build import (
     CandidateSets,
     checked_codes,
-    code_columns,
-    code_values,
-    count_codes,
+    code_features,
+    count_array,
     count_like,
     count_table,
     domain_sizes,
@@ -41,7 +40,7 @@ from nullproof.tables.labels import DROP, label_codes, refuse_holes
 from nullproof.tables.options import TableOptions, Unlabelled
 from nullproof.tables.points import Points, encode_points
 from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown, rows_like
-from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.schema import Schema
 from nullproof.words import PLAIN, many, per_cent, some
 
 # The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
@@ -233,19 +232,13 @@ class CountIndex:
             plus one.
         """
         codes = checked_codes(codes)
-        largest = codes.max(axis=0).tolist()
-        sizes = domain_sizes(largest, n_values)
-        features = tuple(
-            Feature(name, "code", code_values(size))
-            for name, size in zip(_numbered(codes.shape[1]), sizes, strict=True)
-        )
+        sizes = domain_sizes(codes.max(axis=0).tolist(), n_values)
         row_labels, names = label_codes(labels_apart(labels))
         if len(codes) != len(row_labels):
             raise NullproofError(
                 f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
             )
-        columns = code_columns(codes, largest)
-        return count_codes(cls, Schema(features, names), columns, row_labels)
+        return count_array(cls, Schema(code_features(sizes), names), codes, row_labels)
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -257,10 +250,10 @@ class CountIndex:
         """The names of the features, in the order that points are given in."""
         return tuple(feature.name for feature in self.schema.features)
 
-    @cached_property
+    @property
     def n_values(self) -> NDArray[np.int64]:
         """The size of each feature's domain."""
-        return np.array([feature.n_values for feature in self.schema.features], dtype=np.int64)
+        return self.schema.n_values
 
     @property
     def n_rows(self) -> int:

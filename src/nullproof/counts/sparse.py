@@ -8,10 +8,10 @@ each by summing the others out, in less time than they would take one by one.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import Any
 
 import numpy as np
@@ -27,10 +27,11 @@ _Coded = tuple[NDArray[np.signedinteger], int]
 _JOINT, _MOST_JOINT = 1 << 12, (1 << 16) - 1
 _ROWS_A_PLACE = 8
 # Tables of so few rows are counted many columns at a time, of so many cells in all.
-_FEW_ROWS = 10_000
+_FEW_ROWS = 6_000
 # Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
 _MANY_ROWS = 500_000
-_CELLS = 1 << 16
+_CELLS = 1 << 18
+_MOST_SHORT = int(np.iinfo(np.int16).max)
 _DENSE = 4_000_000
 
 
@@ -234,22 +235,41 @@ def _count_few(
 def _count_in_a_row(
     group: list[_Coded], labels: NDArray[np.integer], n_labels: int
 ) -> Iterator[tuple[Known, Counts]]:
+    if group:
+        codes, sizes = zip(*group, strict=True)
+        yield from _count_rows(np.array(codes), sizes, labels, n_labels)
+
+
+def counts_together(n_rows: int, sizes: Sequence[int], n_labels: int) -> bool:
+    """Whether all columns of a table are small enough for `count_together`."""
+    return n_rows <= _FEW_ROWS and (max(sizes) + 1) * n_labels <= min(_CELLS, _DENSE)
+
+
+def count_together(
+    codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
+) -> Iterator[tuple[Known, Counts]]:
+    """As `count_columns`, of codes in one array, features × rows."""
+    step = max(1, _CELLS // len(labels))
+    for start in range(0, len(sizes), step):
+        some = slice(start, start + step)
+        yield from _count_rows(codes[some], sizes[some], labels, n_labels)
+
+
+def _count_rows(
+    codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
+) -> Iterator[tuple[Known, Counts]]:
     """One ``bincount`` over the cells of all columns, each with places of its own."""
-    if not group:
-        return
-    keys = np.empty((len(group), len(labels)), dtype=np.int32)
-    ends = np.cumsum([(n_values + 1) * n_labels for _, n_values in group])
-    for row, (codes, _) in zip(keys, group, strict=True):
-        row[:] = codes
-    keys *= n_labels
-    keys += (labels + n_labels).astype(np.int32)
-    keys[1:] += ends[:-1, None].astype(np.int32)
-    counts = np.bincount(keys.ravel(), minlength=int(ends[-1])).astype(np.int64, copy=False)
-    start = 0
-    for end in ends.tolist():
-        table = counts[start:end].reshape(-1, n_labels)
-        yield DenseCounts(table[1:]), table[0].copy()
-        start = end
+    ends = [0, *accumulate(n_values + 1 for n_values in sizes)]
+    n_places = ends[-1] * n_labels
+    kind = np.int16 if n_places <= _MOST_SHORT else np.int32
+    keys = np.multiply(codes, kind(n_labels), dtype=kind, order="C")
+    keys += labels.astype(kind)
+    # Missing cells come first, at the start.
+    keys += np.array([(start + 1) * n_labels for start in ends[:-1]], dtype=kind)[:, None]
+    counts = np.bincount(keys.ravel(), minlength=n_places).astype(np.int64, copy=False)
+    table = counts.reshape(-1, n_labels)
+    for start, end in pairwise(ends):
+        yield DenseCounts(table[start + 1 : end]), table[start]
 
 
 def _count_jointly(
@@ -273,12 +293,12 @@ def _apart(joint: Counts) -> Iterator[tuple[Known, Counts]]:
     """The counts of each column from joint ones, labels × codes: one half is summed out first."""
     columns = tuple(range(1, joint.ndim))
     if len(columns) == 1:
-        counts = joint.T.astype(np.int64)
-        yield DenseCounts(np.ascontiguousarray(counts[1:])), counts[0]
+        counts = np.array(joint.T, dtype=np.int64, order="C")
+        yield DenseCounts(counts[1:]), counts[0]
         return
     half = len(columns) // 2
-    yield from _apart(joint.sum(axis=columns[half:]))
-    yield from _apart(joint.sum(axis=columns[:half]))
+    yield from _apart(np.add.reduce(joint, axis=columns[half:]))
+    yield from _apart(np.add.reduce(joint, axis=columns[:half]))
 
 
 def _count_alone(

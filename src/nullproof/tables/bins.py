@@ -137,10 +137,12 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         if high - low < 2**16 and high <= _LARGEST:
-            shifted = array.astype(np.int64) - low
-            seen = np.bincount(shifted) > 0
-            places = np.cumsum(seen, dtype=np.int32) - 1
-            return np.flatnonzero(seen) + low, places[shifted]
+            shifted = np.subtract(array, low, dtype=np.int64).astype(np.int32)
+            n_rows = tally(shifted, None, high - low + 1)
+            if n_rows.all():
+                return np.arange(low, high + 1), shifted
+            places = (n_rows > 0).cumsum(dtype=np.int32) - 1
+            return np.flatnonzero(n_rows) + low, places[shifted]
     found, inverse = np.unique(array, return_inverse=True)
     return found, inverse.astype(np.int32)
 

@@ -20,7 +20,7 @@ GRID = 2**14
 # A cell with several numbers and more than one in so many rows is crowded.
 SHARE = 1024
 _LARGEST_POWER = 1000
-_FEW_CODES = 8
+_FEW_CODES, _FEW_ROWS = 8, 2048
 _Whole = NDArray[np.int64]
 
 
@@ -172,8 +172,8 @@ def extremes(
 
 def tally(codes: NDArray[np.integer], weights: _Whole | None, size: int) -> _Whole:
     """Add up the rows of each code."""
-    if weights is None and size <= _FEW_CODES:
-        # To compare all is faster than to count each at its place.
+    if weights is None and size <= _FEW_CODES and len(codes) > _FEW_ROWS:
+        # To compare all is faster than to count each at its place, but takes longer to begin.
         return np.array([np.count_nonzero(codes == code) for code in range(size)], dtype=np.int64)
     # As doubles weights are exact: no table has 2**53 rows.
     return np.bincount(codes, weights, minlength=size).astype(np.int64)

@@ -89,6 +89,8 @@ def refuse_holes(labels: Column, how: str = "") -> None:
     """Refuse labels with holes; ``how`` says how rows can be left out, where they can."""
     if labels.sets:
         raise NullproofError("a label has several candidates; every row needs one label")
+    if labels.numbers is not None and labels.numbers.dtype.kind in "iu":
+        return
     holes = np.flatnonzero(~labels.known)
     if len(holes):
         raise NullproofError(

@@ -73,7 +73,7 @@ class Points:
         """
         refuse_reading(own_holes)
         if self._plain:
-            return self if self.own_holes == own_holes else replace(self, own_holes=own_holes)
+            return self if self.own_holes == own_holes else self._called(own_holes)
         before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
@@ -85,9 +85,17 @@ class Points:
             return self
         return replace(self, codes=codes, own_holes=own_holes)
 
+    def _called(self, own_holes: OwnHoles) -> Points:
+        """The same points, read the other way; what was found of their codes is kept."""
+        other = Points.__new__(Points)
+        vars(other).update(vars(self), own_holes=own_holes)
+        return other
+
     @property
     def complete(self) -> NDArray[np.bool_]:
         """Which points have one value for every feature that is not left out."""
+        if self._plain:
+            return np.ones(len(self), dtype=bool)
         wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
         last = self.n_values[wanting, None] + _SKIPPED
         return np.asarray((self.codes[wanting] <= last).all(axis=0))
@@ -242,7 +250,7 @@ def encode_points(
     refuse_key(schema, key)
     column = key if isinstance(key, str) else None
     encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
-    if not isinstance(points, Points):
+    if encoded is not points and (not encoded._plain or any(encoded.n_outside)):
         tell_of_strange(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
     if key is None:
         return encoded
@@ -274,11 +282,10 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         codes[j] = encoded.codes
         all_sets.append(_set_codes(codes[j], encoded.sets, feature.n_values))
         outside.append(n_outside(feature, column))
-    n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
-    _fill_holes(codes, n_values)
+    _fill_holes(codes, schema.n_values)
     return Points(
         codes,
-        n_values,
+        schema.n_values,
         tuple(all_sets),
         single,
         table.source,
@@ -305,19 +312,19 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
     """Take over codes block by block, which turns rows into columns within the cache."""
     if array.ndim != 2 or array.shape[1] != len(schema.features):
         raise _wrong_shape(array, schema)
-    n_values = np.array([feature.n_values for feature in schema.features], dtype=np.int64)
+    n_values = schema.n_values
     codes = np.empty(array.shape[::-1], dtype=np.int32)
     sizes = n_values.astype(np.int32)[:, None]
     step = max(1, _CELLS // array.shape[1])
     for start in range(0, len(array), step):
         block = array[start : start + step]
         if array.dtype.itemsize > codes.dtype.itemsize:
-            block = np.clip(block, -1, _LARGEST)
+            block = np.minimum(np.maximum(block, -1), _LARGEST)
         own = codes[:, start : start + step]
         own[:] = block.T
-        unknown = own < 0
+        unknown = own < 0 if own.min() < 0 else None
         np.minimum(own, sizes, out=own)
-        if unknown.any():
+        if unknown is not None:
             np.copyto(own, sizes + _MISSING, where=unknown)
     return Points.without_holes(codes, n_values)
 

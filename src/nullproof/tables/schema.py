@@ -99,6 +99,11 @@ class Schema:
     writings: tuple[tuple[str, str], ...] = ()
 
     @cached_property
+    def n_values(self) -> NDArray[np.int64]:
+        """The size of each feature's domain."""
+        return np.array([len(feature.values) for feature in self.features], dtype=np.int64)
+
+    @cached_property
     def spellings(self) -> Spellings:
         """The spellings of missing of every table that is read by this schema."""
         return Spellings.of(self.missing, self.missing_only)
