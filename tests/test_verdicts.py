@@ -267,3 +267,38 @@ def test_the_strongest_two_decide(counts: tuple[int, ...], expected: tuple[bool,
     points = model.points([("a",)])
     box = verdicts_module.point_counts(model, points, 0)
     assert tuple(verdicts_module._possible_exactly(model, *box)) == expected
+
+
+@pytest.mark.parametrize("n_features", [1, 2, 5, 6])
+def test_pairs_of_features_are_added_once_for_many_points(n_features: int) -> None:
+    """Many labels: points asked about together get the verdicts and supports that each gets alone."""
+    rng = np.random.default_rng(n_features)
+    n_values = rng.integers(1, 4, n_features).tolist()
+    labels = np.arange(400) % 20
+    codes = np.stack([rng.integers(-1, size, 400) for size in n_values], axis=1)
+    index = CountIndex.from_codes(codes, labels, n_values=n_values)
+    rows = [(*(None if code < 0 else code for code in row),) for row in codes.tolist()]
+    for alpha in (0, 1):
+        model = Model(index, alpha)
+        for own_holes in ("skip", "any"):
+            points = model.points(rows, own_holes)
+            together = verdicts(model, points)
+            assert together.possible.any(axis=1).all()
+            for place in range(0, 400, 7):
+                alone = verdicts(model, points.take(np.array([place])))
+                assert (together.possible[place] == alone.possible[0]).all()
+                np.testing.assert_allclose(together.min_log[place], alone.min_log[0], rtol=1e-12)
+                np.testing.assert_allclose(together.max_log[place], alone.max_log[0], rtol=1e-12)
+
+
+def test_rows_of_pairs_are_used_where_there_are_enough_points() -> None:
+    """As many points as pairs of codes are enough, one fewer is not; an odd feature stands alone."""
+    table, starts = np.arange(14.0).reshape(7, 2), np.array([0, 3, 5], dtype=np.int32)
+    codes = np.array(
+        [[0, 1, 2, 0, 1, 2, 0, 0], [1, 0, 1, 0, 1, 0, 1, 0], [0, 1] * 4], dtype=np.int32
+    )
+    sums = [table[codes[:, place] + starts].sum(axis=0).tolist() for place in range(8)]
+    for n_points, n_rows in ((8, 2), (7, 4)):
+        found, rows = verdicts_module._paired(table, starts, codes[:, :n_points])
+        assert len(rows) == n_rows
+        assert [found[own].sum(axis=0).tolist() for own in rows.T] == sums[:n_points]

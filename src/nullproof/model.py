@@ -58,7 +58,12 @@ class Model:
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.schema.features)
         # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
-        self.floats_hold = all(map(_is_plain, (self.alpha, *self.prior)))
+        self.floats_hold = all(map(_is_plain, (self.alpha, *self._shares.values())))
+
+    @property
+    def _shares(self) -> dict[int, Fraction]:
+        """The numbers of the prior, each once: to look at fractions takes a while."""
+        return {id(share): share for share in self.prior}
 
     def on(self, index: CountIndex) -> Model:
         """The same smoothing, prior and bias on another index, say that of a changed table."""
@@ -218,8 +223,9 @@ class Model:
 
     @cached_property
     def log_prior(self) -> Floats:
-        shares = map(_float, self.prior)
-        return np.array([math.log(share) if share else -math.inf for share in shares])
+        shares = {place: _float(share) for place, share in self._shares.items()}
+        logs = {place: math.log(one) if one else -math.inf for place, one in shares.items()}
+        return np.array([logs[id(share)] for share in self.prior])
 
     def log_terms(self, j: int, counts: NDArray[np.int64] | Floats) -> Floats:
         """``log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""

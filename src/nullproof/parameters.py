@@ -24,8 +24,10 @@ def exact_alpha(alpha: Any) -> Fraction:
 def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     """The prior as fractions that sum to one; None means the frequencies of the labels."""
     if prior is None:
-        n_rows = max(index.n_rows, 1)
-        return tuple(Fraction(n, n_rows) for n in index.label_counts.tolist())
+        n_rows, counts = max(index.n_rows, 1), index.label_counts.tolist()
+        # Of hundreds of labels many have as many rows as another.
+        shares = {n: Fraction(n, n_rows) for n in {*counts}}
+        return tuple([shares[n] for n in counts])
     m = len(index.labels)
     if isinstance(prior, str):
         if prior != "uniform":

@@ -21,7 +21,7 @@ from nullproof.tables.points import Points
 Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
 # With many labels fewer points, so that a block stays in the cache.
-_FEWEST, _CELLS = 64, 1 << 15
+_FEWEST, _CELLS = 64, 1 << 17
 # From so many labels on most are clearly behind, and only the others are looked at.
 _MANY = 16
 # Up to so many terms, one sum is faster than one for each feature.
@@ -157,6 +157,9 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
     pairs = enumerate(points.n_values.tolist())
     special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
+        if model.m >= _MANY and model.d and len(points):
+            table, places = _paired(table, starts, points.codes)
+            return table, lambda block: places[:, block]
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
@@ -173,6 +176,30 @@ def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], 
         return found
 
     return np.vstack(tables), rows
+
+
+def _paired(
+    table: Floats, starts: NDArray[np.int32], codes: NDArray[np.int32]
+) -> tuple[Floats, NDArray[np.int32]]:
+    """One row for each two codes of two features, where there are enough points for it.
+
+    Rows of many labels take longer to add than to find, and here two are added once for all points.
+    """
+    if len(codes) % 2:
+        # A row of zeros stands for the feature that is lacking.
+        table = np.vstack([table, np.zeros((1, table.shape[1]))])
+        starts = np.append(starts, np.int32(len(table) - 1))
+        codes = np.vstack([codes, np.zeros((1, codes.shape[1]), dtype=codes.dtype)])
+    sizes = codes.max(axis=1) + 1
+    ends = np.cumsum(sizes[::2] * sizes[1::2])
+    if ends[-1] > codes.shape[1]:
+        return table, codes + starts[:, None]
+    rows = [table[start : start + size] for start, size in zip(starts, sizes, strict=True)]
+    pairs = zip(rows[::2], rows[1::2], strict=True)
+    joint = [(one[:, None] + other).reshape(-1, table.shape[1]) for one, other in pairs]
+    places = codes[::2] * sizes[1::2, None] + codes[1::2]
+    places[1:] += ends[:-1, None].astype(places.dtype)
+    return np.vstack(joint), places
 
 
 def _sum_up(
