@@ -252,6 +252,37 @@ def test_tangents_in_fractions() -> None:
     assert (race._tangent(a, b, *supports, np.arange(n_points)) == 1).all()
 
 
+def test_tangents_with_slopes_that_are_off() -> None:
+    """No slopes within their errors let fewer rows than a tangent tells reach zero."""
+    rng, n_told, n_points = np.random.default_rng(11), 0, 4000
+    race, none = races(1)[0], np.zeros(n_points)
+    race.rival = Flat(none, np.ones(n_points, dtype=bool))  # type: ignore[assignment]
+    race.slack, race.slope_slack = 0.0, 2.0**-7
+    a, b = rng.integers(0, 30, (2, n_points)).astype(np.float64)
+    gain, loss = 2.0 ** rng.integers(-6, 1, (2, n_points))
+    sizes = rng.choice([0.0, 1.0], (2, n_points))
+    lead = -rng.uniform(0, 60, n_points)
+    found = race._tangent(
+        a,
+        b,
+        Support(lead, gain, none, sizes[0]),
+        Support(none, -loss, none, sizes[1]),
+        np.arange(n_points),
+    )
+    for place, at_least in enumerate(found.tolist()):
+        n_rows = at_least - 1
+        if n_rows < 1:
+            continue
+        for x, y in ((n_rows, 0.0), (0.0, n_rows)):
+            off = 2.0**-7 * (
+                sizes[0, place] * abs(x - a[place]) + sizes[1, place] * abs(y - b[place])
+            )
+            reached = gain[place] * (x - a[place]) + loss[place] * (y - b[place])
+            assert lead[place] + reached + off < 1e-9
+        n_told += 1
+    assert n_told > 500
+
+
 def test_errors_of_slopes() -> None:
     """A slope along the mix is off by no more than both sides together."""
     for race in races(10):
