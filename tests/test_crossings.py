@@ -17,6 +17,7 @@ from nullproof.brackets import Bracket
 from nullproof.crossings import _first_lost, _moved
 from nullproof.leads import Pairs, Tables
 from nullproof.model import Model
+from nullproof.tolerances import tolerance
 
 
 class Close(NamedTuple):
@@ -98,3 +99,45 @@ def test_jumps_close_to_an_end_are_not_told_wrongly(which: int) -> None:
                 assert found is None or math.isnan(found) or found == right
                 n_close += found is not None
     assert n_close > 500
+
+
+@pytest.mark.parametrize("which", [0, 1], ids=["the first", "the second"])
+def test_halves_do_not_tell_close_jumps_apart(which: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lead between two jumps next to each other is that of either side, so that neither is told."""
+    monkeypatch.setattr(Pairs, "plain", False)
+    n_blurred, odds = 0, 1 + Fraction(2 * which - 1, 10**9)
+    for first, second, pairs in close_jumps(odds):
+        found = told(pairs, first - 1e-10, second + 1e-10)
+        assert found is not None
+        assert math.isnan(found) or found == (first, second)[which]
+        n_blurred += math.isnan(found)
+    assert n_blurred > 100
+
+
+@pytest.mark.parametrize("threatens", [False, True])
+def test_a_jump_at_zero_is_not_missed(threatens: bool) -> None:
+    """A lead is lost right above 0 though rounding hides that jump, and not at the next one, at 1e-13."""
+    # Of n open cells n·p/q hold the value: a whole number that doubles miss.
+    n, p, q = (42, 9, 14) if threatens else (49, 1, 49)
+    assert (n * (p / q) > n * p // q) if threatens else (n * (p / q) < n * p // q)
+    # In the other feature, a rival's count rises beyond 1 / (m·s).
+    m, s = 3_000_007, 3_000_029
+    assert (m + s) % 14 == 0
+    r = -pow(m, -1, s) % s
+    most = r + (m * r + 1) // s
+    rows = m + s
+    if threatens:
+        known = rows - n
+        held = known * p // q
+        counts = [[[50, held], [48, known - held]], [[7, r], [91, s - r]]]
+        open_cells = [[0, n], [0, m]]
+        before, after = Fraction(50, held + n * p // q), Fraction(50, held + n * p // q + 1)
+    else:
+        counts = [[[p, 5], [q - p, rows - 5]], [[7, r], [91, s - r]]]
+        open_cells = [[n, 0], [0, m]]
+        before, after = Fraction(2, 5), Fraction(1, 5)
+    index = replace(index_from_counts([98, rows], counts), n_null=np.array(open_cells))
+    # Supports whose quotient is 1 half way between before and after.
+    others = Fraction(7, most) * Fraction(rows, 98) ** 2
+    found = tolerance(index, [("0", "0")], alpha=0, prior=[1, (before + after) / 2 * others])
+    assert found.tolist() == [0.0]
