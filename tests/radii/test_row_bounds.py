@@ -210,19 +210,23 @@ class Flat(NamedTuple):
     is_concave: np.ndarray
 
 
-def test_tangents_in_fractions() -> None:
+@pytest.mark.parametrize("whole", [True, False])
+def test_tangents_in_fractions(whole: bool) -> None:
     """The number told is the first at which a tangent reaches zero, or the last that is looked at."""
     rng, n_first, n_last = np.random.default_rng(10), 0, 0
     n_points = 3000
-    race, slack = races(1)[0], Fraction(1, 8)
+    race, slack = races(1)[0], Fraction(1, 8) if whole else Fraction(0)
     least = rng.integers(0, 2, n_points).astype(float)
     race.rival = Flat(least, np.ones(n_points, dtype=bool))  # type: ignore[assignment]
     race.slack, race.slope_slack = float(slack), 0.0
-    # Powers of two, so that many tangents reach zero at whole numbers exactly.
     a = np.asarray(least + rng.integers(0, [4, 5000] * (n_points // 2)), dtype=np.float64)
     b = rng.integers(0, [4, 5000] * (n_points // 2)).astype(float)
+    # Powers of two, so that many tangents reach zero at whole numbers exactly; or all but exactly.
     gain, loss = 2.0 ** rng.integers(-9, 0, (2, n_points))
     lead = -gain * rng.integers(0, [9, 6000] * (n_points // 2)) - race.slack
+    if not whole:
+        gain, loss = rng.uniform(0.1, 1, (2, n_points))
+        lead = loss * b - gain * rng.integers(0, 9, n_points)
     none = np.zeros(n_points)
     supports = Support(lead, gain, none, none), Support(none, -loss, none, none)
     found = race._tangent(a, b, *supports, np.arange(n_points))
@@ -243,11 +247,11 @@ def test_tangents_in_fractions() -> None:
         assert at_least <= last
         assert at_least < least[place] + 1 or reached(place, at_least - 1) < 0
         if at_least < last:
-            assert reached(place, at_least) >= 0
+            assert reached(place, at_least) >= (0 if whole else Fraction(-1, 10**8))
             n_first += 1
         n_last += at_least == last
     assert n_first > 500
-    assert n_last > 50
+    assert n_last > (50 if whole else 0)
     race.rival = Flat(least, np.zeros(n_points, dtype=bool))  # type: ignore[assignment]
     assert (race._tangent(a, b, *supports, np.arange(n_points)) == 1).all()
 

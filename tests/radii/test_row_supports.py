@@ -215,3 +215,13 @@ def test_a_rival_without_rows_needs_one(alpha: int) -> None:
         tables = RowTables(Model(index, alpha, prior), codes)
         sides = [RivalSide(tables, slice(0, 1), np.arange(1), rival) for rival in (1, 2)]
         assert [side.least.tolist() for side in sides] == [[0.0], [least]]
+
+
+@pytest.mark.parametrize(("d", "regular"), [(24, False), (25, False), (26, True)])
+def test_supports_that_are_just_not_convex(d: int, regular: bool) -> None:
+    """Where the second derivative is 0, rounding does not make it positive: 25 · 0.2² = 1."""
+    assert 25 * 0.2**2 > 1
+    index = index_from_counts([30, 30], [[(20, 10), (10, 20)]] * d)
+    tables = RowTables(Model(index, 60), np.zeros((d, 1), dtype=np.int32))
+    side = WinnerSide.of(tables, slice(0, 1), np.zeros(1, dtype=np.intp), np.zeros(1))
+    assert side.is_regular.tolist() == [regular]
