@@ -164,6 +164,30 @@ def test_smoothing_that_floats_hold(alpha: Fraction, holds: bool) -> None:
     assert math.isnan(asked.problem.alpha) != holds
 
 
+@pytest.mark.parametrize(
+    ("d", "n_values", "alpha", "largest"),
+    [
+        (3, 2, 0, math.log(61)),
+        (3, 2, 7, math.log(75)),
+        (3, 2, Fraction(1, 7), math.log(429)),
+        (3, 2, Fraction(3, 10**30), math.log(61 * 10**30 // 2)),
+        (3, 100, Fraction(1, 10**30), math.log(10**30)),
+        (700, 2, 0, math.log(61)),
+    ],
+)
+def test_errors_of_gaps(d: int, n_values: int, alpha: Any, largest: float) -> None:
+    """Six terms a feature, none larger than the log of all rows, smoothed, or of its parts (theory 2)."""
+    unused = [(0, 0)] * (n_values - 2)
+    index = index_from_counts([60, 30], [[(50, 12), (10, 18), *unused]] * d)
+    asked = asked_of(index, first_point(index), alpha=alpha)
+    assert asked is not None
+    problem, eps = asked.problem, 2.0**-52
+    expected = 2 * eps * (d + 8) * (4 + math.log(3) + 6 * (d + 1) * largest)
+    assert problem.error == pytest.approx(expected, rel=1e-9, abs=0)
+    assert problem.unsure == max(1e-8, problem.error)
+    assert (problem.error < 1e-10) == (d < 10)
+
+
 # Relaxation ---------------------------------------------------------------------------------------
 
 

@@ -13,7 +13,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import UNSURE, Bools, Ints, Problem
+from nullproof.attacks.joint.problem import Bools, Ints, Problem
 from nullproof.model import Floats
 from nullproof.radii.frontier import Frontier
 from nullproof.radii.limited import LimitedFrontier
@@ -321,6 +321,6 @@ class Pair:
             gap = np.log(left + self.added).sum() - np.log(right + self.added).sum() + self.shift
         # Floats decide only what they surely can; a NaN, from two zero supports or from an alpha
         # that no float holds, falls through.
-        if gap > UNSURE or gap < -UNSURE:
+        if abs(gap) > self.problem.unsure:
             return bool(gap < 0)
         return self.problem.falls(self.point, self.rival, left, right)

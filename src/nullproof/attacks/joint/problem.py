@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from math import nan
+from math import log, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,8 +26,8 @@ from nullproof.radii.solving import PointCounts
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-# Sums of a few hundred logs below 1e4 err by less than 1e-10; the rest is safety.
-UNSURE = 1e-8
+# Gaps closer to 0 are left to integers, even where their error is less.
+_UNSURE = 1e-8
 # Beyond this, or its inverse, doubles over- or underflow.
 _TINY = Fraction(1, 10**250)
 
@@ -125,6 +125,22 @@ class Problem:
     def alpha(self) -> float:
         """The smoothing as a double; NaN where none will do, so that no comparison with it holds."""
         return float(self.model.alpha) if self.floats_hold else nan
+
+    @cached_property
+    def error(self) -> float:
+        """What rounding adds at most to a gap between two log supports (theory 2)."""
+        index, alpha = self.model.index, self.model.alpha
+        # A support has up to six logs a feature, of counts, sizes and parts of the smoothing.
+        most = int(index.label_counts.max()) + 1 + alpha * int(index.n_values.max())
+        largest = max(log(part) for part in (*most.as_integer_ratio(), alpha.denominator))
+        shares = self.model.log_prior[np.isfinite(self.model.log_prior)]
+        magnitude = float(np.abs(shares).max(initial=0)) + 6 * (self.model.d + 1) * largest
+        return 2 * float(self.model.slack(magnitude))
+
+    @property
+    def unsure(self) -> float:
+        """Gaps of log supports this near to 0 are decided by integers."""
+        return max(_UNSURE, self.error)
 
     @cached_property
     def added(self) -> Floats:

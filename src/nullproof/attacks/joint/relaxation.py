@@ -38,7 +38,7 @@ from nullproof.model import Floats
 MAX_AGE = 30
 # The status of linprog when its time is up.
 OUT_OF_TIME = 1
-# Relative and absolute widening, both far above the rounding of logs of counts.
+# Relative and least absolute widening, both far above the rounding of logs of counts.
 WIDEN = 1e-11
 MARGIN = 1e-9
 
@@ -269,7 +269,8 @@ def log_rows(modes: Modes, layout: Layout, lines: Lines, chords: Chords) -> Bloc
     gain = lines.slope[line, modes.problem.feature[group]] * (1 + WIDEN)
     free = np.zeros(modes.n_pairs)
     np.add.at(free, modes.take_pair, chords.loss - slope * chords.start)
-    need = np.maximum((modes.gap - free)[lines.pair] - lines.constant - MARGIN, 0.0)
+    margin = max(MARGIN, modes.problem.error)
+    need = np.maximum((modes.gap - free)[lines.pair] - lines.constant - margin, 0.0)
     take_row, take = takings_of(modes, lines.pair)
     row = np.concatenate([line, take_row, np.arange(len(need))])
     column = np.concatenate([group, layout.take + take, layout.pair + lines.pair])

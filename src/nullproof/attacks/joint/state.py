@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import UNSURE, Bools, Ints, Problem
+from nullproof.attacks.joint.problem import Bools, Ints, Problem
 from nullproof.model import Floats
 
 # A rival's count of zero is worth this many nats of gap, for the rating only.
@@ -88,7 +88,7 @@ class State:
         gap = self.gaps(points)
         least = gap.min(axis=1)
         stands = least > 0
-        for row in np.flatnonzero(np.abs(least) <= UNSURE):
+        for row in np.flatnonzero(np.abs(least) <= self.problem.unsure):
             stands[row] = not self._fallen(int(points[row]), gap[row])
         return np.asarray(stands)
 
@@ -97,7 +97,7 @@ class State:
         high = self.problem.high[point] + self.raised[point]
         return any(
             self.problem.falls(point, k, low, high[k])
-            for k in np.flatnonzero(gap <= UNSURE).tolist()
+            for k in np.flatnonzero(gap <= self.problem.unsure).tolist()
         )
 
     def trim(self, group: int) -> int:
