@@ -231,7 +231,7 @@ def test_the_table_of_terms_has_the_logarithms_of_all_counts(alpha: Any, bias: A
 
 def assert_terms(made: Model) -> None:
     """Hold every row of the table against the logarithms of exact fractions."""
-    table, starts = made.terms
+    table, starts = made.terms_of_any
     for j, n_values in enumerate(made.index.n_values.tolist()):
         own = table[starts[j] : starts[j] + n_values + 3]
         codes = np.arange(n_values + 2)

@@ -248,9 +248,26 @@ class Model:
         """Rows of log terms for every code of the features that are not wide, and their starts.
 
         Feature ``j`` has the rows from ``starts[j]`` on: its values, a value outside, a feature that
-        is left out, and any value. Wide features, with more than ``WIDE`` values, have none.
+        is left out, and any value, which only `terms_of_any` has. Wide features, with more than
+        ``WIDE`` values, have none.
         """
         return _LAST.of(self) or _LAST.keep(self, self._all_terms())
+
+    @property
+    def terms_of_any(self) -> Terms:
+        """The same with the rows for any value, which only points with holes of their own ask for."""
+        table, starts = self.terms
+        narrow = (self.index.n_values <= WIDE).nonzero()[0]
+        if len(narrow):
+            first = starts[narrow]
+            outside = first + self.index.n_values[narrow]
+            # Every other stretch is the rows after the values, which must not decide.
+            stretches = np.array([first, outside]).T.ravel()
+            low, high = table[:, : self.m], table[:, self.m :]
+            # Threads that ask at once write the same numbers.
+            low[outside + 2] = np.minimum.reduceat(low, stretches)[::2]
+            high[outside + 2] = np.maximum.reduceat(high, stretches)[::2]
+        return table, starts
 
     def _all_terms(self) -> Terms:
         index, alpha = self.index, _float(self.alpha)
@@ -268,11 +285,6 @@ class Model:
             # A feature that is left out has a factor of 1, but for a label without support.
             table[outside + 1] = has_rows[narrow, None]
             np.log(table, out=table)
-        if len(narrow):
-            # Every other stretch is the rows after the values, which must not decide.
-            stretches = np.array([first, outside]).T.ravel()
-            table[outside + 2, 0] = np.minimum.reduceat(table[:, 0], stretches)[::2]
-            table[outside + 2, 1] = np.maximum.reduceat(table[:, 1], stretches)[::2]
         starts = np.zeros(self.d, dtype=np.int32)
         starts[narrow] = first
         return table.reshape(-1, 2 * self.m), starts

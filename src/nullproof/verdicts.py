@@ -75,8 +75,9 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     n = len(points)
     possible = np.empty((n, model.m), dtype=bool)
     sums = np.empty((n, 2 * model.m))
-    table, rows = _term_rows(model, points)
     complete = points.complete
+    is_whole = bool(complete.all())
+    table, rows = _term_rows(model, points, is_whole)
     # Equal points are judged once: a table of ties has many of them.
     known: dict[bytes, list[bool]] = {}
     step = max(_FEWEST, min(_BLOCK, _CELLS // model.m))
@@ -93,7 +94,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
             if key not in known:
                 known[key] = _possible_exactly(model, *point_counts(model, points, place))
             possible[place] = known[key]
-    if not complete.all():
+    if not is_whole:
         holed = np.flatnonzero(~complete)
         possible[holed] = _possible_with_holes(model, points.take(holed))
     return Verdicts(possible, sums[:, : model.m], sums[:, model.m :])
@@ -151,9 +152,11 @@ def least_ratio(pairs: list[tuple[int, int]]) -> int:
     return least
 
 
-def _term_rows(model: Model, points: Points) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
+def _term_rows(
+    model: Model, points: Points, is_whole: bool
+) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
     """A table of log terms and, for a block of points, the row of each feature's term in it."""
-    table, starts = model.terms
+    table, starts = model.terms if is_whole else model.terms_of_any
     pairs = enumerate(points.n_values.tolist())
     special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
