@@ -1,4 +1,4 @@
-"""Environments that are made once and again when needed, and the changes of ./check --mutants."""
+"""Environments that are made when needed, changes for ./check --mutants, and the floor of what decides."""
 
 from __future__ import annotations
 
@@ -60,12 +60,7 @@ def least(x: int, y: int = 1) -> int:
 
 def test_mutants_differ_in_one_place_each(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every comparison, operator, number and name is changed once, with all else as it was."""
-    place = importlib.util.spec_from_file_location("mutations", ROOT / "scripts" / "mutations.py")
-    assert place is not None
-    assert place.loader is not None
-    mutations: Any = importlib.util.module_from_spec(place)
-    monkeypatch.setitem(sys.modules, "mutations", mutations)
-    place.loader.exec_module(mutations)
+    mutations = _script("mutations", monkeypatch)
     found = mutations.mutants(SOURCE, "least.py")
     assert [(one.before, one.after, sorted(one.lines)) for one in found] == [
         ("1", "2", []),
@@ -81,3 +76,46 @@ def test_mutants_differ_in_one_place_each(monkeypatch: pytest.MonkeyPatch) -> No
         exec(one.code, space)
         answers.append(space["least"](5, 1))
     assert answers == [-1, -1, -1, -1, 5, 1]
+
+
+@pytest.mark.parametrize(
+    ("argument", "modules", "has_gaps"),
+    [
+        ("1", ["sign"], True),
+        ("1 -1", ["sign"], False),
+        ("1 -1", ["sign", "other"], True),
+    ],
+)
+def test_branches_of_what_decides(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    argument: str,
+    modules: list[str],
+    has_gaps: bool,
+) -> None:
+    """A branch that was not taken is a gap, and so is a module that was not loaded."""
+    coverage = pytest.importorskip("coverage")
+    script = tmp_path / "sign.py"
+    script.write_text("import sys\nfor x in sys.argv[1:]:\n    if x > '0':\n        print(x)\n")
+    run = ["coverage", "run", "--branch", f"--data-file={tmp_path / 'data'}", str(script)]
+    subprocess.run([sys.executable, "-m", *run, *argument.split()], check=True, cwd=tmp_path)
+    measured = coverage.Coverage(str(tmp_path / "data"), config_file=False, branch=True)
+    measured.load()
+    assert _script("deciding", monkeypatch).has_gaps(measured, modules, tmp_path) is has_gaps
+
+
+def test_what_decides_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every module that must be covered whole is one."""
+    pytest.importorskip("coverage")
+    names = _script("deciding", monkeypatch).deciding()
+    assert [name for name in names if importlib.util.find_spec(f"nullproof.{name}") is None] == []
+
+
+def _script(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
+    place = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert place is not None
+    assert place.loader is not None
+    script = importlib.util.module_from_spec(place)
+    monkeypatch.setitem(sys.modules, name, script)
+    place.loader.exec_module(script)
+    return script
