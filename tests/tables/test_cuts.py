@@ -277,15 +277,25 @@ def test_of_mirrored_cuts_the_lower_one_is_taken() -> None:
 
 
 def test_labels_stand_in_an_order_of_their_counts() -> None:
-    """Labels in any order run up to the same numbers, and to their sum; those without rows are left out."""
+    """By those in the last cell, then in the one before; labels without rows are left out."""
     counts = np.array([[3, 0, 1, 0], [2, 0, 5, 1], [0, 0, 1, 4]])
     expected = cuts_module._running(counts)
     assert expected.shape == (4, 4)
     assert expected[:, 0].tolist() == [0, 0, 0, 0]
+    assert expected[:-1, 1].tolist() == [3, 1, 0]
     assert sorted(expected[:-1, -1].tolist()) == [5, 5, 7]
     assert expected[-1].tolist() == [0, 4, 12, 17]
     for order in ([1, 0, 3, 2], [3, 2, 1, 0], [2, 3, 0, 1]):
         assert cuts_module._running(counts[:, order]).tolist() == expected.tolist()
+
+
+def test_labels_that_differ_in_one_cell() -> None:
+    """They stand in the order of that cell, whichever it is."""
+    for cell in range(4):
+        counts = np.array([[3, 3], [5, 5], [1, 1], [4, 4]])
+        counts[cell] = (300, 7)
+        running = [cuts_module._running(one)[:-1, -1].tolist() for one in (counts, counts[:, ::-1])]
+        assert running[0] == running[1] == sorted(counts.sum(axis=0).tolist())
 
 
 def test_logarithms_are_the_same_looked_up() -> None:

@@ -123,10 +123,11 @@ def test_numbers_fall_into_bins_as_doubles_and_moments_as_they_are() -> None:
     """FAR + 3 is FAR + 4 as a double: such a number is in the bin from there on, such a moment is not."""
     for inner in ([FAR + 4.0], [*range(40), FAR + 4.0]):
         edges = (-1.0, *inner, 2.0**60)
-        for cells in (np.array([FAR + 3, FAR + 2]), objects([FAR + 3, FAR + 2])):
-            last = len(inner)
-            assert bin_codes(cells, edges).tolist() == [last, last - 1]
-            assert bin_codes(cells, edges, "date").tolist() == [last - 1, last - 1]
+        for n_rows in (1, 300):
+            pair, last = [FAR + 3, FAR + 2] * n_rows, len(inner)
+            for cells in (np.array(pair), objects(pair)):
+                assert bin_codes(cells, edges).tolist() == [last, last - 1] * n_rows
+                assert bin_codes(cells, edges, "date").tolist() == [last - 1, last - 1] * n_rows
 
 
 def test_a_line_of_numbers() -> None:
