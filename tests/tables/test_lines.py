@@ -83,6 +83,8 @@ def test_places_as_doubles_not_above() -> None:
     [
         ([3, 1, 3, -2], np.int8),
         ([7], np.int64),
+        ([-5, -6, -5], np.int64),
+        ([0, 2] * 1100, np.int8),
         ([0, 2**40, 0, 5], np.int64),
         ([-(2**40), 2**40], np.int64),
         ([-(2**63), 2**63 - 1, 0], np.int64),

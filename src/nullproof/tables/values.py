@@ -95,7 +95,8 @@ def double(value: Exact) -> float:
 def as_number(written: str) -> int | float | None:
     """The number that a text writes, exact if it is an integer; None if it writes none."""
     # Cheaper than a failing match: of what begins with a letter only inf is a number.
-    if written[:1].isalpha() and written[:1] not in "iI":
+    first = written[:1]
+    if first.isalpha() and first not in "iI":
         return None
     if not NUMBER.fullmatch(written):
         return None
