@@ -169,16 +169,18 @@ def test_smoothing_that_floats_hold(alpha: Fraction, holds: bool) -> None:
     [
         (3, 2, 0, math.log(61)),
         (3, 2, 7, math.log(75)),
+        (3, 5, 7, math.log(96)),
         (3, 2, Fraction(1, 7), math.log(429)),
         (3, 2, Fraction(3, 10**30), math.log(61 * 10**30 // 2)),
         (3, 100, Fraction(1, 10**30), math.log(10**30)),
-        (700, 2, 0, math.log(61)),
+        (1200, 2, 0, math.log(61)),
     ],
 )
 def test_errors_of_gaps(d: int, n_values: int, alpha: Any, largest: float) -> None:
     """Six terms a feature, none larger than the log of all rows, smoothed, or of its parts (theory 2)."""
     unused = [(0, 0)] * (n_values - 2)
-    index = index_from_counts([60, 30], [[(50, 12), (10, 18), *unused]] * d)
+    counts = [(50, 12), (10, 18)]
+    index = index_from_counts([60, 30], [counts] * (d - 1) + [[*counts, *unused]])
     asked = asked_of(index, first_point(index), alpha=alpha)
     assert asked is not None
     problem, eps = asked.problem, 2.0**-52

@@ -16,7 +16,7 @@ from nullproof.radii import row_bounds
 from nullproof.radii.bounds import Bounds
 from nullproof.radii.reach import Reach
 from nullproof.radii.row_bounds import Race, bound_row_radii
-from nullproof.radii.row_supports import RowTables, Support, WinnerSide
+from nullproof.radii.row_supports import Floats, RivalSide, RowTables, Support, WinnerSide
 from nullproof.radii.solving import PointCounts
 from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
@@ -325,6 +325,29 @@ def test_a_lead_with_one_peak() -> None:
             with np.errstate(all="ignore"):
                 assert race._fails(here, np.zeros(1), np.zeros(1))[0]
     assert n_failing > 100
+
+
+def test_mixes_of_rows_that_can_be_added(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rival is weighed with as many rows as give it a support, or more, a winner with none or more."""
+    found, gains, losses = races(150), RivalSide.support, WinnerSide.support
+    n_least = 0
+
+    def raised(self: RivalSide, n_added: Floats) -> Support:
+        nonlocal n_least
+        assert not (n_added < self.least).any()
+        n_least += int((n_added == 1).sum())
+        return gains(self, n_added)
+
+    def lowered(self: WinnerSide, n_added: Floats) -> Support:
+        assert not (n_added < 0).any()
+        return losses(self, n_added)
+
+    monkeypatch.setattr(RivalSide, "support", raised)
+    monkeypatch.setattr(WinnerSide, "support", lowered)
+    for race in found:
+        with np.errstate(all="ignore"):
+            race._best_mix(np.full(len(race.rival), np.inf))
+    assert n_least > 10
 
 
 def test_rows_that_surely_work() -> None:

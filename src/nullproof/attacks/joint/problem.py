@@ -134,7 +134,7 @@ class Problem:
         most = int(index.label_counts.max()) + 1 + alpha * int(index.n_values.max())
         largest = max(log(part) for part in (*most.as_integer_ratio(), alpha.denominator))
         shares = self.model.log_prior[np.isfinite(self.model.log_prior)]
-        magnitude = float(np.abs(shares).max(initial=0)) + 6 * (self.model.d + 1) * largest
+        magnitude = float(np.abs(shares).max()) + 6 * (self.model.d + 1) * largest
         return 2 * float(self.model.slack(magnitude))
 
     @property
