@@ -26,8 +26,8 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     if prior is None:
         n_rows, counts = max(index.n_rows, 1), index.label_counts.tolist()
         # Of hundreds of labels many have as many rows as another.
-        shares = {n: Fraction(n, n_rows) for n in {*counts}}
-        return tuple([shares[n] for n in counts])
+        of_count = {n: Fraction(n, n_rows) for n in {*counts}}
+        return tuple([of_count[n] for n in counts])
     m = len(index.labels)
     if isinstance(prior, str):
         if prior != "uniform":

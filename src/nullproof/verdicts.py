@@ -161,8 +161,8 @@ def _term_rows(
     special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
         if model.m >= _MANY and model.d and len(points):
-            table, places = _paired(table, starts, points.codes)
-            return table, lambda block: places[:, block]
+            table, paired = _paired(table, starts, points.codes)
+            return table, lambda block: paired[:, block]
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
