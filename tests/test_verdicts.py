@@ -82,13 +82,15 @@ def test_a_hole_makes_a_near_tie(name: str) -> None:
     """A label whose greatest support alone comes close to the least of another is told apart too."""
     n_rows, a, b, expected = HARD_TABLES[name]
     rng = random.Random(name)
-    for _ in range(8):
+    for turn in range(8):
         order = rng.sample(range(len(a)), len(a))
         mine, theirs = [a[j] for j in order], [b[j] for j in order]
         place = theirs.index(max(theirs))
         theirs[place] -= 1
         n_null = np.zeros((len(a), 2), dtype=np.int64)
         n_null[place, 1] = 1
+        # That the other may have more support too changes nothing.
+        n_null[mine.index(min(mine)), 0] = turn % 2 if min(mine) < n_rows else 0
         holed = replace(two_labels((n_rows, n_rows), mine, theirs), n_null=n_null)
         possible = verdicts(Model(holed, 0), first_point(holed)).possible[0]
         assert possible.tolist() == [True, "B" in expected]
@@ -170,6 +172,8 @@ def test_numbers_beyond_doubles_are_left_to_integers() -> None:
     holed.codes[0] = 4
     for asked in (points, holed):
         assert verdicts(model, asked).possible.tolist() == [[False, True]]
+        twice = asked.take(np.array([0, 0]))
+        assert verdicts(model, twice).possible.tolist() == [[False, True]] * 2
 
 
 def test_no_support_dominates_nobody() -> None:
@@ -282,6 +286,7 @@ def test_pairs_of_features_are_added_once_for_many_points(n_features: int) -> No
         model = Model(index, alpha)
         for own_holes in ("skip", "any"):
             points = model.points(rows, own_holes)
+            assert verdicts(model, points.take(np.arange(0))).possible.shape == (0, 20)
             together = verdicts(model, points)
             assert together.possible.any(axis=1).all()
             for place in range(0, 400, 7):
@@ -302,3 +307,25 @@ def test_rows_of_pairs_are_used_where_there_are_enough_points() -> None:
         found, rows = verdicts_module._paired(table, starts, codes[:, :n_points])
         assert len(rows) == n_rows
         assert [found[own].sum(axis=0).tolist() for own in rows.T] == sums[:n_points]
+
+
+def test_the_only_label_is_certain() -> None:
+    """A label without any rival wins in every world, also where it has no support."""
+    index = CountIndex.from_rows([("a", None), ("b", "x")], ["yes", "yes"])
+    for alpha in (0, 1):
+        model = Model(index, alpha)
+        assert (
+            verdicts(model, model.points([("a", "x"), ("?", "?")])).possible.tolist()
+            == [[True]] * 2
+        )
+
+
+@pytest.mark.usefixtures("_both_ways")
+def test_labels_without_least_support_exclude_nobody() -> None:
+    """T3: where every label may end up without support, each of them is among the winners then."""
+    rows = [(None, "x"), (None, "y"), ("b", "x"), ("a", "y")]
+    model = Model(CountIndex.from_rows(rows, ["one", "two", "three", "four"]), 0)
+    found = verdicts(model, model.points([("a", "x")]))
+    assert found.min_log[0].tolist() == [-math.inf] * 4
+    assert found.max_log[0].tolist().count(-math.inf) == 3
+    assert found.possible[0].all()

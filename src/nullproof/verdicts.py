@@ -160,7 +160,7 @@ def _term_rows(
     pairs = enumerate(points.n_values.tolist())
     special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
-        if model.m >= _MANY and model.d and len(points):
+        if model.m >= _MANY:
             table, paired = _paired(table, starts, points.codes)
             return table, lambda block: paired[:, block]
         return table, lambda block: points.codes[:, block] + starts[:, None]
@@ -193,7 +193,7 @@ def _paired(
         table = np.vstack([table, np.zeros((1, table.shape[1]))])
         starts = np.append(starts, np.int32(len(table) - 1))
         codes = np.vstack([codes, np.zeros((1, codes.shape[1]), dtype=codes.dtype)])
-    sizes = codes.max(axis=1) + 1
+    sizes = codes.max(axis=1, initial=0) + 1
     ends = np.cumsum(sizes[::2] * sizes[1::2])
     if ends[-1] > codes.shape[1]:
         return table, codes + starts[:, None]
@@ -252,7 +252,6 @@ def _compare_many(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArra
     with np.errstate(invalid="ignore"):
         possible = high > (top + doubt)[:, None]
         near = high >= (top - doubt)[:, None]
-    possible[np.isneginf(top)] = True
     near &= ~possible
     near[every, best] = True
     place, label = np.divmod(np.flatnonzero(near), model.m)
