@@ -96,7 +96,7 @@ class Command:
         process = warm_command(self.folder, self.arguments, **self.environment)
         # Most files are written within a millisecond; who waits is woken sooner than who never rests.
         while sight is not None and not self._is_new(sight, before) and process.is_alive():
-            time.sleep(0.0001)
+            time.sleep(0.0005)
         if after:
             process.join(after)
         process.kill()
