@@ -90,6 +90,8 @@ def printed(*arguments: str, as_json: bool = True) -> dict[str, Any]:
 
 
 def _code(words: Sequence[str]) -> Any:
+    # Python warns of a module that is run though somebody imported it already.
+    sys.modules.pop(f"{words[0]}.__main__", None)
     try:
         runpy.run_module(words[0], run_name="__main__")
     except SystemExit as ending:

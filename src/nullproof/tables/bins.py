@@ -140,7 +140,7 @@ def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
             shifted = np.subtract(array, low, dtype=np.int64).astype(np.int32)
             n_rows = tally(shifted, None, high - low + 1)
             if n_rows.all():
-                return np.arange(low, high + 1), shifted
+                return np.arange(high - low + 1) + low, shifted
             places = (n_rows > 0).cumsum(dtype=np.int32) - 1
             return np.flatnonzero(n_rows) + low, places[shifted]
     found, inverse = np.unique(array, return_inverse=True)
