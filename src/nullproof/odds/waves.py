@@ -184,11 +184,16 @@ class Spectra:
                 waves[here] *= np.multiply.reduce(heads[places[here, first:]], axis=1).conj()
         longer = np.flatnonzero(rest > tolerance)
         rest = 1.01 * rest + _roundings(n_values, sizes)
-        for row in longer.tolist():
-            some = [parts[place] for place in places[row]]
-            found, rest[row] = self._longer(some, sums, row, float(tolerance[row]))
-            waves = np.pad(waves, ((0, 0), (0, max(len(found) - waves.shape[1], 0))))
-            waves[row, : len(found)], sizes[row] = found, len(found)
+        made = {
+            row: self._longer(
+                [parts[place] for place in places[row]], sums, row, float(tolerance[row])
+            )
+            for row in longer.tolist()
+        }
+        longest = max([STEP, *(len(found) for found, _ in made.values())])
+        waves = np.pad(waves, ((0, 0), (0, longest - STEP)))
+        for row, (found, own) in made.items():
+            waves[row, : len(found)], sizes[row], rest[row] = found, len(found), own
         return Products(waves, sizes, rest)
 
     def _parts_of(self, sums: Sums) -> tuple[list[Part], NDArray[np.intp]]:
