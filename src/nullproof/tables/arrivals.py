@@ -9,9 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from nullproof.tables.names import Doubts, row_names
-from nullproof.tables.points import OwnHoles, Points, encode_quietly, tell_of_strange
+from nullproof.tables.points import OwnHoles, Points, encode_quietly
 from nullproof.tables.readers import Blocks, Table
 from nullproof.tables.schema import Schema
+from nullproof.tables.strange import tell_of_strange
 
 
 class Arrival(NamedTuple):

@@ -382,7 +382,6 @@ def _case_blind(feature: Feature, column: Column) -> Column:
     by_lower: Mapping[str, str] = {value.lower(): value for value in feature.values}
     if not {value.lower() for value in column.values} <= {"true", "false"}:
         raise _wrong_kind(feature, column)
-
     texts = [by_lower.get(value.lower(), value) for value in column.values]
     sets = {row: tuple(by_lower.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
     return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)

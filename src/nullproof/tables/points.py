@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -13,12 +13,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError, notice
+from nullproof.errors import NullproofError
 from nullproof.tables.columns import encode, n_outside
 from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
 from nullproof.tables.options import AS_USUAL
 from nullproof.tables.readers import Table, open_table, rows_like
 from nullproof.tables.schema import Schema
+from nullproof.tables.strange import tell_of_strange
 from nullproof.words import some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
@@ -383,31 +384,3 @@ def _fill_holes(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
         unknown = own < 0
         if unknown.any():
             np.copyto(own, missing[start : start + step], where=unknown)
-
-
-def tell_of_strange(
-    schema: Schema,
-    n_unseen: NDArray[np.int64],
-    n_outside: Sequence[int] | NDArray[np.int64],
-    *,
-    smoothed: bool,
-) -> None:
-    """Say where points hold values that the training table never shows, or numbers beyond its ends."""
-    if unseen := _named(schema, n_unseen):
-        follows = (
-            "for every label they count as values of no row"
-            if smoothed
-            else "without smoothing (alpha = 0) every label ties at zero there"
-        )
-        notice(f"points hold values that the training table never shows in {unseen}; {follows}")
-    if outside := _named(schema, n_outside):
-        notice(
-            f"points lie outside what the training table shows in {outside}; they count to the bins at "
-            "its ends"
-        )
-
-
-def _named(schema: Schema, counts: Sequence[int] | NDArray[np.int64]) -> str:
-    """The features that have some cells, with how many; nothing if none has."""
-    places = np.flatnonzero(counts).tolist()
-    return some([f"{schema.features[j].name!r} ({counts[j]})" for j in places], 5)
