@@ -8,7 +8,10 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_LOST = re.compile(r"connection|network|gateway|in the JVM|stopped sparkcontext", re.IGNORECASE)
+# A gateway and a context are what Spark loses. A call that ended with no word from Java has lost Java.
+_LOST = re.compile(
+    r"connection|network|gateway|in the JVM|stopped sparkcontext|while calling \S+$", re.IGNORECASE
+)
 
 
 class NullproofError(ValueError):
@@ -53,12 +56,11 @@ def explained(engine: str) -> Iterator[None]:
         origin = type(problem).__module__.partition(".")[0]
         # A panic of polars is no Exception. Libraries overflow at dates that Python does not have.
         theirs = isinstance(problem, Exception) and origin not in ("builtins", "nullproof")
-        told = isinstance(problem, OverflowError | NotImplementedError | ConnectionError)
+        told = isinstance(problem, OverflowError | NotImplementedError | ConnectionError | EOFError)
         if not (theirs or told or origin == "pyo3_runtime"):
             raise
-        said = " ".join(str(problem).split())[:200]
-        # A gateway and a context are what Spark loses.
-        lost = isinstance(problem, ConnectionError) or _LOST.search(said)
+        said = " ".join(str(problem).split())[:200] or "it gave no answer"
+        lost = isinstance(problem, ConnectionError | EOFError) or _LOST.search(said)
         advice = (
             "the connection may be lost, so connect and count again"
             if lost

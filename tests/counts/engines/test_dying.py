@@ -12,7 +12,7 @@ import pytest
 from support.engines import QUIET, postgres_server, postgres_table
 
 from nullproof import CountIndex
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, explained
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
 FRAME = pl.DataFrame({"a": ["x", None, "z"] * 20, "n": [*range(60)], "y": ["p", "q", "q"] * 20})
@@ -38,12 +38,38 @@ def test_postgres_dies() -> None:
         assert "the connection may be lost" in told(view)
 
 
+class _SparkError(Exception):
+    """An error of a library, as that between Python and Java raises them."""
+
+
+@pytest.mark.parametrize(
+    ("problem", "lost"),
+    [
+        (_SparkError("An error occurred while calling o384.getResult"), True),
+        (
+            _SparkError("An error occurred while calling o38.x.\n: java.lang.ArithmeticException"),
+            False,
+        ),
+        (_SparkError("Answer from Java side is empty: network is gone"), True),
+        (ConnectionResetError(104, "reset by peer"), True),
+        (EOFError(), True),
+        (NotImplementedError("intervals"), False),
+    ],
+)
+def test_what_tells_that_a_connection_is_lost(problem: Exception, lost: bool) -> None:
+    """Whoever lost an engine is told to connect again, and not to change the table."""
+    with pytest.raises(NullproofError) as refused, explained("PySpark"):
+        raise problem
+    assert ("the connection may be lost" in str(refused.value)) == lost
+    assert ("cast the column" in str(refused.value)) != lost
+
+
 # In a process of its own: the session that it ends is not that of other tests.
 _DYING_SPARK = """
 import os, signal, threading, time
 from support.engines import spark_session
 from nullproof import CountIndex
-from nullproof.errors import NullproofError
+from nullproof.errors import NullproofError, explained
 
 with spark_session() as session:
     columns = "id % 7 AS a", "id AS n", "CAST(id % 2 AS STRING) AS y"
