@@ -289,6 +289,7 @@ def test_wrong_files(tmp_path: Path) -> None:
         "truncated": whole[: len(whole) // 2],
         "not JSON": "row,column\n",
         "a list": "[]",
+        "lists in lists": "[" * 9_999,
         "without table": json.dumps({k: v for k, v in document.items() if k != "table"}),
         "without answers": json.dumps({k: v for k, v in document.items() if k != "answers"}),
         "another version": json.dumps({**document, "version": 2}),

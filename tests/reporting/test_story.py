@@ -166,7 +166,7 @@ def test_two_reports_side_by_side(run: Runner, folder: Path) -> None:
     assert "--compare before.json" in after["asked"]["command"]
 
 
-@pytest.mark.parametrize("text", ["{}", "[1]", "no JSON", None])
+@pytest.mark.parametrize("text", ["{}", "[1]", "no JSON", "[" * 9_999, None])
 def test_what_is_no_report_is_refused(run: Runner, folder: Path, text: str | None) -> None:
     """A file that is no report as JSON is told in one sentence, before any work."""
     if text is not None:

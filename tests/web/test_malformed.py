@@ -170,6 +170,7 @@ def test_odd_bodies(asked: Asked) -> None:
     """A body that is no question at all is told, whatever its content-type says."""
     bodies = [odd.encode() for odd in ODD]
     bodies += [b"", b"{", b"\xff", b"\0", b"\xef\xbb\xbf{}", "{}".encode("utf-16"), b"[1" * 999]
+    bodies += [b"[" * 99_999, b'{"a":' * 9_999]
     kinds = [b"application/json", b"text/plain", b"multipart/form-data; boundary=x", b""]
     for body, kind in product(bodies, kinds):
         for path in ("/api/analyses", f"/api/analyses/{asked.analysis}/point"):

@@ -266,7 +266,8 @@ class Cleaner:
             )
         except OSError:
             raise NullproofError(f"no such file: {path}; check the path") from None
-        except (ValueError, KeyError, TypeError):
+        # Lists in lists in lists … are no answers either.
+        except (ValueError, KeyError, TypeError, RecursionError):
             is_ours = False
         if not is_ours:
             raise NullproofError(

@@ -21,7 +21,7 @@ def read(path: Path) -> dict[str, Any]:
         raise NullproofError(
             f"{path} cannot be read: {problem.strerror}; name a report as JSON"
         ) from problem
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict) or any(name not in found for name in _NEEDED):
         raise NullproofError(
