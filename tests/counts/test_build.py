@@ -18,6 +18,7 @@ from nullproof.counts.build import (
     domain_sizes,
     is_whole,
 )
+from nullproof.counts.sparse import SparseCounts
 
 # Labels -------------------------------------------------------------------------------------------
 
@@ -269,6 +270,20 @@ def test_codes_of_any_type(
                 assert counts.tolist() == [int(row == 0), int(row > 0)]
         assert int(index.n_null.sum()) == 2 * sum(cell < 0 for cell in cells)
         assert sum(int(index.exact(j).sum()) for j in range(2)) + int(index.n_null.sum()) == 6
+
+
+def test_codes_of_very_many_values_are_kept_sparse(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Few rows of codes are counted at once only if no column has so many values that most have no row."""
+    monkeypatch.setattr(sparse, "_DENSE", 12)
+    codes, labels = np.array([[0, 5, 4], [1, -1, -3]]).T, [0, 1, 1]
+    for sizes in ([6, 2], [6, 5], [7, 6]):
+        index = CountIndex.from_codes(codes, labels, n_values=sizes)
+        assert [isinstance(known, SparseCounts) for known in index.known] == [
+            2 * (size + 1) > 12 for size in sizes
+        ]
+        assert index.exact(0)[:6].tolist() == [[1, 0], [0, 0], [0, 0], [0, 0], [0, 1], [0, 1]]
+        assert index.exact(1)[:2].tolist() == [[0, 0], [1, 0]]
+        assert index.n_null.tolist() == [[0, 0], [0, 2]]
 
 
 def test_whole_numbers() -> None:

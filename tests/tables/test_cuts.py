@@ -312,8 +312,9 @@ def test_1024_cells() -> None:
     """Up to 1,024 cells stay as they are; of one more with equally many rows two are put together."""
     assert cells_of(np.ones(1024, dtype=np.int64)).tolist() == [*range(1024)]
     assert int(cells_of(np.ones(1025, dtype=np.int64))[-1]) == 1023
-    # One in 1,024 rows is enough to stay alone.
-    totals = np.ones(2047, dtype=np.int64)
-    totals[1000] = 2
-    cells = cells_of(totals)
-    assert (cells == cells[1000]).sum() == 1
+    # One in 1,024 rows is enough to stay alone, also where it begins in the middle of a share.
+    for place in (1000, 1001):
+        totals = np.ones(2047, dtype=np.int64)
+        totals[place] = 2
+        cells = cells_of(totals)
+        assert (cells == cells[place]).sum() == 1

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from nullproof.tables.bins import (
     ONE_BIN,
+    Binning,
     Rows,
     apart_edges,
     bin_codes,
@@ -181,6 +182,17 @@ def test_edges_of_equal_width(low: float, high: float) -> None:
         assert (edges[0], edges[-1]) == (low, high)
         assert math.copysign(1, edges[0] or 1.0) == math.copysign(1, low or 1.0)
     assert math.copysign(1, uniform_edges(-0.0, 1.0, 1)[0]) == 1
+
+
+def test_no_edge_is_a_negative_zero() -> None:
+    """A zero without a sign stands for it, so that equal edges are also written alike."""
+    assert str(uniform_edges(-2.0, -0.0, 2)) == "(-2.0, -1.0, 0.0)"
+    cells = np.array([-2.0, -1.0, -0.0])
+    binnings: tuple[Binning, ...] = ("uniform", "quantile")
+    for binning in binnings:
+        assert str(bin_edges(cells, 2, binning)) == "(-2.0, -1.0, 0.0)"
+    grouped = bin_edges(cells, 2, "quantile", rows=Rows(weights=np.ones(3, int)))
+    assert str(grouped) == "(-2.0, -1.0, 0.0)"
 
 
 def test_ends_of_numbers() -> None:
