@@ -191,10 +191,9 @@ class _Work:
             here = self.left
             now = self._on_grid(here, levels[here])
             fits = ~np.isnan(now)
-            # Not on any grid so far, but this one is too fine: a coarser one will do.
-            new = np.isinf(self._before)
-            levels[here[~fits & new[here]]] -= 1
-            ended = here[~fits & ~new[here]]
+            # Too fine: a coarser one will do for points on no grid so far, the others are at their end.
+            levels[here[~fits]] -= 1
+            ended = here[~fits & np.isfinite(self._before[here])]
             self.settle(ended[~tried[ended]])
             self.left = np.setdiff1d(self.left, ended)
             levels[here[fits]] = now[fits]
