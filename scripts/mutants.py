@@ -81,8 +81,10 @@ class Module:
         self.path = str(ROOT / "src" / "nullproof" / f"{name.replace('.', '/')}.py")
         same = {(one["line"], *change) for one in known for change in one["changes"]}
         first, of = (int(number) for number in given.part.split("/"))
-        every = mutants(Path(self.path).read_text("utf-8"), self.path)[first - 1 :: of]
-        self.left = [one for one in every if (one.text, one.before, one.after) not in same]
+        found = mutants(Path(self.path).read_text("utf-8"), self.path)
+        self.gone = same.difference(*(one.names for one in found))
+        every = found[first - 1 :: of]
+        self.left = [one for one in every if not same & one.names]
         self.n_same, self.n_killed = len(every) - len(self.left), 0
 
     def __str__(self) -> str:
@@ -129,6 +131,8 @@ class Bench:
                 live = [one for one in functions if one.__code__.co_filename == module.path]
                 self._try(module, items, live)
                 self._say(str(module))
+                for name in module.gone:
+                    self._say(f"  no such change any more, but {SETTINGS.name} has it: {name}")
         return True
 
     def _try(self, module: Module, items: list[pytest.Item], live: list[FunctionType]) -> None:

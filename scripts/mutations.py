@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import ast
 import copy
+from collections import Counter
 from collections.abc import Iterator
 from types import CodeType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 _COMPARED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.LtE,
@@ -44,7 +45,8 @@ _NAMED = {**_TURNED, **{other: name for name, other in _TURNED.items()}}
 class Mutant(NamedTuple):
     """One change: where, what was there, what is there now, and the code of the module with it.
 
-    ``lines`` are those whose tests may notice it; none for what runs when the module is imported.
+    ``lines`` are those whose tests may notice it; none for what runs when the module is imported. Of changes
+    of one line that read the same, ``place`` tells which it is, from 1.
     """
 
     line: int
@@ -53,9 +55,17 @@ class Mutant(NamedTuple):
     after: str
     lines: frozenset[int]
     code: CodeType
+    place: int = 1
 
     def __str__(self) -> str:
-        return f"line {self.line}: {self.before}  →  {self.after}"
+        which = f"  (number {self.place} on the line)" if self.place > 1 else ""
+        return f"line {self.line}: {self.before}  →  {self.after}{which}"
+
+    @property
+    def names(self) -> set[tuple[Any, ...]]:
+        """How a list of changes may name it: with its like on the line, or alone."""
+        plain = (self.text, self.before, self.after)
+        return {plain, (*plain, self.place)}
 
 
 def mutants(source: str, path: str) -> list[Mutant]:
@@ -74,7 +84,16 @@ def mutants(source: str, path: str) -> list[Mutant]:
             text = written[node.lineno - 1].strip()
             found.append(Mutant(node.lineno, text, before, _shown(node), lines, code))
             vars(node).update(kept)
-    return sorted(found, key=lambda one: one.line)
+    return [*_numbered(sorted(found, key=lambda one: one.line))]
+
+
+def _numbered(found: list[Mutant]) -> Iterator[Mutant]:
+    """Tell changes apart that read the same."""
+    seen: Counter[tuple[Any, ...]] = Counter()
+    for one in found:
+        key = (one.line, one.before, one.after)
+        seen[key] += 1
+        yield one._replace(place=seen[key])
 
 
 def _placed(

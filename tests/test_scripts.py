@@ -78,6 +78,27 @@ def test_mutants_differ_in_one_place_each(monkeypatch: pytest.MonkeyPatch) -> No
     assert answers == [-1, -1, -1, -1, 5, 1]
 
 
+def test_changes_that_read_the_same_are_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two equal numbers on a line are two changes; a list names both, or one by its place."""
+    mutations = _script("mutations", monkeypatch)
+    source = "def f(x):\n    return x[1], x[1] + 1\n"
+    ones = [one for one in mutations.mutants(source, "f.py") if one.before == "1"]
+    answers = []
+    for one in ones:
+        space: dict[str, Any] = {}
+        exec(one.code, space)
+        answers.append(space["f"]([10, 20, 30]))
+    assert answers == [(30, 21), (20, 31), (20, 22)]
+    assert [str(one) for one in ones] == [
+        "line 2: 1  →  2",
+        "line 2: 1  →  2  (number 2 on the line)",
+        "line 2: 1  →  2  (number 3 on the line)",
+    ]
+    text = "return x[1], x[1] + 1"
+    assert [(text, "1", "2") in one.names for one in ones] == [True] * 3
+    assert [(text, "1", "2", 2) in one.names for one in ones] == [False, True, False]
+
+
 @pytest.mark.parametrize(
     ("argument", "modules", "has_gaps"),
     [

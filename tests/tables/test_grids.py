@@ -188,6 +188,17 @@ def test_cells_of_two_stretches_are_no_neighbours() -> None:
     assert ends[4] - ends[3] == GRID - 1
 
 
+@pytest.mark.parametrize("power", [0, 1, -1, -600, -1040])
+def test_each_stretch_has_cells_of_its_own_width(power: int) -> None:
+    """Also where the cells of one alone are as wide as 1, or need two factors."""
+    width = 2.0**power
+    stretches = Stretches(np.array([0.0, 16384.0]), np.array([8192.0 * width, 24576.0]))
+    spots = np.array([0.0, width, 1.5 * width, 8191.0 * width, 16384.0, 16385.5, 24575.0])
+    keys = stretches.keys(spots, np.array([0] * 4 + [1] * 3))
+    assert (keys[:4] - keys[0]).tolist() == [0, 1, 1, 8191]
+    assert (keys[4:] - keys[4]).tolist() == [0, 1, 8191]
+
+
 @pytest.mark.parametrize("n_rows", [200, 3000])
 @pytest.mark.parametrize("n_codes", [1, 2, 6, 8, 300])
 def test_rows_of_each_code(n_codes: int, n_rows: int) -> None:

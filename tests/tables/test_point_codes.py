@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,14 @@ def test_codes_in_blocks(n_cells: int, dtype: Any, monkeypatch: pytest.MonkeyPat
         assert index.encode(far).codes.tolist() == [[3] * 3, [4] * 3]
 
 
+@pytest.mark.parametrize("n_cells", [1, 3, 4, 1 << 17])
+def test_holes_in_blocks(n_cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many cells are looked at at a time, each hole has the code of its own feature's holes."""
+    monkeypatch.setattr(points_module, "_CELLS", n_cells)
+    rows = [("u", None), (None, 2), ("w", 1), (None, None)]
+    assert INDEX.encode(rows).codes.tolist() == [[0, 5, 2, 5], [4, 1, 0, 4]]
+
+
 def test_evenly() -> None:
     """So many places at even distances, or all if there are not more."""
     places = np.arange(10, 20)
@@ -201,12 +210,12 @@ def test_evenly() -> None:
 
 def test_what_follows_for_unseen_values() -> None:
     """The notice says what unseen values count as, with smoothing and without."""
-    told: list[tuple[dict[str, Any], str]] = [
+    given: list[tuple[dict[str, Any], str]] = [
         ({}, "for every label they count as values of no row"),
         ({"smoothed": True}, "for every label they count as values of no row"),
         ({"smoothed": False}, "every label ties at zero there"),
     ]
-    for options, follows in told:
+    for options, follows in given:
         with pytest.warns(NullproofWarning, match=follows):
             encode_points(INDEX.schema, ("x", 1), **options)
     seven = CountIndex.from_rows([("u",) * 7], ["p"])
@@ -215,6 +224,34 @@ def test_what_follows_for_unseen_values() -> None:
     six = CountIndex.from_rows([("u",) * 6], ["p"])
     with pytest.warns(NullproofWarning, match=r"'x4' \(1\), …; "):
         six.encode(("z",) * 6)
+
+
+def told(schema: Schema, points: Any, **options: Any) -> list[str]:
+    """All that is told when points are encoded."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        encode_points(schema, points, **options)
+    return [str(one.message) for one in caught]
+
+
+def test_what_is_strange_is_told_once() -> None:
+    """When points are encoded, and not again when these are given."""
+    rows = [("x", 9), (None, 1)]
+    assert len(told(INDEX.schema, rows)) == 1
+    assert told(INDEX.schema, INDEX.encode(rows)) == []
+    assert told(INDEX.schema, INDEX.encode(rows), key=["a", "b"]) == []
+
+
+def test_one_number_outside_is_told() -> None:
+    """Whichever feature it is in, though all cells hold values of their domains."""
+    table = {"a": [1.0, 2.0, 3.0, 4.0], "b": [5.0, 6.0, 7.0, 8.0], "y": [0, 1, 0, 1]}
+    schema = CountIndex.from_table(table, "y", binning="uniform").schema
+    for point, name in (((9.0, 6.0), "a"), ((2.0, 9.0), "b")):
+        (notice,) = told(schema, point)
+        assert notice.startswith(
+            f"points lie outside what the training table shows in '{name}' (1);"
+        )
+    assert told(schema, (2.0, 6.0)) == []
 
 
 @pytest.mark.parametrize("reading", [None, 1, "", "Skip", ["skip"], ("any",)])

@@ -24,7 +24,8 @@ Counts = NDArray[np.int64]
 _Coded = tuple[NDArray[np.signedinteger], int]
 # A joint table has so many places at least and at most, and as many as there are that many rows for. The
 # number of places itself must fit into 16 bits.
-_JOINT, _MOST_JOINT = 1 << 12, (1 << 16) - 1
+_JOINT = 1 << 12
+_MOST_JOINT = int(np.iinfo(np.uint16).max)
 _ROWS_A_PLACE = 8
 # Tables of so few rows are counted many columns at a time, of so many cells in all.
 _FEW_ROWS = 6_000

@@ -68,7 +68,9 @@ class Stretches:
             if np.any(factor != 1.0):
                 offsets *= factor[which]
         keys: _Whole = offsets.astype(np.int64)
-        return keys + which * (GRID + 1) if len(self) > 1 else keys
+        if len(self) == 1:
+            return keys
+        return keys + which * (GRID + 1)
 
 
 @dataclass(frozen=True)

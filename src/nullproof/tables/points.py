@@ -65,7 +65,7 @@ class Points:
     @cached_property
     def frame(self) -> nw.DataFrame[Any] | None:
         """The data frame that they were read from, if it was one."""
-        return None if self.source is None else nw.from_native(self.source, pass_through=True)
+        return None if self.source is None else nw.from_native(self.source)
 
     def read(self, own_holes: OwnHoles) -> Points:
         """The points with their own holes read in one of two ways (theory 9).
@@ -316,14 +316,15 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
     n_values = schema.n_values
     codes = np.empty(array.shape[::-1], dtype=np.int32)
     sizes = n_values.astype(np.int32)[:, None]
-    step = max(1, _CELLS // array.shape[1])
+    step = max(1, _CELLS // len(sizes))
     for start in range(0, len(array), step):
         block = array[start : start + step]
         if array.dtype.itemsize > codes.dtype.itemsize:
             block = np.minimum(np.maximum(block, -1), _LARGEST)
         own = codes[:, start : start + step]
         own[:] = block.T
-        unknown = own < 0 if own.min() < 0 else None
+        holds_holes = own.min() < 0
+        unknown = own < 0 if holds_holes else None
         np.minimum(own, sizes, out=own)
         if unknown is not None:
             np.copyto(own, sizes + _MISSING, where=unknown)
@@ -378,8 +379,9 @@ def _set_codes(
 def _fill_holes(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
     """Write the codes of missing cells, of as many features at a time as fit into the cache."""
     missing = (n_values + _MISSING).astype(np.int32)[:, None]
-    step = max(1, _CELLS // max(1, codes.shape[1]))
-    for start in range(0, len(codes), step):
+    n_features, n_points = codes.shape
+    step = max(1, _CELLS // max(1, n_points))
+    for start in range(0, n_features, step):
         own = codes[start : start + step]
         unknown = own < 0
         if unknown.any():
