@@ -45,8 +45,8 @@ _NAMED = {**_TURNED, **{other: name for name, other in _TURNED.items()}}
 class Mutant(NamedTuple):
     """One change: where, what was there, what is there now, and the code of the module with it.
 
-    ``lines`` are those whose tests may notice it; none for what runs when the module is imported. Of changes
-    of one line that read the same, ``place`` tells which it is, from 1.
+    ``lines`` are those whose tests may notice it; none for what runs when the module is imported. Of
+    changes of one line that read the same, ``place`` tells which it is, from 1.
     """
 
     line: int
