@@ -68,16 +68,16 @@ def test_products_that_are_too_many() -> None:
     assert (found[0].tolist(), found[1].tolist()) == ([1], [1.0])
 
 
-def test_products_at_the_edge_of_machine_words() -> None:
-    """Up to 62 bits machine words do; beyond them, numbers of any size."""
-    for bits in (20, 31, 32, 40):
-        factors = [2**bits - 1, 2**bits - 2]
-        parts = [(factors, np.ones(2)), (factors, np.ones(2))]
+@pytest.mark.parametrize("bits", [(20, 20), (31, 31), (31, 32), (32, 32), (40, 40)])
+def test_products_at_the_edge_of_machine_words(bits: tuple[int, int]) -> None:
+    """Up to 63 bits machine words do, also beside small factors; beyond them, numbers of any size."""
+    for least in (0, 1, 2):
+        parts = [([least, 2**size - 1, 2**size - 2], np.ones(3)) for size in bits]
         found = products(parts, 100)
         assert found is not None
-        expected = sorted({a * b for a in factors for b in factors})
+        expected = sorted({a * b for a in parts[0][0] for b in parts[1][0]})
         assert [int(value) for value in found[0]] == expected
-        assert (found[0].dtype == np.int64) == (2 * bits <= 62)
+        assert (found[0].dtype == np.int64) == (sum(bits) <= 63)
 
 
 def drawn_labels(rng: random.Random, n_labels: int) -> list[tuple[Any, Any]]:
@@ -154,6 +154,9 @@ def test_scales_make_supports_comparable(alpha: Fraction) -> None:
         found = scales.of(labels)
         assert scales.of(labels) is found
         assert math.gcd(*found) in (0, 1)
+        # Without smoothing a label without rows has no support, and without a prior none ever has.
+        never = [i == 3 or (i == 2 and not alpha) for i in labels]
+        assert [scale == 0 for scale in found] == never
         for codes in ((0, 0), (1, 2), (1, 4)):
             supports, products_of = [], []
             for i, scale in zip(labels, found, strict=True):

@@ -20,7 +20,7 @@ from nullproof.model import Model
 Values = NDArray[Any]
 Weights = NDArray[Any]
 Floats = NDArray[np.float64]
-_INT64_BITS = 62
+_INT64_BITS = 63
 
 
 class Scales:
@@ -79,7 +79,7 @@ def products(
     bits = sum(max(factors).bit_length() for factors, _ in parts)
     kind = np.int64 if bits <= _INT64_BITS else object
     values = np.ones(1, dtype=kind)
-    weights = np.ones(1, dtype=parts[0][1].dtype) if parts else np.ones(1)
+    weights = np.ones(1, dtype=parts[0][1].dtype if parts else np.float64)
     for factors, own in sorted(parts, key=lambda part: len(part[0])):
         if len(values) * len(factors) > limit:
             return None
@@ -119,7 +119,7 @@ def winning_shares(table: Floats) -> Floats:
     quadrature is exact (theory 6).
     """
     below = np.cumsum(table, axis=1) - table
-    nodes, lengths = np.polynomial.legendre.leggauss(max(1, math.ceil(len(table) / 2)))
+    nodes, lengths = np.polynomial.legendre.leggauss(math.ceil(len(table) / 2))
     shares = np.zeros(len(table))
     for node, length in zip((nodes + 1) / 2, lengths / 2, strict=True):
         others = products_of_others(below + node * table)
@@ -132,10 +132,10 @@ def products_of_others(rows: Floats) -> Floats:
     found = np.ones_like(rows)
     for row in range(1, len(rows)):
         np.multiply(found[row - 1], rows[row - 1], out=found[row])
-    after = np.ones_like(rows[:1])
+    after = np.ones_like(rows[0])
     for row in range(len(rows) - 2, -1, -1):
         after *= rows[row + 1]
-        found[row] *= after[0]
+        found[row] *= after
     return found
 
 

@@ -108,7 +108,7 @@ class Spread:
         with np.errstate(invalid="ignore", under="ignore", over="ignore"):
             lead = own["mean"] - self.mean - self.slack - own["slack"]
             heights = self.curves[:, :, : len(SLOPES)] + down - SLOPES * lead[:, :, None]
-            reached = np.exp(heights.min(axis=2).clip(max=0.0))
+            reached = np.exp(heights.min(axis=2))
         bound: Floats = 1.01 * reached + own["zero"] + 1.1 * (self.error + own["error"]) + 4 * _EPS
         np.put_along_axis(bound, best, 1.0, axis=1)
         return bound
