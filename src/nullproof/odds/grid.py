@@ -29,7 +29,7 @@ _BLOCK = 2**17
 _EPS = float(np.finfo(np.float64).eps)
 # Less than a rounding of a transform, even if all frequencies of a grid are left out.
 _NOTHING = 1e-20
-_COARSEST, _FINEST = -6, 44
+_FINEST = 44
 _FIRST = 4
 # Of so few labels each pair is compared on its own, which loses no step.
 _FEW = 4
@@ -136,7 +136,7 @@ class Grid:
         above, below = reaches(sums[:, :, _FIRST:], ERROR_SLOPES / h, spread.chance)
         under = np.maximum(least, off - below) - slack
         over = np.minimum(greatest, off + above) + slack
-        start = np.floor((mean - far - greatest - base) / h) - 1
+        start = np.floor((mean - far - greatest - slack - base) / h) - 1
         start = np.where(steps + 1 <= size, 0.0, start)
         probs = self._circular(codes, group)
         turned = np.concatenate([probs, probs], axis=2)
@@ -167,18 +167,18 @@ class Grid:
             if n_terms.bit_count() == 1:
                 # No spectrum exceeds 1, so a frequency that is all but gone stays so.
                 heights = product.real**2 + product.imag**2
-                product = product[: int(np.flatnonzero(heights > _NOTHING**2)[-1]) + 1]
+                product = product[: int(np.flatnonzero(heights > _NOTHING**2).max(initial=0)) + 1]
         return product
 
     def _transform_error(self, size: int) -> float:
         """Bound the 2-norm of the error of a distribution that came through the Fourier transform.
 
         A transform of length n is off by ``log2(n)·η`` in the 2-norm, relatively, with η below four
-        eps (Higham, Accuracy and Stability, theorem 24.2); four times that is allowed here. No
-        spectrum of a distribution exceeds 1, so the errors of d spectra and their product add up.
+        eps (Higham, Accuracy and Stability, theorem 24.2); four times that is allowed here, also for
+        the d roundings of a product. No spectrum of a distribution exceeds 1, so the errors of d
+        spectra and their product add up.
         """
-        d = self._model.d
-        return (d + 1) * 16 * _EPS * math.log2(size) + 4 * d * _EPS
+        return (self._model.d + 1) * 16 * _EPS * math.log2(size)
 
     def _of_level(self, level: int, j: int, code: int) -> Floats:
         """Least, greatest and mean rounding error, greatest step, and exponents of the error."""
@@ -189,7 +189,8 @@ class Grid:
             errors = above - steps * h
             mean = (errors * shares).sum(axis=1)
             curves = exponents(errors - mean[:, None] * (shares > 0), shares, ERROR_SLOPES / h)
-            least, greatest = errors.min(axis=1, initial=0.0), errors.max(axis=1, initial=0.0)
+            least = errors.min(axis=1, initial=0.0)
+            greatest = errors.max(axis=1, initial=0.0)
             most = steps.max(axis=1, initial=0.0)
             self._rounded[key] = np.column_stack([least, greatest, mean, most, curves])
         return self._rounded[key]
@@ -225,7 +226,8 @@ def _groups(
     """
     some, own = near[here], spread.take(here)
     apart, steps = sums[:, :, 1] - sums[:, :, 0], sums[:, :, 3]
-    width = (own.above + own.below + apart) * 2.0**level + 4
+    # Both ends may be off by roundings, and there is a step to spare at each.
+    width = (own.above + own.below + apart + 2 * own.slack) * 2.0**level + 4
     sizes = _fast_sizes(np.where(some, np.minimum(steps + 1, width), 1.0).max(axis=1))
     n_labels = some.sum(axis=1)
     for size in np.unique(sizes[sizes <= MAX_SIZE]).tolist():
