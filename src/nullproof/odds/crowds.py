@@ -131,7 +131,7 @@ def _below(
 
 def first_levels(spread: Spread, near: Mask, gap: Floats) -> Floats:
     """Levels (period over coefficients ``2^-level``) that should do, judged by normal distributions."""
-    sigma = np.sqrt(np.where(near, spread.variance, 0.0))
+    sigma = np.sqrt(spread.variance)
     highest = np.where(near, spread.mean + 4 * sigma, -np.inf).max(axis=1)
     width = np.where(near, spread.above + spread.below, 0.0).max(axis=1)
     # Where the highest supports lie, which decide: ties further below do no harm.
@@ -147,7 +147,8 @@ def first_levels(spread: Spread, near: Mask, gap: Floats) -> Floats:
     rates = density / less
     pairs = rates * (rates.sum(axis=1, keepdims=True) - rates)
     ties = (pairs * less.prod(axis=1, keepdims=True)).sum(axis=2).max(axis=1) * step
-    h = np.minimum(np.where(ties > 0, _PART * gap / np.where(ties > 0, ties, 1.0), 1.0), step)
+    with np.errstate(divide="ignore"):
+        h = np.minimum(_PART * gap / ties, step)
     return np.asarray(-np.log2(h))
 
 
@@ -155,7 +156,7 @@ def _ascending(
     least: Floats, greatest: Floats, beyond: Mask, chance: float
 ) -> tuple[Floats, Floats]:
     """Bounds of chances that ascend, with a last step that is above everything."""
-    n_steps = min(int(np.argmax(beyond.all(axis=0))) or beyond.shape[1], beyond.shape[1])
+    n_steps = int(np.argmax(beyond.all(axis=0))) or beyond.shape[1]
     both = np.ones((2, len(least), n_steps + 1))
     both[0, :, :-1] = np.where(beyond, 1 - chance, least)[:, :n_steps]
     both[1, :, :-1] = np.where(beyond, 1.0, greatest)[:, :n_steps]
