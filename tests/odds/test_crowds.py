@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.spreads import spread_of
 
 import nullproof.odds.crowds as crowds_module
 from nullproof.odds.crowds import Crowds, Ends, _ascending, _below, _wins, first_levels
@@ -21,12 +22,7 @@ _EPS = float(np.finfo(np.float64).eps)
 def made_up(mean: Any, chance: float = 0.0, **others: Any) -> Spread:
     """A spread of labels that are all alive, with nothing but what is given."""
     means = np.array(mean, dtype=float)
-    nothing, every = np.zeros(means.shape), np.ones(means.shape, dtype=bool)
-    names = ("base", "variance", "above", "below", "zero", "error", "slack", "n_open", "n_products")
-    arrays: dict[str, Any] = dict.fromkeys(names, nothing)
-    arrays |= {name: np.array(own, dtype=float) for name, own in others.items()}
-    curves = np.zeros((*means.shape, 2))
-    return Spread(possible=every, alive=every, mean=means, curves=curves, chance=chance, **arrays)
+    return replace(spread_of(*means.shape, mean=means, **others), chance=chance)
 
 
 # How likely supports stay below a step --------------------------------------------------------------

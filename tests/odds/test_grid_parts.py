@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.odds_tables import random_codes
+from support.spreads import spread_of
 
 import nullproof.odds.grid as grid_module
 from nullproof import CountIndex, label_odds
@@ -213,16 +214,6 @@ def test_rounded_supports(level: int, chance: float, alpha: float) -> None:
 # Groups of points ---------------------------------------------------------------------------------
 
 
-def spread_of(above: Any, below: Any, slack: Any) -> Spread:
-    """A spread of which only these numbers matter."""
-    shape = np.shape(above)
-    nothing, every = np.zeros(shape), np.ones(shape, dtype=bool)
-    return Spread(
-        every, every, nothing, nothing, nothing, np.array(above), np.array(below), nothing, nothing,
-        np.array(slack), nothing, nothing, nothing, 1e-9,
-    )  # fmt: skip
-
-
 @pytest.mark.parametrize("block", [1, 2**8, 2**17])
 def test_groups_of_points(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every point whose grid is not too large comes once, with a grid for all steps or all chances."""
@@ -238,7 +229,7 @@ def test_groups_of_points(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     near = rng.random((2 * n, 3)) < 0.6
     near[:, 0] |= ~near.any(axis=1)
     here = np.sort(rng.permutation(2 * n)[:n])
-    every = spread_of(*(np.repeat(own, 2, axis=0) for own in (above, below, slack)))
+    every = spread_of(2 * n, 3)
     for name, own in (("above", above), ("below", below), ("slack", slack)):
         getattr(every, name)[here] = own
     needed = np.full(n, 1.0)
@@ -291,7 +282,7 @@ def test_what_is_taken_off_for_errors(m: int, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(grid, "_distributions", lambda *_: Rounded(*([zero] * 4)))
     wins = {True: np.full((1, m), 0.25), False: np.full((1, m), 0.5)}
     monkeypatch.setattr(grid_module, "_wins", lambda _, *, strict: wins[strict])
-    spread = replace(spread_of(zero, zero, zero), error=np.full((1, m), 0.01), chance=chance)
+    spread = replace(spread_of(1, m, error=0.01), chance=chance)
     group = Group(np.array([0]), np.arange(m)[None], 3, size)
     all_zero = 0.5**m / m
     for off, transform in [(0.0, 0.0), (chance, 0.0), (0.0, 1e-4)]:
