@@ -48,11 +48,6 @@ class Box:
     upper: Ints
     allowed: Bools
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether no attack lies in it."""
-        return bool((self.lower > self.upper).any())
-
 
 @dataclass(frozen=True)
 class Chords:
@@ -107,8 +102,9 @@ class Modes:
         self.room = np.zeros(self.high.shape, dtype=np.int64)
         pair, group = np.nonzero(self.able)
         np.add.at(self.room, (pair, problem.feature[group]), problem.capacity[group])
-        # With alpha = 0 a count of zero has to be raised before any log of it makes sense.
-        self.must = (self.room > 0) & (self.high == 0)
+        # With alpha = 0 a count of zero has to be raised before any log of it makes sense. It can be,
+        # or the rival would never overtake.
+        self.must = self.high == 0
         self.base = np.where(self.must, 1.0, self.high)
 
     def _find_takings(self, at: Ints) -> None:
@@ -163,13 +159,12 @@ class Modes:
         loss, gap = self.loss(start), self.gap[self.take_pair]
         need = np.maximum(gap - loss, 0.0)
         count = self.take_low + self.alpha
-        reach = np.ceil(count * -np.expm1(-np.clip(gap, 0.0, 700.0)) - 1e-9 * count)
-        reach = np.maximum(reach, start + 1)
+        reach = np.ceil(count * -np.expm1(-np.maximum(gap, 0.0)) - 1e-9 * count)
         far, before = np.minimum(reach, last), np.minimum(reach - 1, last)
         at_far = np.where(reach <= last, need, self.loss(far) - loss)
         slope = np.maximum(
-            np.where(far > start, at_far / np.maximum(far - start, 1), 0.0),
-            np.where(before > start, (self.loss(before) - loss) / np.maximum(before - start, 1), 0),
+            at_far / np.maximum(far - start, 1),
+            (self.loss(before) - loss) / np.maximum(before - start, 1),
         )
         return Chords(start, loss, slope)
 

@@ -80,10 +80,10 @@ class Tree:
         # The fewest cells of an attack met as a box with one member.
         self.leaf = float(limit)
         self.alone = np.array([found[0].n_cells for found in singles], dtype=np.float64)
-        self.floor = float(self.alone.max(initial=0.0))
+        self.floor = float(self.alone.max())
         box = Box(
             lower=np.zeros(problem.n_groups, dtype=np.int64),
-            upper=np.minimum(problem.capacity, max(0, limit - 1)),
+            upper=np.minimum(problem.capacity, limit - 1),
             allowed=np.ones(self.modes.n_modes, dtype=bool),
         )
         self.n_boxes = 0
@@ -99,7 +99,7 @@ class Tree:
     @property
     def done(self) -> bool:
         """Whether no open box can hold a better attack."""
-        return not self.open or self.bound >= min(self.limit, self.leaf)
+        return self.bound >= min(self.limit, self.leaf)
 
     def lower_limit(self, limit: int) -> None:
         """Tell that an attack with ``limit`` cells is known."""
@@ -131,7 +131,7 @@ class Tree:
 
     def _parts(self, box: Box, found: Relaxed, bound: float) -> list[Part]:
         """Split a box that may hold a better attack; one with a single member is decided exactly."""
-        if ceil(bound) >= self.limit or box.is_empty:
+        if ceil(bound) >= self.limit:
             return []
         if np.array_equal(box.lower, box.upper):
             if self.problem.succeeds(box.lower):
@@ -212,17 +212,17 @@ class Tree:
                 continue
             # A part's own bound may be below its box's: cuts that were not needed are gone.
             least, most = sorted(max(own, bound) for own, _ in parts)
-            if least + most / 10 > top:
-                best, top = parts, least + most / 10
+            score = least + most / 10
+            if score > top:
+                best, top = parts, score
         return best
 
     def _open_parts(self, boxes: list[Box]) -> Iterator[Part]:
         """Give those boxes that may hold a better attack, tightened, with their bounds."""
         for box in boxes:
             found = self.relaxation.solve(box)
-            tight = self._tightened(box, found)
-            if ceil(found.bound) < self.limit and not tight.is_empty:
-                yield found.bound, tight
+            if ceil(found.bound) < self.limit:
+                yield found.bound, self._tightened(box, found)
 
     def _excess(self, box: Box, found: Relaxed) -> Floats:
         """Return by how much the relaxation overrates what each group does to winners."""
