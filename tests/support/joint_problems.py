@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from functools import cache
 from typing import Any, NamedTuple
 
@@ -13,6 +14,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.radii.cells import radii
 from nullproof.radii.reach import Reach
 from nullproof.tables.points import Points
+from support.count_tables import first_point, index_from_counts, two_labels
 from support.joint_tables import index_of, larger_table, random_table
 
 
@@ -62,6 +64,23 @@ def questions() -> tuple[Asked, ...]:
     assert len(found) > 25
     assert sum(asked.problem.limited for asked in found) > 3
     return tuple(found)
+
+
+@cache
+def counted() -> tuple[Problem, ...]:
+    """Problems made of counts: some larger, some zero, gaps of every size, up to three labels."""
+    found = list[Asked | None]()
+    for alpha in (0, 1, Fraction(1, 3), Fraction(1, 10**400)):
+        for winner, rival in [((15, 11, 20), (4, 9, 2)), ((12, 12), (11, 10)), ((16, 3), (5, 1))]:
+            index = two_labels((25, 14), winner, rival)
+            found.append(asked_of(index, first_point(index), alpha=alpha))
+    three = index_from_counts(
+        [20, 15, 9],
+        [[(17, 3, 0), (1, 10, 3), (2, 2, 6)], [(11, 6, 4), (9, 9, 5)], [(6, 0, 1), (14, 15, 8)]],
+    )
+    points = [("0", "0", "1"), ("1", "1", "1"), ("0", "1", "0"), ("1", "0", None)]
+    found += [asked_of(three, points, alpha=alpha) for alpha in (0, 2)]
+    return tuple(asked.problem for asked in found if asked is not None)
 
 
 def random_cells(rng: np.random.Generator, problem: Problem) -> Ints:
