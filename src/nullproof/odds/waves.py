@@ -322,8 +322,8 @@ def made_waves(turns: Floats, probs: Floats, n: int) -> Waves:
     """The first coefficients of terms (terms × values), which sum to ``1 - zero`` each."""
     side = 1 << (n.bit_length() // 2)
     low, high = powers(turns, side), powers(turns * side, n // side) * probs[:, :, None]
-    rows = high.swapaxes(1, 2).reshape(len(turns), -1, 4, turns.shape[1])
     found = np.zeros((len(turns), n // side // 4, 4, side), dtype=np.complex128)
+    rows = high.swapaxes(1, 2).reshape(*found.shape[:3], turns.shape[1])
     length = _SMALL // (4 * side)
     for start in range(0, turns.shape[1], length):
         here = slice(start, start + length)
