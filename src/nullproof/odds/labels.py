@@ -161,12 +161,12 @@ class Odds:
         return f"Odds: {n_sure:,} of {len(self):,} points have one label in 99 % of the worlds"
 
     def _repr_html_(self) -> str:
-        weakest = np.argsort(np.nan_to_num(self.lower.max(axis=1), nan=-1.0), kind="stable")[:ROWS]
+        weakest = np.argsort(self.lower.max(axis=1), kind="stable")[:ROWS]
         some = self.take(weakest)
         columns: dict[str, list[Any]] = {
             "point": [shown_name(self.names, place) for place in weakest.tolist()]
         }
-        ranks = np.argsort(-np.nan_to_num(some.lower + some.upper), axis=1, kind="stable")
+        ranks = np.argsort(-(some.lower + some.upper), axis=1, kind="stable")
         for rank, name in enumerate(["likeliest", "next"][: len(self.labels)]):
             own = ranks[:, [rank]]
             bounds = zip(
