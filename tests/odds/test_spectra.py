@@ -62,7 +62,7 @@ def spectra_of(*features: list[Term]) -> Spectra:
 def exact_waves(term: Term, octave: int, n: int) -> Any:
     """Coefficients by their definition, with more digits where the machine has them."""
     turns = (term.logs - term.logs[0]).astype(np.longdouble) / np.longdouble(2.0) ** octave
-    angles = np.multiply.outer(np.arange(n).astype(np.longdouble), turns)
+    angles = np.multiply.outer(np.arange(n).astype(np.longdouble), turns - np.rint(turns))
     angles = 2 * np.longdouble("3.14159265358979323846264338327950288") * (angles - np.rint(angles))
     probs = term.probs.astype(np.longdouble)
     return np.cos(angles) @ probs + 1j * (np.sin(angles) @ probs)
