@@ -59,6 +59,7 @@ def test_radius() -> None:
     assert found.not_worked_out[1].startswith("531,441 completions to look at, more than 65,536; ")
     assert found.not_worked_out[[0, 2]].tolist() == [None, None]
     assert "1 not worked out" in repr(found)
+    assert found._repr_html_().count("531,441 completions") == 1
     told = json.loads(json.dumps(found.document(), allow_nan=False))["points"]
     assert [point["radius"] is None for point in told] == [False, True, False]
     assert [point["not_worked_out"] is None for point in told] == [True, False, True]
@@ -89,6 +90,8 @@ def test_odds() -> None:
     assert np.array_equal(found.lower[[0, 2]], alone.lower)
     assert (found.lower[1].tolist(), found.upper[1].tolist()) == ([0.0, 0.0], [1.0, 1.0])
     assert found.not_worked_out[1].startswith("2,048 completions")
+    assert found._repr_html_().count("2,048 completions") == 1
+    assert "not worked out" not in alone._repr_html_()
     told = found.document()["points"]
     assert [point["not_worked_out"] is None for point in told] == [True, False, True]
     assert [reason is None for reason in found.columns()["not_worked_out"]] == [True, False, True]

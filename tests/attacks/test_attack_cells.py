@@ -197,6 +197,30 @@ def test_labels_are_found_as_they_are_written() -> None:
     assert attack.locate(table.lazy()) == [(0, "x"), (1, "x"), (2, "x")]
 
 
+def test_labels_that_are_numbers_and_rows_of_other_labels() -> None:
+    """A whole number is the label it was counted as, also as a double; another label is passed by."""
+    table = pl.DataFrame({"x": ["a", "a", "b"], "y": [1, 1, 2]})
+    index = CountIndex.from_table(table, "y")
+    blanks = (Cells(0, 0, (0,), 2), Cells(1, 0, (1,), 1))
+    attack = Attack(Model(index), Reach.of(index), blanks, 3, ())
+    longer = pl.DataFrame({"x": ["a", "b", "a", "a", "b"], "y": [3, 3, 1, 1, 2]}).lazy()
+    for lazy in (longer, longer.with_columns(pl.col("y").cast(pl.Float64))):
+        assert attack.locate(lazy) == [(2, "x"), (3, "x"), (4, "x")]
+
+
+def test_rows_without_an_order_need_a_key() -> None:
+    """A relation has no first row: its cells are named by a column."""
+    duckdb = pytest.importorskip("duckdb")
+    index = lazy_index()
+    attack = poison(index, [("red", 1.0)])
+    with duckdb.connect() as connection:
+        connection.register("counted", TABLE.to_arrow())
+        relation = connection.table("counted")
+        with pytest.raises(NullproofError, match="name a column that tells them apart: key="):
+            attack.locate(relation)
+        assert attack.locate(relation, key="id") == attack.locate(TABLE.lazy(), key="id")
+
+
 # Added rows ---------------------------------------------------------------------------------------
 
 

@@ -285,6 +285,19 @@ def test_an_index_shows_what_it_holds() -> None:
     assert repr(empty) == "CountIndex: 0 rows, 2 features, 2 labels (p, q), 0 missing cells"
     with pytest.raises(TypeError):
         hash(index)
+    shown = index._repr_html_()
+    assert repr(index) in shown
+    cells = [part.split("</td>")[0] for part in shown.split("<td>")[1:]]
+    assert cells == ["x0", "category", "2", "0", "x1", "number", "2", "2"]
+
+
+@pytest.mark.parametrize("first", ["ab", 7, None])
+def test_rows_that_are_no_rows(first: Any) -> None:
+    """A text is no row of letters, and a number none of digits."""
+    with pytest.raises(
+        NullproofError, match=f"the first row is {first!r}; give each row as a tuple"
+    ):
+        CountIndex.from_rows([first, ("u",)], ["p", "q"])
 
 
 WRONG_CODES: dict[str, tuple[Any, Any, str]] = {

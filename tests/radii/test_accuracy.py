@@ -147,6 +147,7 @@ def test_shares_and_documents() -> None:
     assert curve.steps.tolist() == [0, 1, 3]
     assert curve.document()["accuracy"] == 0.75
     assert (curve.document()["n_points"], curve.document()["n_known"]) == (6, 4)
+    assert curve.file_columns() == {"k": [0, 1, 3], "n": [3, 2, 0], "share": [0.75, 0.5, 0]}
     nothing = curve_of([])
     assert (nothing.accuracy, nothing.at(0), nothing.document()["accuracy"]) == (0, 0, None)
     for k in (-1, -0.5, math.nan):

@@ -264,6 +264,7 @@ def test_nothing_to_do() -> None:
     assert radius(index, nothing, alpha=0).tolist() == []
     assert "0 points" in repr(radii(index, nothing, alpha=0))
     tied = radii(index, first_point(index), alpha=0)
+    assert repr(tied) == "Radii: 1 points, 1 not certain, 0 beyond any attack"
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
 
 
@@ -277,3 +278,6 @@ def test_repr_counts_the_points() -> None:
     assert columns["radius"] == found.radius.tolist()
     assert (columns["label"][0], columns["rival"][0]) == ("L0", "L1")
     assert (columns["n_raise"][0], columns["n_lower"][0]) == (1, 1)
+    html = found._repr_html_()
+    assert repr(found).split("\n")[0] in html
+    assert html.count("<tr") == 1 + len(found)

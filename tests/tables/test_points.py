@@ -14,7 +14,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof import CountIndex, NullproofError, NullproofWarning
-from nullproof.tables.points import Points
+from nullproof.tables.points import Points, encode_points, encode_quietly
 
 INDEX = CountIndex.from_rows(
     [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]
@@ -248,6 +248,15 @@ def test_an_index_with_points_of_a_frame_remembers_it() -> None:
     assert isinstance(points, Points)
     assert points.frame is not None
     assert INDEX.encode(ROWS).frame is None
+
+
+def test_points_come_back_as_they_are() -> None:
+    """What is encoded already is not encoded again, with or without warnings."""
+    index = CountIndex.from_rows([("u", 1), ("v", 2)], ["p", "q"])
+    points = index.encode([("u", 1), (None, 2)])
+    assert encode_points(index.schema, points) is points
+    assert encode_quietly(index.schema, points) is points
+    assert index.update(points, ["p", "q"]) == index.update([("u", 1), (None, 2)], ["p", "q"])
 
 
 def test_two_readings_of_holes() -> None:
