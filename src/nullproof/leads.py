@@ -20,8 +20,11 @@ from nullproof.model import WIDE, Floats, Model
 from nullproof.tables.points import Points
 
 Places = NDArray[np.intp]
-# Products of so many factors neither over- nor underflow where `floats_do`.
-_FACTORS = 16
+# Products of so many factors neither over- nor underflow where `floats_do`: a factor is a count of 64 bits
+# over a billionth at most, or one over that at least, and (2**63 * 10**9)**11 < 10**308.
+_FACTORS = 11
+# No logarithm of a count of 64 bits, or of a billionth, is larger.
+_LOG = 44.0
 _WHOLE = 2.0**53
 
 
@@ -79,24 +82,16 @@ class _Whole(NamedTuple):
         found = _rounded_down(sign * (cells * below - above), below * self.size.take(places))
         for place in np.flatnonzero(np.isnan(found)).tolist():
             own = (int(column.take(places[place])) for column in self[:4])
-            found[place] = _jump(*own, cells=int(cells[place]), alpha=alpha, sign=sign)
+            known, n_cells, n_known, n_candidates = own
+            share = Fraction(*share_of(known, n_known, n_candidates, alpha))
+            found[place] = _double_below(sign * (Fraction(int(cells[place]), n_cells) - share))
         return found
 
 
-def _jump(
-    known: int,
-    n_cells: int,
-    n_known: int,
-    n_candidates: int,
-    *,
-    cells: int,
-    alpha: Fraction,
-    sign: int,
-) -> float:
-    share = Fraction(*share_of(known, n_known, n_candidates, alpha))
-    jump = sign * (Fraction(cells, n_cells) - share)
-    nearest = float(jump)
-    return nearest if Fraction(nearest) <= jump else float(np.nextafter(nearest, -1.0))
+def _double_below(exact: Fraction) -> float:
+    """The greatest double that is not above a number between -1 and 1."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else float(np.nextafter(nearest, -1.0))
 
 
 class Tables:
@@ -226,7 +221,7 @@ class Tables:
         # A rival without any support never catches up.
         log_odds[:, np.isneginf(log_prior)] = np.inf
         prior = np.where(np.isfinite(log_prior), np.abs(log_prior), 0.0)
-        magnitude = prior + sizes + 40.0 * self.model.d
+        magnitude = prior + sizes + _LOG * self.model.d
         return log_odds, 2 * self.model.slack(magnitude[:, None] + magnitude)
 
 
@@ -235,7 +230,7 @@ def _below_each_other(
 ) -> tuple[_Whole, ...]:
     """Stack the first parts of all features, then the second parts, …; zeros where there are no more."""
     found = []
-    for number in range(max(map(len, parts), default=0)):
+    for number in range(max(map(len, parts))):
         own = [
             of_feature[number] if number < len(of_feature) else _Whole(*np.zeros((8, *shape), int))
             for of_feature, shape in zip(parts, shapes, strict=True)
@@ -343,14 +338,12 @@ class Pairs:
     def _lead(self, low: Floats, high: Floats, n_cells: Floats) -> Lead:
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = low / high
-            if not low.all():
-                ratio[low == 0] = 0.0
             if len(ratio) > len(self.tables.first_slots):
                 ratio = np.minimum.reduceat(ratio, self.tables.first_slots, axis=0)
             logs = np.zeros(len(n_cells))
             for start in range(0, len(ratio), _FACTORS):
                 logs += np.log(ratio[start : start + _FACTORS].prod(axis=0))
-            # No support, or 0 times infinity: the winner has none, and perhaps the rival neither.
+            # No support, 0 over 0 or 0 times infinity: the winner has none, and perhaps the rival neither.
             lost = ~(logs > -np.inf)
             return Lead(np.where(lost, -np.inf, self.constant + logs), n_cells)
 
