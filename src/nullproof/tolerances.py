@@ -153,14 +153,16 @@ class _Search:
         self, found: Tolerances, places: NDArray[np.intp], on_progress: Progress | None
     ) -> None:
         """Find the tolerance of each point, and record it."""
+        start = 0.0
         if floats_do(self.model):
             tables = Tables(self.model, self.points)
             if (grid := grid_of(tables)) is not None:
                 self._blocks(tables, grid, _BLOCK_NEARBY, within(on_progress, 0.0, 0.7))
             self._blocks(tables, None, _BLOCK, within(on_progress, 0.7 if grid else 0.0, 0.9))
+            start = 0.9
         known: dict[bytes, tuple[float, int]] = {}
         blurred = np.flatnonzero(np.isnan(self.value)).tolist()
-        for place in over(blurred, _DOING, within(on_progress, 0.9, 1.0)):
+        for place in over(blurred, _DOING, within(on_progress, start, 1.0)):
             key = self.points.codes[:, place].tobytes()
             if key not in known:
                 known[key] = self._exactly(place)
