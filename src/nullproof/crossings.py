@@ -35,7 +35,7 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
     Every winner is ahead at 0 and not at ``beyond``, where its ``lead`` is known.
     """
     found = np.full(len(beyond), np.nan)
-    bracket, guess = Bracket.of(pairs, beyond, lead)
+    bracket, trial = Bracket.of(pairs, beyond, lead)
     places = np.arange(len(beyond))
     for number in range(_MOST_ROUNDS):
         few = bracket.n_jumps <= _FEW
@@ -44,12 +44,12 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
             some, kept = np.flatnonzero(sure & few), np.flatnonzero(sure & ~few)
             near, within = pairs.at(some), bracket.at(some)
             found[places[some]] = _first_lost(near, within, _moved(near, within))
-            pairs, places, bracket = pairs.at(kept), places[kept], bracket.at(kept)
-            guess = guess[kept] if number == 0 else guess
+            pairs, places = pairs.at(kept), places[kept]
+            bracket, trial = bracket.at(kept), trial[kept]
         if not len(places):
             break
-        trial = guess if number == 0 else bracket.trial(_BEYOND, halve=number % 4 == 0)
         bracket.narrow(trial, pairs.lead(trial))
+        trial = bracket.trial(_BEYOND, halve=number % 4 == 3)
     return found
 
 
@@ -99,10 +99,9 @@ def _first_lost(pairs: Pairs, bracket: Bracket, moved: _Moved) -> Floats:
     own = jumps[doubtful]
     first, last = own.min(axis=1), np.where(np.isfinite(own), own, -np.inf).max(axis=1)
     found[doubtful] = np.where(first == last, first, np.nan)
-    inside = found > bracket.left + _CLOSE
-    # At 0 every winner is ahead; but rounding may take a jump just below 0 for one at 0.
-    start = np.flatnonzero(bracket.left == 0)
-    inside[start] |= jumps[start].min(axis=1) >= 0
+    # At 0 every winner is ahead, so that the lead is lost at a jump that is listed. Rounding may list one
+    # below 0 too; then there are two, and neither is told.
+    inside = (found > bracket.left + _CLOSE) | (bracket.left == 0)
     return np.where(inside & (found < bracket.right - _CLOSE), found, np.nan)
 
 
@@ -116,8 +115,8 @@ def _walked(
         leads = bracket.low.log[:, None] + np.cumsum(changes.take(order), axis=1)
     lost = (leads < 0).argmax(axis=1)
     unclear = (np.abs(leads) <= pairs.slack[:, None]).any(axis=1)
-    # At 0 itself the lead is not known.
-    return jumps.take(order[every, lost]), unclear | (bracket.left == 0) | ~(leads[every, lost] < 0)
+    # At 0 itself the lead is not known, and counts as infinite: no jump is seen to lose it.
+    return jumps.take(order[every, lost]), unclear | ~(leads[every, lost] < 0)
 
 
 def _halved(pairs: Pairs, jumps: Floats) -> tuple[Floats, NDArray[np.bool_]]:
