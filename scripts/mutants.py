@@ -160,7 +160,7 @@ class Bench:
 
     def _run_all(self, items: list[pytest.Item]) -> None:
         """Run each test once as it is, unless that was kept from another time with the same modules."""
-        sources = repr([Path(module.path).read_text("utf-8") for module in self.modules])
+        sources = repr([(m.path, Path(m.path).read_text("utf-8")) for m in self.modules])
         known: dict[tuple[str, str], Run] = {}
         if self.kept_runs is not None and self.kept_runs.exists():
             known = pickle.loads(self.kept_runs.read_bytes())
