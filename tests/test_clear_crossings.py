@@ -149,7 +149,7 @@ def test_a_jump_at_zero_is_told_though_rounding_hides_it(threatens: bool) -> Non
         # Of 42 holes 27 are expected to hold the rival's value, and one more beyond 0: 36, then 37 of 56.
         assert 42 * (9 / 14) > 27
         counts, sizes, open_cells, level = [[[5, 9], [9, 5]]], [14, 56], [0, 42], Fraction(73, 2)
-        prior = [level * Fraction(14, 56), 5]
+        prior = [level * Fraction(14, 56), Fraction(5)]
     else:
         # Of 49 holes one is expected to hold the winner's value, and none beyond 0: 2, then 1 of 98.
         assert 49 * (1 / 49) < 1
