@@ -72,6 +72,9 @@ def test_commands_print_what_the_page_shows(
     for command, shown in commands(page):
         if any(name in command for name in NOT_HERE):
             continue
+        if "nullproof poison" in command:
+            # Without it an attack is the union of the attacks on each point.
+            pytest.importorskip("scipy")
         printed = said(command, monkeypatch, capsys)
         assert agrees(shown, printed), f"{command}\n{printed[0]}"
 

@@ -9,11 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Generator
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
 _MODULE = re.compile(r"(?:No module named|could not import) '(\w+)")
 _EXTRA = re.compile(r'pip install "nullproof\[(\w+)\]"')
+_HALF_LOADED = re.compile(r"cannot import name '\w+' from '[\w.]+' \((.+?)\)")
+# Files that could not be imported, each with the reason: what they lack, others cannot import from them.
+_SKIPPED: dict[Path, str] = {}
 
 
 def lacking(text: str) -> str | None:
@@ -21,6 +25,9 @@ def lacking(text: str) -> str | None:
     for module in _MODULE.findall(text):
         if module not in ("nullproof", "support") and find_spec(module) is None:
             return f"needs {module}"
+    for path in _HALF_LOADED.findall(text):
+        if Path(path) in _SKIPPED:
+            return _SKIPPED[Path(path)]
     extra = _EXTRA.search(text)
     return f"needs the extra {extra[1]}" if extra else None
 
@@ -33,6 +40,7 @@ def pytest_make_collect_report(
     report = yield
     reason = lacking(str(report.longrepr)) if report.failed else None
     if reason:
+        _SKIPPED[collector.path] = reason
         report.outcome = "skipped"
         report.longrepr = (str(collector.path), 0, reason)
     return report
