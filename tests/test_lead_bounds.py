@@ -121,8 +121,9 @@ def test_jumps_of_numbers_that_doubles_just_hold(n: int) -> None:
         Fraction(10**400 + 1, 10**400),
         Fraction(10**400, 10**400 + 1),
         Fraction(1, 3 * 10**8 + 1),
+        Fraction(1, 10**400),
     ],
-    ids=["below 1", "above 1", "too long", "much too long", "the same below 1", "small"],
+    ids=["below 1", "above 1", "too long", "much too long", "the same below 1", "small", "tiny"],
 )
 def test_jumps_with_long_fractions_of_smoothing(alpha: Fraction) -> None:
     """However many digits the smoothing has, and without any known cell too."""
@@ -170,6 +171,13 @@ def test_leads_of_labels_without_support() -> None:
         assert pairs.lead(np.ones(1)).log.tolist() == [lead]
 
 
+def test_leads_over_a_label_without_a_prior() -> None:
+    """It never catches up; but a winner that lacks a value is not ahead of it either."""
+    for n_held, lead in ((2, math.inf), (0, -math.inf)):
+        index = index_from_counts([5, 5], [[[n_held, 3], [5 - n_held, 2]]])
+        assert pair_of(Model(index, 0, [1, 0])).lead(np.ones(1)).log.tolist() == [lead]
+
+
 @pytest.mark.parametrize("alpha", [0, Fraction(1, 10)])
 @pytest.mark.parametrize("n_rows", [0, 1])
 def test_leads_over_a_label_of_few_rows(alpha: Fraction, n_rows: int) -> None:
@@ -196,6 +204,8 @@ def test_a_feature_that_is_left_out_has_no_size() -> None:
     # Two values, a value outside and the row that is left out, for each of two features.
     sizes = tables.log_size.reshape(2, 4, 2)
     assert not sizes[:, 3].any()
+    for counts in (tables.low, tables.high):
+        assert (counts.reshape(2, 4, 2)[:, 3] == 1).all()
     assert sizes[:, :3] == pytest.approx(np.broadcast_to(np.log([6, 11]), (2, 3, 2)))
 
 

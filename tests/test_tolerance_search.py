@@ -170,23 +170,20 @@ def test_the_first_of_rivals_that_catch_up_at_once(
 def test_a_tolerance_next_to_one(
     places: tuple[int, int, int], way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of ten billion holes two must be a's, like the one known cell: up to a bias of 1 - 2 / 10**10."""
+    """Of ten billion holes three must be a's, like all known cells: up to a bias of 1 - 3 / 10**10."""
     go(way, monkeypatch)
     winner, strong, weak = places
-    n_holes = 10**10
+    n_known, n_holes = 10**11, 10**10
     sizes, known, prior = [5] * 3, [5] * 3, [Fraction(0)] * 3
-    sizes[winner], known[winner] = n_holes + 1, 1
+    sizes[winner], known[winner] = n_known + n_holes, n_known
     # In units of one a of the winner.
-    prior[winner], prior[strong], prior[weak] = (
-        Fraction(n_holes + 1),
-        Fraction(5, 2),
-        Fraction(9, 4),
-    )
+    prior[winner] = Fraction(n_known + n_holes)
+    prior[strong], prior[weak] = n_known + Fraction(5, 2), n_known + Fraction(9, 4)
     open_cells = [n_holes if place == winner else 0 for place in range(3)]
     index = index_from_counts(sizes, [[known, [0] * 3]])
     model = Model(replace(index, n_null=np.array([open_cells])), 0, prior)
     told = tolerances_of(model, first_point(index))
-    assert told.value.tolist() == [double_below(1 - Fraction(2, n_holes))]
+    assert told.value.tolist() == [double_below(1 - Fraction(3, n_holes))]
     assert told.rival.tolist() == [min(strong, weak)]
     assert told.winner.tolist() == [winner]
 
@@ -352,6 +349,24 @@ def test_progress(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert shares[-1] == pytest.approx(1)
         if len(points) > 1:
             assert any(share == pytest.approx(2 / 3) for share in shares)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_progress_of_points_that_rounding_blurs(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Floats are asked first, with a grid and without, then exact verdicts: each goes on from the last."""
+    go(way, monkeypatch)
+    monkeypatch.setattr(progress, "_SECONDS", 0.0)
+    rows = [("a",), *[(None,)] * 4, *[("a",)] * 7]
+    index = CountIndex.from_rows(rows, list("AAAAA") + ["B"] * 7, domains={"x0": ["a", "b"]})
+    # Beyond 1/4 both labels have the same support.
+    model = Model(index, 0, [Fraction(1, 3), Fraction(1, 5)])
+    shares = shares_told(model, [("a",), ("a",)], "skip")
+    expected = {
+        "by floats": [0, 0.9, 0.9, 0.95, 1],
+        "by a grid": [0, 0.7, 0.7, 0.9, 0.9, 0.95, 1],
+        "exactly": [0, 0.5, 1],
+    }
+    assert shares == pytest.approx(expected[way])
 
 
 def test_smoothing_is_one_by_default() -> None:

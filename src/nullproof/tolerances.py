@@ -147,7 +147,7 @@ class _Search:
         self.model, self.points, self.winner = model, points, at_none.winner
         self.at_none, self.at_all = at_none, at_all
         self.value = np.full(len(points), np.nan)
-        self.rival = np.full(len(points), -1, dtype=np.int32)
+        self.rival = np.empty(len(points), dtype=np.int32)
 
     def into(
         self, found: Tolerances, places: NDArray[np.intp], on_progress: Progress | None
