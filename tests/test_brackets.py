@@ -6,11 +6,13 @@ import functools
 import gc
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from support.bias_tables import random_holed
+from support.count_tables import first_point, index_from_counts
 from support.duels import Duel, drawn_duels, pairs_of
 from support.large_counts import LargeTable
 
@@ -217,6 +219,21 @@ def test_a_lead_that_is_lost_late(n_biases: int) -> None:
     assert bracket.high.log == pytest.approx([math.log(1 / 2.5)])
     n_needed = 1 + math.floor(1000 * (1 - grid.biases[-2]))
     assert bracket.low.log == pytest.approx([math.log(n_needed / 2.5)])
+
+
+@pytest.mark.parametrize("n_biases", [8, 256, 4096])
+def test_a_lead_that_is_never_lost(n_biases: int) -> None:
+    """Rounding may leave a lead at a bias of 1: the bracket ends there, and is not sure."""
+    # All 5000 known cells hold the value and some of 20,000 holes; the rival has as much as 4900 cells.
+    index = index_from_counts([25_000, 10_000], [[[5000, 4900], [0, 5100]]])
+    index = replace(index, n_null=np.array([[20_000, 0]]))
+    tables = Tables(Model(index, 0, [25_000, 10_000]), first_point(index))
+    pairs = tables.pairs(np.array([0]), np.array([0]), np.array([1]))
+    grid = BiasGrid.of(tables, n_biases)
+    bracket, _ = grid.bracket(pairs)
+    assert (bracket.left[0], bracket.right[0]) == (grid.biases[-2], 1)
+    assert bracket.high.log == pytest.approx([math.log(5000 / 4900)])
+    assert not bracket.is_sure(pairs.slack).any()
 
 
 def test_labels_without_support_are_not_ahead() -> None:

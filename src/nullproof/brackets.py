@@ -171,7 +171,7 @@ class BiasGrid:
             own = rows if len(some) == len(left) else rows.take(some, axis=1)
             start, stop = left[some], right[some]
             share = _share_kept(low[some], high[some])
-            trial = np.maximum(start + (share * (stop - start)).astype(np.intp), start + 1)
+            trial = np.clip(start + (share * (stop - start)).astype(np.intp), start + 1, stop - 1)
             trial[start < 0] = 0
             lead = _leads(self.log, own + trial, pairs.log_odds[some])
             ahead = lead > 0
