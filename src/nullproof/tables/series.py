@@ -130,8 +130,6 @@ def _whole_ticks(
         if not hasattr(native.dtype, "pyarrow_dtype"):
             return None
         native = native.array.__arrow_array__()
-    elif not series.implementation.is_pyarrow():
-        return None
     return _arrow_ticks(native)
 
 
