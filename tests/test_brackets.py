@@ -8,6 +8,8 @@ import math
 import random
 from dataclasses import replace
 from fractions import Fraction
+from types import SimpleNamespace
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -105,6 +107,16 @@ def test_an_end_within_the_slack_is_not_sure() -> None:
         (0.7, 0.6, False),
     ):
         assert bracket_of(low, high, 9).is_sure(slack).tolist() == [sure]
+
+
+def test_no_lead_is_asked_for_at_zero() -> None:
+    """Rounding may count a jump at 0 as done there, so that it would be counted twice."""
+    lost, guess = Lead(floats(-1e-3), floats(7)), floats(-1e-9 / 1.05)
+    assert (1.05 * guess + 1e-9).tolist() == [0]
+    pairs = SimpleNamespace(lead_and_loss=lambda _bias: (lost, guess))
+    bracket, trial = Bracket.of(cast(Any, pairs), floats(1), Lead(floats(-1), floats(9)))
+    assert (bracket.left.tolist(), bracket.right.tolist()) == ([0], [FIRST])
+    assert 0 < trial[0] < FIRST
 
 
 @pytest.mark.parametrize("size", [12, 300])
