@@ -17,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from nullproof.tables import series as reading
+from nullproof.tables.kinds import read_series
 from nullproof.tables.series import (
     declared_categories,
     factorized,
@@ -27,6 +28,7 @@ from nullproof.tables.series import (
     ticks,
     ticks_of,
 )
+from nullproof.tables.spellings import Spellings
 
 EPOCH = dt.datetime(1970, 1, 1)
 # How many times the cells are repeated: some ways begin only with long columns.
@@ -98,6 +100,31 @@ def test_numbers(name: str, times: int, monkeypatch: pytest.MonkeyPatch) -> None
         plain = pandas_numbers(native)
         assert (plain is not None) == name.startswith("pandas, NumPy")
         assert plain is None or same(plain, cells * times)
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda cells: pl.Series(cells, dtype=pl.Float32),
+        lambda cells: pd.Series(cells, dtype="Float32"),
+        lambda cells: pa.chunked_array([pa.array(cells, pa.float32())]),
+    ],
+)
+def test_single_precision(make: Callable[[list[Any]], Any]) -> None:
+    """Numbers of single precision stay such, so that a decimal fraction named as missing is found."""
+    series = of(make([0.1, None, 2.5]))
+    assert (number_series(series) == 0.1).tolist() == [True, False, False]
+    assert read_series(series, Spellings(("0.1",)), retype=True).known.tolist() == [
+        False,
+        False,
+        True,
+    ]
+
+
+def test_no_integers_are_lost_of_nulls_alone() -> None:
+    """Without a known cell there is no integer that doubles would mix up."""
+    nulls = of(pl.Series([None, None], dtype=pl.Int64))
+    assert not reading._loses_integers(nulls, nulls.dtype)
 
 
 @pytest.mark.parametrize("dtype", ["boolean", "bool"])
@@ -179,7 +206,8 @@ def test_days_that_pandas_keeps_as_objects(dtype: str) -> None:
     assert same(ticks(of(pd.Series(DAYS, dtype=object).astype(dtype))), IN_DAYS)
 
 
-@pytest.mark.parametrize("n", [1, -1, 999, 1000, 1001, 10**15 + 1, -(10**15) - 7])
+# A thousand times the last one is 0 in 64 bits.
+@pytest.mark.parametrize("n", [1, -1, 999, 1000, 1001, 10**15 + 1, -(10**15) - 7, 2**61])
 def test_nanoseconds_are_kept(n: int) -> None:
     """A nanosecond is a thousandth of a microsecond, beside nulls and other time stamps."""
     expected = [Fraction(n, 1000), None, Fraction(2 * n, 1000)]
