@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 from support.count_tables import first_point, index_from_counts
 
+from nullproof import CountIndex
 from nullproof.brackets import Bracket
 from nullproof.crossings import _first_lost, _moved
 from nullproof.leads import Pairs, Tables
@@ -141,3 +142,12 @@ def test_a_jump_at_zero_is_not_missed(threatens: bool) -> None:
     others = Fraction(7, most) * Fraction(rows, 98) ** 2
     found = tolerance(index, [("0", "0")], alpha=0, prior=[1, (before + after) / 2 * others])
     assert found.tolist() == [0.0]
+
+
+@pytest.mark.parametrize("alpha", [1e-5, 1e-7, 1e-9, Fraction(1, 10**9)])
+def test_a_count_that_falls_to_a_tiny_smoothing(alpha: float | Fraction) -> None:
+    """Beyond 4/21 the winner has nothing but the smoothing left, and ties; the rival rises at 5/12."""
+    winner = [(None, value) for value in "xxxxyyy"]
+    rival = [(value, "y") for value in ("t", "u", "v", None, None, None, None)]
+    index = CountIndex.from_rows(winner + rival, ["A"] * 7 + ["B"] * 7)
+    assert tolerance(index, [("t", "x")], alpha=alpha).tolist() == [below(Fraction(4, 21))]

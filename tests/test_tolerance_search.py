@@ -385,3 +385,14 @@ def test_fixed_is_a_mapping_of_columns(fixed: Any) -> None:
     index = CountIndex.from_rows([("a",), (None,), ("b",)], list("AAB"), features=["f0"])
     with pytest.raises(NullproofError, match="give a mapping from columns"):
         tolerance(index, [("a",)], fixed=fixed)
+
+
+@pytest.mark.parametrize("n_open", [0, 4])
+def test_more_jumps_than_32_bits_count(n_open: int) -> None:
+    """A grid for many points tells what a single point is told without one."""
+    n, held = 2**35, 2**33 + 2**29
+    counts = [[[1, held], [1, n - held]]]
+    index = replace(index_from_counts([2 + n_open, 2 * n], counts), n_null=np.array([[n_open, n]]))
+    alone, *every = (tolerance(index, [("0",)] * size, prior="uniform") for size in (1, 40))
+    assert 0 < alone[0] < 1
+    assert every[0].tolist() == [alone[0]] * 40

@@ -34,6 +34,8 @@ _ROUGH, _ROUNDS = 64, 8
 _TERMS, _AT_A_TIME = 2.0, 1 << 16
 # One number holds the jumps of a winner's count above so many bits, those of a rival's below.
 _BITS = 32
+# More jumps than these are counted as these: they fit into those bits, and are too many to look at.
+_MANY = (1 << 31) - 1
 
 
 @dataclass
@@ -224,7 +226,9 @@ def _terms(tables: Tables, biases: Floats, some: slice) -> tuple[Floats, NDArray
         low, high = ((np.log(own) - size).reshape(-1, m, len(biases)) for own in counts)
         log = low[:, i] - high[:, k]
     fell, rose = (
-        np.abs(np.diff(own, append=own[:, -1:])).astype(np.int64).reshape(low.shape)
+        np.minimum(np.abs(np.diff(own, append=own[:, -1:])), _MANY)
+        .astype(np.int64)
+        .reshape(low.shape)
         for own in cells
     )
     jumps = (fell[:, i] << _BITS) + rose[:, k]

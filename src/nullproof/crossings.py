@@ -161,9 +161,10 @@ def _jumps(pairs: Pairs, bracket: Bracket, moved: _Moved) -> tuple[Floats, Float
                 step = np.arange(len(again)) - (np.cumsum(n_own) - n_own)[again]
                 row, place, cells = row[again], place[again] + step, cells[again] + sign * step
             jumps.put(place, tables.jump(number, row, sign, cells))
-            count = (tables.low, tables.high)[side].take(row) + cells
+            count = (tables.low, tables.high)[side].take(row)
+            # Cells are added up before the smoothing, or a tiny one would lose its digits.
             with np.errstate(divide="ignore"):
-                changes.put(place, -sign * np.log((count + sign) / count))
+                changes.put(place, -sign * np.log((count + (cells + sign)) / (count + cells)))
             first += n_jumps
     return jumps, changes
 
