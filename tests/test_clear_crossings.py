@@ -71,6 +71,19 @@ def test_clear_crossings_are_told(size: int) -> None:
     assert n_told > 50
 
 
+def test_after_the_last_round_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A crossing that too few rounds leave open is left to integers."""
+    monkeypatch.setattr(crossings, "_MOST_ROUNDS", 1)
+    for table, duels in drawn(1500):
+        pairs, beyond = pairs_of(table, duels), np.ones(len(duels))
+        found = crossing(pairs, beyond, pairs.lead(beyond))
+        assert np.isnan(found).any()
+        told = ~np.isnan(found)
+        assert found[told].tolist() == [
+            duel.last for duel, is_told in zip(duels, told, strict=True) if is_told
+        ]
+
+
 @pytest.mark.parametrize("n_biases", [8, 64, 512])
 @pytest.mark.parametrize("size", SIZES)
 def test_clear_crossings_are_told_by_a_grid(size: int, n_biases: int) -> None:

@@ -118,7 +118,15 @@ def test_branches_of_what_decides(
     coverage = pytest.importorskip("coverage")
     script = tmp_path / "sign.py"
     script.write_text("import sys\nfor x in sys.argv[1:]:\n    if x > '0':\n        print(x)\n")
-    run = ["coverage", "run", "--branch", f"--data-file={tmp_path / 'data'}", str(script)]
+    # Named as the source, it is traced even if the temporary folder lies in an environment.
+    run = [
+        "coverage",
+        "run",
+        "--branch",
+        f"--data-file={tmp_path / 'data'}",
+        "--source=.",
+        str(script),
+    ]
     subprocess.run([sys.executable, "-m", *run, *argument.split()], check=True, cwd=tmp_path)
     measured = coverage.Coverage(str(tmp_path / "data"), config_file=False, branch=True)
     measured.load()

@@ -187,6 +187,17 @@ def test_the_smallest_count_that_can_go() -> None:
     assert ANYONE not in {single.rival for single in single_optima(problem)[0]}
 
 
+def test_no_way_without_cells_within_reach() -> None:
+    """A rival that overtakes with any cells has no way where none can be blanked."""
+    n_ways = 0
+    for problem, singles in asked("tables"):
+        out_of_reach = replace(problem, limited=True, capacity=np.zeros_like(problem.capacity))
+        for single in (one for found in singles for one in found if one.rival != ANYONE):
+            assert Pair(out_of_reach, single.point, single.rival).optimum() is None
+            n_ways += 1
+    assert n_ways > 10
+
+
 @pytest.mark.parametrize("kind", ["counts", "tables"])
 def test_frontiers_of_pairs(kind: str) -> None:
     """Floats and integers say of each number of cells what integers alone say, and guesses are near."""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import datetime as dt
 import math
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from sklearn.preprocessing import KBinsDiscretizer
 from support.one_column import codes_of, feature_of
@@ -145,6 +147,25 @@ def test_quantile_bins_hold_equally_many_rows() -> None:
         {"a": [1] * 18 + [2, 3, None], "y": [0] * 21}, "y", bins=2, binning="quantile"
     )
     assert tied.exact(0)[:, 0].tolist() == [20, 0]
+
+
+@pytest.mark.parametrize("bins", [2, 3, 4, 5])
+@pytest.mark.parametrize("beside", [[-1.5e308, 1.5e308], [5e-324, 3.0]])
+def test_quantiles_of_numbers_too_far_apart(bins: int, beside: list[float]) -> None:
+    """Where the distance of neighbours is no double, edges are what fractions say, in memory or not."""
+    cells = sorted([-1.7e308, -1.6e308, 1.6e308, 1.7e308, *beside] * 2)
+    table = pl.DataFrame({"a": cells, "y": ["p", "q"] * (len(cells) // 2)})
+    found = [
+        CountIndex.from_table(one, "y", binning="quantile", bins=bins)
+        for one in (table, table.lazy())
+    ]
+    assert found[0] == found[1]
+    edges = found[0].schema.features[0].edges
+    for part, edge in zip(range(bins + 1), edges, strict=True):
+        place = Fraction(part * (len(cells) - 1), bins)
+        low, high = (Fraction(cells[k]) for k in (math.floor(place), math.ceil(place)))
+        exact = low + (high - low) * (place - math.floor(place))
+        assert abs(Fraction(edge) - exact) <= Fraction(2e-15) * max(abs(low), abs(high))
 
 
 @pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")

@@ -247,7 +247,11 @@ def _quantile_edges(array: NDArray[Any], bins: int, kind: Kind, rows: Rows) -> t
     if rows.weights is None and len(line(probe, kind)[0]) > bins:
         known = rounded_down(places(array, kind))
         known = known[np.isfinite(known)]
-        return _without_negative_zero(np.unique(np.quantile(known, np.linspace(0, 1, bins + 1))))
+        with np.errstate(over="ignore", invalid="ignore"):
+            edges = np.quantile(known, np.linspace(0, 1, bins + 1))
+        # Neighbours whose distance is no double have no quantile here, but below.
+        if np.isfinite(edges).all():
+            return _without_negative_zero(np.unique(edges))
     values, which, held = line(array, kind)
     if len(values) <= bins:
         return apart_edges(values)
@@ -286,11 +290,15 @@ def quantile_edges(
     before, after, parts = quantile_places(n_rows, bins)
     low = values[np.searchsorted(ends, before, side="right")]
     high = values[np.searchsorted(ends, after, side="right")]
-    edges = [
-        np.quantile(np.array(pair), np.array([part]))[0]
-        for part, *pair in zip(parts, low, high, strict=True)
-    ]
-    return _without_negative_zero(np.unique(np.array(edges)))
+    edges = map(_part_between, low.tolist(), high.tolist(), parts.tolist())
+    return _without_negative_zero(np.unique(np.array([*edges])))
+
+
+def _part_between(low: float, high: float, part: float) -> float:
+    if math.isinf(high - low):
+        # As for bins of equal width: halve the numbers.
+        return 2 * _part_between(low / 2, high / 2, part)
+    return float(np.quantile(np.array([low, high]), np.array([part]))[0])
 
 
 def _without_negative_zero(edges: NDArray[np.float64]) -> tuple[float, ...]:
