@@ -44,7 +44,7 @@ from nullproof.tables.values import (
     parsed_date,
     text,
 )
-from nullproof.words import some
+from nullproof.words import cut, some
 
 
 @dataclass
@@ -392,9 +392,9 @@ def _wrong_kind(feature: Feature, column: Column, example: str | None = None) ->
     came = words.get(column.kind, column.kind + "s")
     if example is None and len(column.values):
         example = column.values[0]
-    shown = "" if example is None else f" such as {example!r}"
+    shown = "" if example is None else f" such as {cut(example)!r}"
     needed = words.get(feature.kind, feature.kind + "s")
     return NullproofError(
         f"column {column.name!r} holds {came}{shown}, but the training table holds {needed} "
-        f"there ({some(feature.values, 3)}); give the column in the same form"
+        f"there ({some(map(cut, feature.values), 3)}); give the column in the same form"
     )
