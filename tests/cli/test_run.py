@@ -391,5 +391,6 @@ def test_cycles_are_looked_for_seldom(
     monkeypatch.setattr(cli, "main", lambda: last.append("ran"))
     program.main()
     assert len(thresholds) == n_changes
-    assert all(number > gc.get_threshold()[0] for number in thresholds)
+    # Python's own is 700, or 2,000 from 3.13 on; that of this process may have been raised by a library.
+    assert all(number > 2000 for number in thresholds)
     assert last == [gc.freeze, "ran"]
