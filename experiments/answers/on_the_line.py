@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import json
 import runpy
@@ -78,13 +79,15 @@ def of_commands(paths: Files, folder: Path) -> dict[str, Any]:
 def printed(*arguments: str, as_json: bool = True) -> dict[str, Any]:
     """The exit code of a command, and the JSON that it prints."""
     words = ["nullproof", "-q", *arguments, *(["--json"] if as_json else [])]
-    stream, before = io.StringIO(), sys.argv
+    stream, before, threshold = io.StringIO(), sys.argv, gc.get_threshold()
     try:
         sys.argv = words
         with contextlib.redirect_stdout(stream), contextlib.redirect_stderr(io.StringIO()):
             code = _code(words)
     finally:
+        # A command ends its process as a rule, and sets both for it alone.
         sys.argv = before
+        gc.set_threshold(*threshold)
     text = stream.getvalue()
     return {"exit": code, **({JSON: without_sentences(json.loads(text))} if text else {})}
 
