@@ -151,3 +151,14 @@ def test_a_count_that_falls_to_a_tiny_smoothing(alpha: float | Fraction) -> None
     rival = [(value, "y") for value in ("t", "u", "v", None, None, None, None)]
     index = CountIndex.from_rows(winner + rival, ["A"] * 7 + ["B"] * 7)
     assert tolerance(index, [("t", "x")], alpha=alpha).tolist() == [below(Fraction(4, 21))]
+
+
+def test_jumps_that_were_cut_to_fit_do_not_look_few() -> None:
+    """A grid keeps fewer jumps of a trillion open cells than a trial passes, and is right all the same."""
+    n = 10**12
+    counts = [[[680, n], [320, 0]], [[n, n // 22_026], [0, n - n // 22_026]]]
+    holes = np.array([[n - 1000, 0], [0, 0]])
+    index = replace(index_from_counts([n, n], counts), n_null=holes)
+    alone, *every = (tolerance(index, [("0", "0")] * size) for size in (1, 32))
+    assert 0.6795 < alone[0] < 0.68
+    assert every[0].tolist() == [alone[0]] * 32

@@ -160,7 +160,8 @@ class BiasGrid:
         """Brackets between biases of the grid, and the jumps of each slot within: winners', rivals'.
 
         Where the lead is lost before the first bias, the bracket starts at 0. There, and between biases
-        that are no neighbours, the jumps of each slot are not told.
+        that are no neighbours, the jumps of each slot are not told. More jumps than can be kept are
+        infinitely many.
         """
         rows = self._rows(pairs)
         left, low, high = self._roughly(rows, pairs.log_odds)
@@ -183,7 +184,9 @@ class BiasGrid:
         jumps = self.jumps.take(rows + first)
         moved = [jumps >> _BITS, jumps & ((1 << _BITS) - 1)]
         n_jumps = np.where(left < 0, 0.0, sum(own.sum(axis=0) for own in moved))
-        n_jumps[right - left > 1] = np.inf
+        # Those that were cut to fit would look few beside the jumps of a trial, which are not.
+        cut = sum((own == _MANY).any(axis=0) for own in moved)
+        n_jumps[(right - left > 1) | ((cut > 0) & (left >= 0))] = np.inf
         ends = np.where(left < 0, 0.0, self.biases[first]), self.biases[right]
         leads = Lead(low, np.zeros(len(low))), Lead(high, n_jumps)
         return Bracket(*ends, *leads, np.ones(len(low), dtype=bool)), moved
