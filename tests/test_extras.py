@@ -20,7 +20,7 @@ from typing import Any
 import polars as pl
 import pytest
 from support.engines import postgres_server, postgres_table, spark_session
-from support.web_server import serving
+from support.web_server import PATIENCE, serving
 
 from nullproof import CountIndex, certify, poison
 from nullproof.errors import MissingExtraError, explained
@@ -105,7 +105,7 @@ def from_postgres(folder: Path) -> None:
 
 
 def served(folder: Path) -> None:
-    with serving(folder) as server, urllib.request.urlopen(server.url, timeout=30) as page:
+    with serving(folder) as server, urllib.request.urlopen(server.url, timeout=PATIENCE) as page:
         assert "nullproof" in page.read().decode()
 
 

@@ -67,7 +67,7 @@ class Asked:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 80),
         }
-        return asyncio.run(asyncio.wait_for(self._ask(scope, body), 60))
+        return asyncio.run(asyncio.wait_for(self._ask(scope, body), 120))
 
     async def _ask(self, scope: dict[str, Any], body: bytes) -> Answer:
         sent: list[Any] = []

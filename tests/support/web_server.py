@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).parents[2]
 HOLES = "a,b,y\n1,x,no\n2,,no\n,x,yes\n4,z,yes\n5,z,no\n6,x,yes\n"
+# Seconds after which something hangs: a busy machine may take long, but not so long.
+PATIENCE = 120.0
 
 
 Example = tuple[str, "CountIndex", "pl.DataFrame"]
@@ -58,11 +60,11 @@ def served(folder: Path, **limits: Any) -> Iterator[Served]:
         until(lambda: server.started)
         port = server.servers[0].sockets[0].getsockname()[1]
         url = f"http://127.0.0.1:{port}/"
-        with httpx.Client(base_url=url, timeout=60) as client:
+        with httpx.Client(base_url=url, timeout=PATIENCE) as client:
             yield Served(url, client, uploads)
     finally:
         server.should_exit = True
-        thread.join(timeout=20)
+        thread.join(timeout=PATIENCE)
 
 
 class Process(NamedTuple):
@@ -73,11 +75,13 @@ class Process(NamedTuple):
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[Process]:
+def serving(
+    folder: Path, *arguments: str, program: tuple[str, ...] = ("-m", "nullproof")
+) -> Iterator[Process]:
     """Run ``nullproof serve`` with its temporary files below ``folder``."""
     environment = {**os.environ, "TMPDIR": str(folder), "PYTHONPATH": str(ROOT / "src")}
     process = subprocess.Popen(
-        [sys.executable, "-m", "nullproof", "serve", "--port", "0", *arguments],
+        [sys.executable, *program, "serve", "--port", "0", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -95,7 +99,7 @@ def serving(folder: Path, *arguments: str) -> Iterator[Process]:
         process.communicate()
 
 
-def until(condition: Any, seconds: float = 20.0) -> None:
+def until(condition: Any, seconds: float = PATIENCE) -> None:
     """Wait for something to become true."""
     end = time.monotonic() + seconds
     while not condition():
@@ -116,8 +120,7 @@ def analysed(client: httpx.Client, **order: Any) -> str:
     answer = client.post("/api/analyses", json=order)
     assert answer.status_code == 202, answer.text
     name = str(answer.json()["id"])
-    # A slow machine may take long for a wide table, and only a server that hangs takes longer.
-    until(lambda: state(client, name)["state"] in ("done", "failed", "cancelled"), 120)
+    until(lambda: state(client, name)["state"] in ("done", "failed", "cancelled"))
     assert state(client, name)["state"] == "done", state(client, name)
     return name
 
@@ -156,7 +159,7 @@ def whole_visit(url: str) -> tuple[int, int]:
     """Upload, analyse, ask about a point, change the table: what one person does."""
     import httpx
 
-    with httpx.Client(base_url=url, timeout=60) as client:
+    with httpx.Client(base_url=url, timeout=PATIENCE) as client:
         table = upload(client, HOLES)
         name = analysed(client, table=table["id"], label="y", binning="none")
         point = client.get(f"/api/analyses/{name}/points/1").json()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import queue
 import signal
 import socket
 import sys
@@ -16,11 +17,11 @@ from http.client import HTTPConnection
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.command_line import Runner, one_line
 from support.web_server import (
     HOLES,
+    PATIENCE,
     Process,
     analysed,
     large_table,
@@ -32,9 +33,10 @@ from support.web_server import (
     whole_visit,
 )
 
+from nullproof.certificates import certificates_of
 from nullproof.scratch import clear_folders, own_folder
-from nullproof.web.desk import Shelf
-from nullproof.web.jobs import Job, Workers
+from nullproof.web import analysis, desk, uploads
+from nullproof.web.descriptions import described
 from nullproof.web.server import FOLDERS, _listener
 
 pytestmark = [
@@ -52,7 +54,7 @@ def process(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Process,
 
 def client_of(url: str) -> Any:
     httpx = pytest.importorskip("httpx", reason="httpx is not installed")
-    return httpx.Client(base_url=url, timeout=60)
+    return httpx.Client(base_url=url, timeout=PATIENCE)
 
 
 def test_fifty_at_once(process: tuple[Process, Path]) -> None:
@@ -73,25 +75,44 @@ def test_fifty_at_once(process: tuple[Process, Path]) -> None:
     assert next(iter(visits))[1] == 1
 
 
-def test_a_large_file(process: tuple[Process, Path]) -> None:
-    """A file of 25 MB arrives and is understood while others are answered quickly."""
-    started, _ = process
+class Pause:
+    """A moment of some work at which it waits until it may go on."""
+
+    def __init__(self) -> None:
+        self.here, self.go = threading.Event(), threading.Event()
+
+    def wait(self) -> None:
+        self.here.set()
+        assert self.go.wait(PATIENCE)
+
+
+def test_a_large_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While a file of 25 MB arrives, and while it is understood, others are answered."""
     content = large_table(300_000)
     assert len(content) > 25e6
-    waits = []
-    with client_of(started.url) as client, client_of(started.url) as other:
-        arrived: list[dict[str, Any]] = []
-        sender = threading.Thread(target=lambda: arrived.append(upload(client, content)))
-        sender.start()
-        while sender.is_alive():
-            start = time.monotonic()
-            assert other.get("/api/limits").status_code == 200
-            waits.append(time.monotonic() - start)
-            time.sleep(0.02)
-        assert arrived[0]["n_rows"] == 300_000
-        assert len(arrived[0]["columns"]) == 13
-        client.delete(f"/api/tables/{arrived[0]['id']}")
-    assert max(waits) < 10
+    arriving, understood = Pause(), Pause()
+
+    def slowly(*given: Any) -> Any:
+        understood.wait()
+        return described(*given)
+
+    def halves() -> Iterator[bytes]:
+        yield content[:13_000_000]
+        arriving.wait()
+        yield content[13_000_000:]
+
+    monkeypatch.setattr(uploads, "described", slowly)
+    with served(tmp_path) as server, client_of(server.url) as client, ThreadPoolExecutor(1) as pool:
+        size = {"content-length": str(len(content))}
+        sent = pool.submit(client.post, "/api/tables", content=halves(), headers=size)
+        for moment in (arriving, understood):
+            assert moment.here.wait(PATIENCE)
+            assert server.client.get("/api/limits").status_code == 200
+            assert not sent.done()
+            moment.go.set()
+        table = sent.result().json()
+    assert table["n_rows"] == 300_000
+    assert len(table["columns"]) == 13
 
 
 def test_a_client_that_hangs_up(process: tuple[Process, Path]) -> None:
@@ -105,7 +126,15 @@ def test_a_client_that_hangs_up(process: tuple[Process, Path]) -> None:
             head = f"POST /api/tables HTTP/1.1\r\nHost: {host}\r\nContent-Length: 99999999\r\n\r\n"
             connection.sendall(head.encode() + b"a,b\n1,2\n" * 200_000)
         assert whole_visit(started.url)[1] == 1
-    until(lambda: all(path.stat().st_size < 1000 for path in {*uploads.iterdir()} - before))
+    until(lambda: all(size_of(path) < 1000 for path in {*uploads.iterdir()} - before))
+
+
+def size_of(path: Path) -> int:
+    """How large a file is that may be deleted meanwhile."""
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
 
 
 @pytest.mark.parametrize("size", [5 << 20, 30 << 20])
@@ -113,7 +142,7 @@ def test_a_question_that_is_too_long(process: tuple[Process, Path], size: int) -
     """Who sends all of a question before reading gets the answer that it is too long, no hang-up."""
     host, port = process[0].url.removeprefix("http://").strip("/").split(":")
     for headers in ({}, {"Origin": "http://[::1"}):
-        with closing(HTTPConnection(host, int(port), timeout=30)) as connection:
+        with closing(HTTPConnection(host, int(port), timeout=PATIENCE)) as connection:
             connection.request("POST", "/api/analyses", b'{"x": "' + b"x" * size, headers)
             answer = connection.getresponse()
             assert answer.status == (403 if headers else 413)
@@ -124,60 +153,91 @@ def test_a_client_that_stands_still(tmp_path: Path) -> None:
     """An upload that stops arriving is ended with a sentence."""
     with served(tmp_path, idle=0.3) as server:
         host, port = server.url.removeprefix("http://").strip("/").split(":")
-        with socket.create_connection((host, int(port)), timeout=10) as connection:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE) as connection:
             head = f"POST /api/tables HTTP/1.1\r\nHost: {host}\r\nContent-Length: 999\r\n\r\na,b\n"
             connection.sendall(head.encode())
             answer = b""
             while b"}" not in answer:
-                answer += connection.recv(4096)
+                more = connection.recv(4096)
+                assert more, answer
+                answer += more
         assert b"408" in answer.splitlines()[0]
         assert b"nothing arrived" in answer
         assert [*server.folder.iterdir()] == []
 
 
-def test_cancelling_stops(process: tuple[Process, Path]) -> None:
+@pytest.fixture
+def endless(monkeypatch: pytest.MonkeyPatch) -> queue.SimpleQueue[str]:
+    """Let judging a table of more than ten rows never end by itself; what is left of it is noted."""
+    ended = queue.SimpleQueue[str]()
+
+    def judge(model: Any, points: Any) -> Any:
+        try:
+            while model.index.n_rows > 10:
+                time.sleep(0.001)
+        finally:
+            ended.put("left")
+        return certificates_of(model, points)
+
+    monkeypatch.setattr(analysis, "certificates_of", judge)
+    return ended
+
+
+def test_cancelling_stops(tmp_path: Path, endless: queue.SimpleQueue[str]) -> None:
     """A cancelled analysis is gone, and its worker is free for the next."""
-    with client_of(process[0].url) as client:
-        table = upload(client, large_table(60_000))
-        for _ in range(6):
+    with served(tmp_path) as server:
+        client, table = server.client, upload(server.client, large_table(100))
+        for _ in range(desk._WORKERS + 2):
             order = {"table": table["id"], "label": "y"}
             name = client.post("/api/analyses", json=order).json()["id"]
+            until(lambda name=name: state(client, name)["doing"] == "certifying")
             assert client.delete(f"/api/analyses/{name}").status_code == 204
             assert client.get(f"/api/analyses/{name}").status_code == 404
-        small = upload(client, HOLES)
-        start = time.monotonic()
-        analysed(client, table=small["id"], label="y")
-        assert time.monotonic() - start < 20
+        analysed(client, table=upload(client, HOLES)["id"], label="y")
 
 
-def test_abandoned_work_ends(process: tuple[Process, Path]) -> None:
+def test_abandoned_work_ends(tmp_path: Path, endless: queue.SimpleQueue[str]) -> None:
     """An analysis that nobody asks for any more is stopped, if its orderer wished so."""
-    with client_of(process[0].url) as client:
-        table = upload(client, large_table(80_000))
+    with served(tmp_path) as server:
+        client, table = server.client, upload(server.client, large_table(100))
         order = {"table": table["id"], "label": "y", "patience": 0.2}
         name = client.post("/api/analyses", json=order).json()["id"]
-        time.sleep(1.5)
-        until(lambda: state(client, name)["state"] == "cancelled", 5)
+        # Whoever asks for its state still waits for it.
+        assert endless.get(timeout=PATIENCE) == "left"
+        until(lambda: state(client, name)["state"] == "cancelled")
         kept = client.post("/api/analyses", json={**order, "patience": None}).json()["id"]
-        time.sleep(1.5)
-        assert state(client, kept)["state"] in ("working", "done")
+        until(lambda: state(client, kept)["doing"] == "certifying")
+        time.sleep(3 * desk._LOOK)
+        assert state(client, kept)["state"] == "working"
         client.delete(f"/api/analyses/{kept}")
+
+
+# Serves with analyses that never end by themselves.
+ENDLESS = """
+from nullproof.__main__ import main
+from nullproof.web import analysis
+
+def judge(*_):
+    while True:
+        pass
+
+analysis.certificates_of = judge
+main()
+"""
 
 
 @pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
 def test_a_clean_end(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """Ctrl-C and SIGTERM end the server at once, also while it works, and leave no file behind."""
-    with serving(tmp_path) as started:
+    """Ctrl-C and SIGTERM end the server whatever it works on, and leave no file behind."""
+    with serving(tmp_path, program=("-c", ENDLESS)) as started:
         with client_of(started.url) as client:
             client.get("/")
-            table = upload(client, large_table(80_000))
+            table = upload(client, large_table(100))
             name = client.post("/api/analyses", json={"table": table["id"], "label": "y"}).json()
-            until(lambda: state(client, name["id"])["state"] == "working")
+            until(lambda: state(client, name["id"])["doing"] == "certifying")
             assert [*tmp_path.glob("nullproof-serve-*/*")]
-            start = time.monotonic()
             started.process.send_signal(number)
-            _, said = started.process.communicate(timeout=20)
-            assert time.monotonic() - start < 10
+            _, said = started.process.communicate(timeout=PATIENCE)
         assert started.process.returncode == code, said
         assert "Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == []
@@ -211,7 +271,7 @@ def test_other_hosts_must_be_named(tmp_path: Path) -> None:
                 answer = client.get("/api/limits", headers={"host": host})
                 assert answer.status_code == status
         started.process.send_signal(signal.SIGINT)
-        _, said = started.process.communicate(timeout=20)
+        _, said = started.process.communicate(timeout=PATIENCE)
     assert said.startswith("note: 0.0.0.0 is not the loopback")
 
 
@@ -236,106 +296,3 @@ def test_wrong_ways_to_start(run: Runner, monkeypatch: pytest.MonkeyPatch) -> No
     one_line(run("serve", "--max-upload", "0"), "max-upload")
     monkeypatch.setitem(sys.modules, "uvicorn", None)
     one_line(run("serve"), 'pip install "nullproof[web]"')
-
-
-def test_a_bad_job_ends_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    """Whatever goes wrong in one job is told by it, and the next one is done by the same thread."""
-    workers = Workers(1)
-
-    def broken(_: Any) -> None:
-        raise RuntimeError("no luck")
-
-    def greedy(_: Any) -> None:
-        raise MemoryError
-
-    jobs = [Job(broken), Job(greedy), Job(lambda say: say(0.5, "half"))]
-    for job in jobs:
-        workers.submit(job)
-    until(lambda: all(job.over for job in jobs))
-    assert [job.state for job in jobs] == ["failed", "failed", "done"]
-    assert "no luck" in str(jobs[0].error)
-    assert "memory" in str(jobs[1].error)
-    assert "RuntimeError" in capsys.readouterr().err
-    workers.close()
-
-
-def test_a_cancelled_job_leaves_its_work() -> None:
-    """Cancelling ends a job at its next step; one that waits is never begun."""
-    workers, steps, hold = Workers(1), [0], threading.Event()
-
-    def long(say: Any) -> None:
-        hold.set()
-        while True:
-            steps[0] += 1
-            say(0.0, "on and on")
-            time.sleep(0.005)
-
-    begun, waiting = Job(long), Job(lambda _: steps.append(1))
-    workers.submit(begun)
-    workers.submit(waiting)
-    assert hold.wait(5)
-    waiting.cancel()
-    begun.cancel()
-    until(lambda: begun.over)
-    assert (begun.state, waiting.state) == ("cancelled", "cancelled")
-    done = steps[0]
-    time.sleep(0.05)
-    assert steps == [done]
-    workers.close()
-
-
-def test_a_long_computation_is_left() -> None:
-    """Cancelling ends also what never tells of its progress, and nothing but that."""
-    workers, hold = Workers(1), threading.Event()
-    ends: list[Any] = []
-
-    def silent(_: Any) -> None:
-        with job.computing():
-            hold.set()
-            while True:
-                np.sort(np.arange(1000)[::-1])
-
-    def brief(_: Any) -> None:
-        with later.computing():
-            ends.append(sum(range(1000)))
-        time.sleep(0.05)
-        ends.append("still here")
-
-    job, later = Job(silent), Job(brief)
-    workers.submit(job)
-    workers.submit(later)
-    assert hold.wait(5)
-    job.cancel()
-    job.cancel()
-    until(lambda: later.over, 5)
-    assert (job.state, later.state) == ("cancelled", "done")
-    assert ends == [499500, "still here"]
-    workers.close()
-
-
-class Box:
-    """Something to keep."""
-
-    def __init__(self, size: int, busy: bool = False) -> None:
-        self.size, self.busy, self.gone = size, busy, False
-
-    def discard(self) -> None:
-        self.gone = True
-
-
-def test_what_is_in_use_stays() -> None:
-    """A thing in use is not dropped for another, however old it is; without room one is refused."""
-    shelf: Shelf[Box] = Shelf("box", number=2, size=100, age=1e9)
-    used, idle, third = Box(10, busy=True), Box(10), Box(10)
-    for box in (used, idle, third):
-        shelf.put(box)
-    assert (used.gone, idle.gone, third.gone) == (False, True, False)
-    third.busy = True
-    with pytest.raises(ValueError, match="no room for another box right now"):
-        shelf.put(Box(1))
-    third.busy = False
-    large = Box(95)
-    shelf.put(large)
-    assert third.gone
-    shelf.clear()
-    assert (used.gone, large.gone, len(shelf)) == (True, True, 0)
