@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
 NARROW = 390
+# Milliseconds after which a page hangs: a busy machine may take long, but not so long.
+_PATIENCE = 120_000
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 # Answers come up to so many milliseconds late, as on a busy machine: tests that do not wait fail.
 _LATE = """
@@ -39,7 +41,7 @@ def chromium() -> Iterator[Browser]:
     # Chromium refuses to run as root with its sandbox.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with playwright.sync_playwright() as started:
-        browser = started.chromium.launch(executable_path=found, args=arguments)
+        browser = started.chromium.launch(executable_path=found, args=arguments, timeout=_PATIENCE)
         try:
             yield browser
         finally:
@@ -59,10 +61,8 @@ def watched_page(browser: Browser, origin: str | None = None, **options: Any) ->
         Of Playwright's ``new_context``: viewport, color_scheme, java_script_enabled, …
     """
     options = {"viewport": {"width": 1280, "height": 900}, "offline": origin is None, **options}
-    context = browser.new_context(**options)
     complaints: list[str] = []
-    page = context.new_page()
-    page.set_default_timeout(30_000)
+    page = patient_page(browser, **options)
     if latest := os.environ.get("NULLPROOF_LATE_ANSWERS"):
         page.add_init_script(_LATE % int(latest))
     page.on(
@@ -80,7 +80,14 @@ def watched_page(browser: Browser, origin: str | None = None, **options: Any) ->
         yield page
         assert complaints == []
     finally:
-        context.close()
+        page.context.close()
+
+
+def patient_page(browser: Browser, **options: Any) -> Page:
+    """Open a page, in a context of its own, that waits as long as a busy machine may take."""
+    page = browser.new_context(**options).new_page()
+    page.set_default_timeout(_PATIENCE)
+    return page
 
 
 def _is_own(url: str, origin: str | None) -> bool:
@@ -89,6 +96,10 @@ def _is_own(url: str, origin: str | None) -> bool:
 
 def violations(page: Page) -> list[str]:
     """What axe-core finds wrong for people who use a keyboard, a screen reader or low vision."""
+    # Colours between those of two states have less contrast than either.
+    page.wait_for_function(
+        "() => document.getAnimations().every((one) => one.playState !== 'running')"
+    )
     axe = pytest.importorskip("axe_playwright_python.sync_playwright")
     found = axe.Axe().run(page).response["violations"]
     return [

@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
 def wait_for_result(page: Page) -> None:
     """Wait until an analysis is shown with its first point."""
-    page.wait_for_selector("#downloads", timeout=30_000)
-    page.wait_for_selector(".panel .verdict", timeout=30_000)
+    page.wait_for_selector("#downloads")
+    page.wait_for_selector(".panel .verdict")
     page.wait_for_selector("#job", state="hidden")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from support.browser import watched_page
+from support.browser import patient_page, watched_page
 from support.page import show_example, wait_for_result
 from support.web_server import Served, served
 
@@ -89,13 +89,11 @@ def test_an_analysis_has_an_address(browser: Browser, page: Page, server: Served
 
 def test_an_analysis_that_is_gone_is_told(browser: Browser, server: Served) -> None:
     """A bookmark of another day says what happened, and the page can be used."""
-    context = browser.new_context()
-    page = context.new_page()
+    page = patient_page(browser)
     page.goto(f"{server.url}?analysis=nothing-here")
     page.wait_for_selector("#job [role=alert] >> text=as long as their server runs")
-    page.set_default_timeout(30_000)
     show_example(page)
-    context.close()
+    page.context.close()
 
 
 def test_the_label_is_proposed_and_judged_before_the_run(page: Page, tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from support.browser import NARROW, overflow, violations, watched_page
+from support.browser import NARROW, overflow, patient_page, violations, watched_page
 from support.page import bars, show_example, wait_for_result
 from support.web_server import Served, served
 
@@ -211,7 +211,7 @@ def test_accessible_on_every_screen(browser: Browser, server: Served, scheme: st
         assert violations(page) == []
         assert overflow(page) == 0
         page.set_viewport_size({"width": NARROW, "height": 844})
-        page.wait_for_timeout(200)
+        page.wait_for_function("width => innerWidth === width", arg=NARROW)
         assert overflow(page) == 0
         page.goto(f"{server.url}static/api.html")
         page.wait_for_selector("details")
@@ -286,9 +286,7 @@ def test_files_can_be_dropped(page: Page) -> None:
 
 def test_problems_are_told(browser: Browser, server: Served, tmp_path: Path) -> None:
     """What is wrong stands where it was done, in the words of the server."""
-    context = browser.new_context()
-    page = context.new_page()
-    page.set_default_timeout(30_000)
+    page = patient_page(browser)
     page.goto(server.url)
     for name, content, reason in (
         ("empty.csv", "", "empty.csv is empty"),
@@ -315,4 +313,4 @@ def test_problems_are_told(browser: Browser, server: Served, tmp_path: Path) -> 
     page.locator(".editor select").first.select_option(index=1)
     page.wait_for_selector(".panel [role=alert] >> text=does not answer")
     assert re.search("nullproof serve", page.inner_text(".panel"))
-    context.close()
+    page.context.close()
