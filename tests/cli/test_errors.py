@@ -23,7 +23,10 @@ FILES: dict[str, tuple[bytes, str]] = {
     "header": (b"age,town,churn\n", "has a header but no rows"),
     "long row": (TRAIN.encode() + b"1,2,3,4\n", "ragged: a row has more fields"),
     "short row": (TRAIN.encode() + b"1,Ulm\n", "ragged: line 8 has 2 fields, the header has 3"),
-    "junk": (os.urandom(8) + bytes(600), "is not a table; give a CSV, TSV, Parquet, Arrow, Excel"),
+    "junk": (
+        b"\x93\x07\xd5\x01\xba\x02\xee\x03" + bytes(600),
+        "is not a table; give a CSV, TSV, Parquet, Arrow, Excel",
+    ),
     "gzip": (b"\x1f\x8b\x08\x00damaged", "is a damaged gzip file"),
     "parquet": (b"PAR1 and then nothing", "is not a table that can be read"),
     "twice": (TRAIN.replace("town", "age").encode(), "has two columns named 'age'"),

@@ -31,7 +31,7 @@ from nullproof.tables.readers import open_table
 SMALL = Known("small", ("small", "small_2024"), "y", (60, 4, 2), (("small_20", 20),))
 OTHER = Known("other", ("other",), "y", (30, 3, 3))
 GRID = replace(
-    QUICK, rates=(0.2,), n_points=(1, 2), low_rates=(0.02,), n_agreement=5, limit=1.0, runs=2
+    QUICK, rates=(0.2,), n_points=(1, 2), low_rates=(0.02,), n_agreement=5, limit=60.0, runs=2
 )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-import socket
 import subprocess
 import tempfile
 import time
@@ -26,6 +25,8 @@ QUIET = (
     pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning"),
 )
 _NUMBERS = itertools.count()
+# Seconds after which something hangs: a busy machine may take long, but not so long.
+_PATIENCE = 120.0
 
 
 def spark_table(session: Any, frame: pl.DataFrame, folder: Path) -> Any:
@@ -83,13 +84,11 @@ def _connect_settings() -> dict[str, str]:
 
     if not [*Path(pyspark.__file__).with_name("jars").glob("spark-connect_*.jar")]:
         return {}
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     return {
         "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
         "spark.connect.grpc.binding.address": "127.0.0.1",
-        "spark.connect.grpc.binding.port": str(port),
+        # Any that is free when the server binds it.
+        "spark.connect.grpc.binding.port": "0",
     }
 
 
@@ -100,11 +99,12 @@ def spark_connect() -> Iterator[Any]:
     for part in ("grpc", "grpc_status", "google.rpc", "zstandard"):
         pytest.importorskip(part, reason=f"Spark Connect needs {part}: install pyspark[connect]")
     with spark_session() as session:
-        port = session.conf.get("spark.connect.grpc.binding.port", None)
-        if port is None:
+        if session.conf.get("spark.connect.grpc.binding.port", None) is None:
             pytest.skip("this PySpark brings no server for Spark Connect")
         from pyspark.sql.connect.session import SparkSession
 
+        name = "org.apache.spark.sql.connect.service.SparkConnectService$"
+        port = getattr(getattr(session._jvm, name), "MODULE$").localPort()
         remote = SparkSession.builder.remote(f"sc://127.0.0.1:{port}").create()
         remote.conf.set("spark.sql.session.timeZone", "America/New_York")
         try:
@@ -160,7 +160,7 @@ def postgres_server() -> Iterator[Any]:
         connection.disconnect()
     finally:
         _stop(data)
-        server.wait(timeout=20)
+        server.wait(timeout=_PATIENCE)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -178,7 +178,8 @@ def _as_user(folder: Path) -> list[str]:
 
 
 def _connected(ibis: Any, server: subprocess.Popen[bytes], folder: Path) -> Any:
-    for _ in range(100):
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end:
         assert server.poll() is None, "the Postgres server ended at its start"
         try:
             return ibis.postgres.connect(host=str(folder), user="nullproof", database="postgres")
