@@ -23,6 +23,17 @@ def show_example(page: Page) -> None:
     wait_for_result(page)
 
 
+def open_point(page: Page, place: int, by: str = "button") -> None:
+    """Open a point of the list by its button or its row, and wait for its bars.
+
+    It may be open already: whoever goes on with the panel from before loses what is done there.
+    """
+    page.eval_on_selector(".panel h3", "node => { node.dataset.before = ''; }")
+    page.click(f"tr[data-point='{place}'] {by}")
+    page.wait_for_selector(f".panel h3:not([data-before]) >> text=Point {place}")
+    page.wait_for_selector(".panel .iv-bar", state="attached")
+
+
 def bars(page: Page) -> list[str]:
     """Where the bars of the open point are."""
     found: list[str] = page.eval_on_selector_all(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from support.browser import patient_page, watched_page
-from support.page import show_example, wait_for_result
+from support.page import open_point, show_example, wait_for_result
 from support.web_server import Served, served
 
 if TYPE_CHECKING:
@@ -60,8 +60,7 @@ def test_an_analysis_has_an_address(browser: Browser, page: Page, server: Served
     show_example(page)
     first = page.url
     assert "analysis=" in first
-    page.click("tr[data-point='5'] button")
-    page.wait_for_selector(".panel h3 >> text=Point 5")
+    open_point(page, 5)
     page.reload()
     wait_for_result(page)
     page.wait_for_selector(".panel h3 >> text=Point 5")
@@ -175,7 +174,8 @@ def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
         ),
     )
     page.click("text=Judge again")
-    page.wait_for_selector("#job.at-work")
+    # The button is made anew when the server has taken the order.
+    page.wait_for_selector("#job.at-work >> text=on …")
     for height in (0, 100_000):
         page.evaluate("height => scrollTo(0, height)", height)
         box = page.locator("#job button").bounding_box()

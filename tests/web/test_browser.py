@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 from support.browser import NARROW, overflow, patient_page, violations, watched_page
-from support.page import bars, show_example, wait_for_result
+from support.page import bars, open_point, show_example, wait_for_result
 from support.web_server import Served, served
 
 if TYPE_CHECKING:
@@ -67,8 +67,7 @@ def test_upload_and_options(page: Page, server: Served) -> None:
 def test_a_point_and_its_values(page: Page) -> None:
     """A click opens a point; a changed value moves its bars, and the way back is one click."""
     show_example(page)
-    page.click("tr[data-point='2']")
-    page.wait_for_selector(".panel h3 >> text=Point 2")
+    open_point(page, 2, by="td:last-child")
     assert "Open: no or yes" in page.inner_text(".panel .verdict")
     assert "Two worlds that disagree" in page.inner_text(".panel")
     start = bars(page)
@@ -89,9 +88,7 @@ def test_a_point_and_its_values(page: Page) -> None:
         arg=json.dumps(start, separators=(",", ":")),
     )
     page.get_by_label("Which points", exact=True).select_option("certain")
-    page.wait_for_selector("tr[data-point='5']")
-    page.click("tr[data-point='5'] button")
-    page.wait_for_selector(".panel h3 >> text=Point 5")
+    open_point(page, 5)
     assert "2 blanked cells would break it" in page.inner_text(".panel .verdict")
 
 
@@ -254,9 +251,7 @@ def test_hostile_text_is_text(browser: Browser, server: Served, tmp_path: Path) 
         page.click("text=Find out what is certain")
         wait_for_result(page)
         page.get_by_label("Which points", exact=True).select_option("all")
-        page.wait_for_selector("tr[data-point='3']")
-        page.click("tr[data-point='3'] button")
-        page.wait_for_selector(".panel h3 >> text=Point 3")
+        open_point(page, 3)
         page.locator(".editor select").first.select_option(index=1)
         page.wait_for_selector(".panel .note:visible")
         page.click("text=Change them")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import polars as pl
 import pytest
 from support.browser import NARROW, overflow, violations, watched_page
-from support.page import bars, rows, show_example, wait_for_result
+from support.page import bars, open_point, rows, show_example, wait_for_result
 from support.web_server import Served, served
 
 from nullproof import CountIndex, certify
@@ -88,8 +88,7 @@ def test_the_slider_says_what_the_library_says(page: Page, tmp_path: Path) -> No
     index = CountIndex.from_table(pl.read_csv(io.StringIO(TRAIN)), "y")
     points = pl.read_csv(io.StringIO(POINTS))
     strict = certify(index, points, alpha=1).certain
-    page.click("tr[data-point='3'] button")
-    page.wait_for_selector(".panel h3 >> text=Point 3")
+    open_point(page, 3)
     assert page.get_by_label("Bias", exact=True).last.input_value() == "4"
     for step, bias in enumerate(STEPS):
         move(page, step)
