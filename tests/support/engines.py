@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import os
 import shutil
@@ -117,8 +118,10 @@ def spark_connect() -> Iterator[Any]:
 def dask_cluster() -> Iterator[Any]:
     """Start a Dask cluster with two worker processes."""
     pytest.importorskip("dask.dataframe", reason="Dask is not installed")
+    dask: Any = importlib.import_module("dask")
     distributed = pytest.importorskip("distributed", reason="distributed is not installed")
     with (
+        dask.config.set({"distributed.comm.timeouts.connect": _PATIENCE}),
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address="127.0.0.1:0"
         ) as cluster,
