@@ -66,8 +66,7 @@ def sample_worlds(
     >>> np.unique(worlds, axis=0).tolist()
     [[[1, 1], [2, 0]], [[1, 1], [2, 1]]]
     """
-    if not isinstance(n, numbers.Integral) or n < 1:
-        raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")
+    _refuse_number(n)
     encoded = _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.empty((len(encoded), n, len(index.labels), len(index.features)), dtype=np.int64)
@@ -124,6 +123,7 @@ def sampled_odds(
     array([[0.  , 1.  ],
            [0.44, 0.56]])
     """
+    _refuse_number(n)
     model, encoded = Model(index, alpha, prior), _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
@@ -174,6 +174,11 @@ def draw(
     return training.filled(
         {name: _fillings(filling, j, training, rng) for j, name in enumerate(index.features)}
     )
+
+
+def _refuse_number(n: Any) -> None:
+    if not isinstance(n, numbers.Integral) or n < 1:
+        raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")
 
 
 def _complete(index: CountIndex, points: Any, own_holes: OwnHoles) -> Points:
