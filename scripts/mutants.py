@@ -30,6 +30,7 @@ import tomllib
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
+from dataclasses import is_dataclass, replace
 from fractions import Fraction
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
@@ -294,10 +295,19 @@ def put_in_place(mutant: Mutant, module: str, live: list[FunctionType]) -> None:
             _renew(old, value)
         elif isinstance(value, FunctionType) and value.__module__ == name:
             old.__defaults__, old.__kwdefaults__ = value.__defaults__, value.__kwdefaults__
-        elif isinstance(value, _PLAIN) and repr(value) != repr(old):
-            for other in others:
-                if repr(vars(other).get(key)) == repr(old):
-                    setattr(other, key, value)
+        elif isinstance(value, _PLAIN) or is_dataclass(value):
+            _exchange(key, old, value, others)
+
+
+def _exchange(key: str, old: Any, new: Any, modules: list[ModuleType]) -> None:
+    """Give modules another constant where they have the old one; an object stays of its class."""
+    if repr(new) == repr(old):
+        return
+    if is_dataclass(new):
+        new = replace(old, **vars(new))
+    for module in modules:
+        if repr(vars(module).get(key)) == repr(old):
+            setattr(module, key, new)
 
 
 def _renew(old: Any, new: Any) -> None:

@@ -274,6 +274,32 @@ def test_brackets_between_biases_that_are_no_neighbours(monkeypatch: pytest.Monk
     assert {1, 2} < widths
 
 
+@pytest.mark.parametrize("falls", [True, False])
+@pytest.mark.parametrize("lost", [Fraction(1, 10), Fraction(1, 2)])
+def test_more_jumps_than_are_kept_are_infinitely_many(falls: bool, lost: Fraction) -> None:
+    """A grid tells a thousand jumps between neighbours, the first two as well, and cuts billions."""
+    share = Fraction(7, 10) if falls else Fraction(1, 5)
+    # What the label with open cells has at the bias, in ten thousandths; the other always has that.
+    level = int((share - lost if falls else share + lost) * 10_000)
+    for n in (9000, 10**12):
+        open_one = [int(1000 * share), 1000 - int(1000 * share)]
+        other = [level, 10_000 - level]
+        columns = [open_one, other] if falls else [other, open_one]
+        sizes = [n + 1000, 10_000] if falls else [10_000, n + 1000]
+        index = index_from_counts(sizes, [[list(pair) for pair in zip(*columns, strict=True)]])
+        index = replace(index, n_null=np.array([[n, 0] if falls else [0, n]]))
+        tables = Tables(Model(index, 0, [1, 1]), first_point(index))
+        pairs = tables.pairs(np.array([0]), np.array([0]), np.array([1]))
+        bracket, _ = BiasGrid.of(tables, 8).bracket(pairs)
+        left, right = (Fraction(float(end[0])) for end in (bracket.left, bracket.right))
+        assert left < lost * Fraction(n, n + 1000) < right
+        assert (left == FIRST) == (lost < Fraction(1, 5))
+        ends = [n * (share - b if falls else share + b) for b in (left, right)]
+        cells = [math.floor(end) if falls else math.ceil(end) for end in ends]
+        expected = abs(cells[1] - cells[0])
+        assert bracket.n_jumps.tolist() == [expected if n == 9000 else math.inf]
+
+
 def test_leads_at_biases_of_a_grid() -> None:
     """The lead at the first bias that is not below, of each label over each other one."""
     rng = random.Random(6)
