@@ -346,3 +346,17 @@ def test_unknown_rules_are_refused() -> None:
         Filling(index, "even")  # type: ignore[arg-type]
     with pytest.raises(NullproofError, match="cells is 'model', which learns"):
         Filling(index, "model")
+
+
+def test_what_was_learned_from_other_counts_is_refused() -> None:
+    """Its cells are not those of the index, and bounds of their odds would be wrong."""
+    rows, labels = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")], list("AABB")
+    index = CountIndex.from_rows(rows, labels)
+    learned = Learned.of(CountIndex.from_rows(rows, labels), rows, labels)
+    assert Filling(index, learned).learned is learned
+    for other in (
+        index.update([("b", None)], ["B"]),
+        CountIndex.from_rows([row[::-1] for row in rows], labels, features=["x1", "x0"]),
+    ):
+        with pytest.raises(NullproofError, match="learned from a table with other counts; give"):
+            Filling(other, learned)

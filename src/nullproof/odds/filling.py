@@ -70,6 +70,11 @@ class Filling:
                 "cells is 'model', which learns from the rows of the table; give cells=Learned.of(index, "
                 "table), or 'uniform' or 'observed'"
             )
+        if self.learned is not None and not _counted_alike(self.learned.index, index):
+            raise NullproofError(
+                "cells were learned from a table with other counts; give cells=Learned.of(index, table) of "
+                "the same index"
+            )
         self.index, self.cells = index, cells
         self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
 
@@ -146,6 +151,11 @@ class Filling:
         np.add.at(n_cells, (place, labels), 1)
         for share, cells in zip(shares.tolist(), n_cells, strict=True):
             yield cells, np.full(m, share), np.full(m, WHOLE)
+
+
+def _counted_alike(one: CountIndex, other: CountIndex) -> bool:
+    # Indexes are also the same if their features are in another order, but codes go by that order.
+    return one is other or (one.features == other.features and one == other)
 
 
 def rule_of(
