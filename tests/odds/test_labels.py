@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import io
 import json
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from rich.console import Console
+from support.count_tables import index_from_counts
 from support.odds_tables import assert_bounds, large_index, only_grids
 
 import nullproof.odds.bounds as bounds_module
@@ -137,6 +139,31 @@ def test_too_many_products_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting_module, "_LIMIT", 1)
     with pytest.raises(NullproofError, match="ask label_odds for bounds"):
         count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"), alpha=0)
+
+
+def test_more_cells_than_anybody_counts_are_refused() -> None:
+    """A number of worlds with a trillion digits is not begun."""
+    index = index_from_counts([10**12] * 2, [[[1, 1], [1, 1]]])
+    index = replace(index, n_null=np.array([[20_000, 10**12 - 2]]))
+    with pytest.raises(
+        NullproofError, match="label 'L1' has 999,999,999,998 missing cells in column 'x0'"
+    ):
+        count_worlds(index, ("0",))
+    assert count_worlds(replace(index, n_null=np.array([[3, 2]])), ("0",)).total == 32
+
+
+def test_very_many_labels() -> None:
+    """Worlds are counted for any number of labels, unless too many sets of them may tie."""
+    holes = np.eye(1, 1500, 7, dtype=np.int64)
+    index = replace(index_from_counts([*(3 + holes[0])], [[[2] * 1500, [1] * 1500]]), n_null=holes)
+    counts = count_worlds(index, ("0",), prior="uniform", alpha=0)
+    assert (counts.total, counts.wins["L7"], [*counts.ties.values()]) == (2, 1, [1])
+    rows: list[Any] = [("a",)] * 21 + [("b",)] * 21 + [(None,)] * 21
+    index = CountIndex.from_rows(rows, [*range(21)] * 3)
+    with pytest.raises(
+        NullproofError, match="more than 1,048,576 different sets of labels can tie"
+    ):
+        count_worlds(index, ("a",))
 
 
 @pytest.mark.parametrize("library", ["polars", "pandas", "rows"])

@@ -112,7 +112,7 @@ def test_winners(n_labels: int) -> None:
         labels, scales = drawn_labels(rng, n_labels), [rng.randint(0, 3) for _ in range(n_labels)]
         expected = true_wins(labels, scales)
         table = side_by_side(labels, scales)
-        assert winning_weights(table) == expected
+        assert winning_weights(table, 1 << n_labels) == expected
         totals = [sum(weights.tolist()) for _, weights in labels]
         chances = [(values, weights.astype(float) / sum(weights)) for values, weights in labels]
         shares = winning_shares(side_by_side(chances, scales))

@@ -8,7 +8,7 @@ weights are floats (probabilities) or integers (numbers of worlds).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -139,26 +139,33 @@ def products_of_others(rows: Floats) -> Floats:
     return found
 
 
-def winning_weights(table: Weights) -> dict[tuple[int, ...], Any]:
-    """The weight of each set of winners, exact for integers; only those above zero."""
+def winning_weights(table: Weights, limit: int) -> dict[tuple[int, ...], Any] | None:
+    """The weight of each set of winners, exact for integers; only those above zero.
+
+    Parameters
+    ----------
+    limit
+        Give up, with None, where more sets than this may share one support.
+    """
     found: dict[tuple[int, ...], Any] = {}
     below = np.cumsum(table, axis=1) - table
     for own, less in zip(table.T.tolist(), below.T.tolist(), strict=True):
-        for winners, weight in _outcomes(own, less, 0):
+        both = [*zip(own, less, strict=True)]
+        if not all(a or b for a, b in both):
+            continue  # Some label always has more.
+        if 1 << sum(1 for a, b in both if a and b) > limit:
+            return None
+        for winners, weight in _outcomes(own, less):
             if winners:
                 found[winners] = found.get(winners, 0) + weight
     return found
 
 
-def _outcomes(own: list[Any], less: list[Any], i: int) -> Iterator[tuple[tuple[int, ...], Any]]:
-    """Who of the labels from ``i`` on has just this support, all others having less."""
-    if i == len(own):
-        yield (), 1
-        return
-    if not own[i] and not less[i]:
-        return
-    for winners, weight in _outcomes(own, less, i + 1):
-        if own[i]:
-            yield (i, *winners), own[i] * weight
-        if less[i]:
-            yield winners, less[i] * weight
+def _outcomes(own: list[Any], less: list[Any]) -> list[tuple[tuple[int, ...], Any]]:
+    """Who has just this support, all others having less."""
+    others = math.prod(b for a, b in zip(own, less, strict=True) if not a)
+    found: list[tuple[tuple[int, ...], Any]] = [((), others)]
+    for i in (i for i, weight in enumerate(own) if weight):
+        behind = [(winners, weight * less[i]) for winners, weight in found if less[i]]
+        found = [((*winners, i), weight * own[i]) for winners, weight in found] + behind
+    return found

@@ -19,6 +19,10 @@ from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import verdicts
 
 _LIMIT = 1_000_000
+# So many sets of labels may tie at one support.
+_MOST_SETS = 1 << 20
+# Of more cells in a column of a label, the ways to fill them fill the memory.
+_MOST_CELLS = 20_000
 
 
 @dataclass(frozen=True)
@@ -92,6 +96,7 @@ def count_worlds(
             f"count_worlds takes one complete point but got {_described(points)}; give one row with one "
             "value per feature, or leave own_holes at 'skip' for its missing cells"
         )
+    _refuse_many_cells(index)
     model = Model(index, alpha, prior)
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
     filling = Filling(index)
@@ -109,6 +114,15 @@ def count_worlds(
         else:
             ties[winners] = n * n_others
     return WorldCounts(math.prod(n_worlds), wins, ties)
+
+
+def _refuse_many_cells(index: CountIndex) -> None:
+    j, i = np.unravel_index(index.n_open.argmax(), index.n_open.shape)
+    if (n_cells := index.n_open[j, i]) > _MOST_CELLS:
+        raise NullproofError(
+            f"label {index.labels[i]!r} has {n_cells:,} missing cells in column {index.features[j]!r}, too "
+            "many to count worlds exactly; ask label_odds for bounds"
+        )
 
 
 def _described(points: Points) -> str:
@@ -150,16 +164,27 @@ def _found(
         # Cells that can never hold the point's value multiply the worlds all the same.
         distributions.append((made[0], made[1] * n_free))
     table = side_by_side(distributions, scales.of(labels))
-    return {
-        tuple(labels[place] for place in winners): n
-        for winners, n in winning_weights(table).items()
-    }
+    found = winning_weights(table, _MOST_SETS)
+    if found is None:
+        raise NullproofError(
+            f"more than {_MOST_SETS:,} different sets of labels can tie, too many to count; ask label_odds "
+            "for bounds"
+        )
+    return {tuple(labels[place] for place in winners): n for winners, n in found.items()}
 
 
 def _ways(groups: tuple[Open, ...]) -> Weights:
     """In how many ways 0, 1, 2, … of the open cells take the point's value."""
     ways = np.ones(1, dtype=object)
     for n, share, whole in groups:
-        own = [math.comb(n, k) * share**k * (whole - share) ** (n - k) for k in range(n + 1)]
+        own = [c * share**k * (whole - share) ** (n - k) for k, c in enumerate(_choices(n))]
         ways = np.convolve(ways, np.array(own, dtype=object))
     return ways
+
+
+def _choices(n: int) -> list[int]:
+    """In how many ways 0, 1, 2, … of ``n`` cells can be chosen, each from the one before."""
+    found = [1]
+    for k in range(n):
+        found.append(found[-1] * (n - k) // (k + 1))
+    return found
