@@ -37,6 +37,10 @@ def test_where_differences_lie() -> None:
     # 2 - 1 is 1 above the difference of the bases, -2.5, and reaches from -0.25 to 3.5 around it.
     assert both.middle == pytest.approx([3.5 + (2.5 - 1.25) / 2], abs=1e-4)
     assert both.octaves.tolist() == [2]
+    # Both ends may be off by the roundings of both labels.
+    for slack, octave in ((0.05, 2), (0.1, 3)):
+        wider = replace(spread, slack=np.array([[slack, 9.0, 0.05]]))
+        assert Differences.of(wider, NEAR).octaves.tolist() == [octave]
     some = both.take(np.array([0, 0]))
     assert (some.labels.tolist(), some.octaves.tolist()) == ([[0, 2]] * 2, [2, 2])
     assert (some.zero.tolist(), len(some.middle)) == ([2.5, 2.5], 2)

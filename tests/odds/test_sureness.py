@@ -174,6 +174,19 @@ def test_far_below_the_share_for_a_while(monkeypatch: pytest.MonkeyPatch) -> Non
     assert [own.of_open(points, found.possible).tolist() for own in (once, twice)] == [[NONE], [1]]
 
 
+def test_moves_that_are_lost_in_rounding(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A bound just below the share, moved many times by less than a double has room for, may reach it."""
+    upper = float(np.nextafter(0.75, 0.0))
+    rule, points, found = scripted_rule(monkeypatch, [0.0, 0.0], [0.125, upper])
+    monkeypatch.setattr(OddsBounds, "moved", lambda *_: 1e-17)
+    assert rule.labels(points, found).tolist() == [NONE]
+    for _ in range(20):
+        rule = rule.after(rule.model.on(with_new_counts(rule.model.index)))
+    sure = np.array([[0.0, 1.0]])
+    monkeypatch.setattr(OddsBounds, "deciding", lambda _, codes, *__: (sure[: codes.shape[1]],) * 2)
+    assert rule.of_open(points, found.possible).tolist() == [1]
+
+
 def with_new_counts(index: CountIndex) -> CountIndex:
     """An index whose second feature was counted again, with the same counts."""
     counts = index.known[1].at(np.arange(2)[:, None], np.arange(2))

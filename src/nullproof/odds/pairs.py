@@ -54,13 +54,16 @@ class Differences(NamedTuple):
     @classmethod
     def of(cls, spread: Spread, near: Mask) -> Differences:
         labels = np.nonzero(near)[1].reshape(len(near), 2)
-        base, mean, curves = (_both(getattr(spread, n), labels) for n in ("base", "mean", "curves"))
+        base, mean, slack, curves = (
+            _both(getattr(spread, name), labels) for name in ("base", "mean", "slack", "curves")
+        )
         up, down = curves[..., : len(SLOPES)], curves[..., len(SLOPES) :]
         sums = np.concatenate([up[:, 0] + down[:, 1], down[:, 0] + up[:, 1]], axis=1)
         above, below = reaches(sums, SLOPES, spread.rare)
         zero = base[:, 1] - base[:, 0]
         middle = mean[:, 0] - mean[:, 1] + zero + (above - below) / 2
-        return cls(labels, zero, middle, octaves(above + below))
+        # The middle, and how far it is to both ends, are rounded as supports are.
+        return cls(labels, zero, middle, octaves(above + below + 2 * slack.sum(axis=1)))
 
     def take(self, places: Places) -> Differences:
         """The same of some of the points."""

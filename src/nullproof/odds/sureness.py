@@ -6,6 +6,8 @@ that is so for the same label however they are filled. Bounds are made closer un
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -52,7 +54,7 @@ class Sureness:
                 where = j, int(codes[j])
                 if where not in moved:
                     moved[where] = other.asker.moved(self.asker, *where)
-                upper += moved[where]
+                upper = math.nextafter(upper + moved[where], math.inf)
             if upper < self.share:
                 other._below[key], other._known[key] = upper, NONE
         return other
