@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.count_tables import index_from_counts
 
 from nullproof import CountIndex, NullproofError, NullproofWarning, certify
 from nullproof import model as model_module
@@ -334,3 +335,41 @@ def test_floats_are_asked_only_well_within_their_range() -> None:
     for beyond in (1e-200, 1e200, Fraction(1, 10**400)):
         assert not Model(index(), beyond).floats_hold
     assert not Model(index(), 1, [1, 1e-200]).floats_hold
+    longest = Fraction(10**400 + 1, 10**400)
+    assert not Model(index(), longest).floats_hold
+    assert Model(index(), Fraction(10**300 + 1, 10**300)).floats_hold
+
+
+def test_floats_are_not_asked_where_they_lose_cells() -> None:
+    """Beyond 2^53 cells in all, sums of counts are rounded; integers decide then."""
+    for n_rows, holds in ((2**50, True), (2**52 - 1, True), (2**52, False)):
+        counted = index_from_counts([n_rows // 2, n_rows - n_rows // 2], [[(1, 2)]] * 2)
+        assert Model(counted).floats_hold == holds
+
+
+@pytest.mark.parametrize("kind", [np.int64, np.int8, np.uint8])
+def test_integers_of_numpy_do_not_overflow(kind: Any) -> None:
+    """They count as plain ones, whose products have any size; NumPy's would run over."""
+    rows = [(str(i % 3),) * 20 for i in range(60)]
+    counted = CountIndex.from_rows(rows, ["no", "yes"] * 30)
+    prior: Any = np.array([3, 5], dtype=kind)
+    odd = Model(counted, kind(1), prior, kind(0))
+    plain = Model(counted, 1, [3, 5], 0)
+    for one, other in zip(
+        (odd.alpha, *odd.prior, *odd.bias), (plain.alpha, *plain.prior, *plain.bias), strict=True
+    ):
+        assert one == other
+        assert {*map(type, one.as_integer_ratio())} == {int}
+    asked = {"alpha": kind(1), "prior": np.array([100, 100], dtype=kind)}
+    found = certify(counted, [("0",) * 20, ("1",) * 20], **asked)
+    assert found.certain.tolist() == [False, False]
+    assert found[0].possible == ("no", "yes")
+
+
+def test_a_table_without_any_row_left_has_no_verdict() -> None:
+    """All supports are 0, so all labels tie, up to any bias."""
+    empty = index().remove(ROWS, LABELS)
+    found = certify(empty, POINTS)
+    assert found.label.tolist() == [None] * 3
+    assert not certify(empty, POINTS, bias=0.5).certain.any()
+    assert "0 hold up to a bias of 0.05, 3 open" in repr(found)

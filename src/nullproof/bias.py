@@ -169,14 +169,20 @@ def _hint(name: Any, features: Sequence[str]) -> str:
 
 
 def _share(number: Any, whose: str) -> Fraction:
-    if isinstance(number, numbers.Real) and not isinstance(number, bool):
-        exact: Any = number if isinstance(number, numbers.Rational) else float(number)
-        if 0 <= exact <= 1:
-            return Fraction(exact)
+    is_number = isinstance(number, numbers.Real) and not isinstance(number, bool)
+    if is_number and 0 <= number <= 1:
+        return exact_number(number)
     raise NullproofError(
         f"the bias{whose} is {number!r}; give a number from 0 (holes are like the known cells) to 1 "
         "(they may hold anything)"
     )
+
+
+def exact_number(number: Any) -> Fraction:
+    """A number as the fraction that it is; integers of NumPy become plain ones, which never overflow."""
+    if isinstance(number, numbers.Rational):
+        return Fraction(int(number.numerator), int(number.denominator))
+    return Fraction(float(number))
 
 
 def _fits(alpha: Fraction) -> bool:

@@ -30,7 +30,9 @@ WIDE = 10_000
 # Each feature has so many rows of terms besides those of its values.
 _SPECIAL = 3
 _TINY = Fraction(1, 10**150)
-_SHORT = 10**100
+_SHORT, _LONG = 10**100, 10**400
+# Doubles hold every whole number up to here.
+_MOST_CELLS = 2**53
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -57,19 +59,23 @@ class Model:
         self.prior_is_counted = prior is None
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.schema.features)
-        # Beyond these sizes doubles over- or underflow, and the bound of `slack` does not hold.
-        self.floats_hold = all(map(_is_plain, (self.alpha, *self._shares.values())))
 
     @property
     def _shares(self) -> dict[int, Fraction]:
         """The numbers of the prior, each once: to look at fractions takes a while."""
         return {id(share): share for share in self.prior}
 
+    @cached_property
+    def floats_hold(self) -> bool:
+        """Whether doubles hold all numbers: beyond they over- or underflow, or lose cells."""
+        plain = all(map(_is_plain, (self.alpha, *self._shares.values())))
+        return plain and self.index.n_rows * self.d < _MOST_CELLS
+
     def on(self, index: CountIndex) -> Model:
         """The same smoothing, prior and bias on another index, say that of a changed table."""
-        changed = Model(index, self.alpha, self.prior)
+        changed = Model(index, self.alpha)
+        changed.prior, changed.prior_is_counted = self.prior, self.prior_is_counted
         changed.bias, changed.fixed = self.bias, self.fixed
-        changed.prior_is_counted = self.prior_is_counted
         return changed
 
     def biased(self, bias: Fraction | int) -> Model:
@@ -90,8 +96,8 @@ class Model:
         """The same model where missing cells may hold anything, as an enemy may choose."""
         if self.is_unbiased:
             return self
-        other = Model(self.index, self.alpha, self.prior)
-        other.prior_is_counted = self.prior_is_counted
+        other = Model(self.index, self.alpha)
+        other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
         return other
 
     def agrees(self, other: Model) -> bool:
@@ -362,7 +368,8 @@ def _is_plain(number: Fraction) -> bool:
     above, below = number.as_integer_ratio()
     if above == 0 or max(above, below) < _SHORT:
         return True
-    return _TINY <= number <= 1 / _TINY
+    # The logarithms of longer integers are less exact than what is left of them in a quotient.
+    return max(above, below) < _LONG and _TINY <= number <= 1 / _TINY
 
 
 def _left_out(size: NDArray[np.floating]) -> Floats:

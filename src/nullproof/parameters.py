@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.bias import exact_number
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.words import cut
@@ -18,7 +19,7 @@ def exact_alpha(alpha: Any) -> Fraction:
     """The smoothing as a fraction."""
     if not _is_share(alpha):
         raise NullproofError(f"alpha is {alpha!r}; give a number that is 0 or more")
-    return Fraction(alpha if isinstance(alpha, numbers.Rational) else float(alpha))
+    return exact_number(alpha)
 
 
 def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
@@ -43,7 +44,7 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
         )
     if not all(_is_share(share) for share in shares):
         raise NullproofError(f"prior is {shares}; give numbers that are 0 or more")
-    exact = [Fraction(s if isinstance(s, numbers.Rational) else float(s)) for s in shares]
+    exact = [*map(exact_number, shares)]
     total = sum(exact)
     if not total:
         raise NullproofError("prior is all zeros; give at least one label a positive number")
@@ -62,5 +63,5 @@ def written_number(written: str) -> Any:
 
 def _is_share(number: Any) -> bool:
     if isinstance(number, numbers.Rational):
-        return Fraction(number) >= 0
-    return isinstance(number, float | np.floating) and bool(0 <= number < math.inf)
+        return int(number.numerator) >= 0
+    return isinstance(number, float | np.floating) and bool(0 <= float(number) < math.inf)

@@ -189,5 +189,5 @@ def _log_prior(model: Model) -> Floats:
         return model.log_prior
     counts = model.index.label_counts
     with np.errstate(divide="ignore"):
-        frequencies: Floats = np.log(counts) - np.log(counts.sum())
+        frequencies: Floats = np.log(counts) - np.log(max(model.index.n_rows, 1))
     return frequencies

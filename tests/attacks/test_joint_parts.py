@@ -15,6 +15,7 @@ from support.joint_problems import asked_of, questions, random_cells
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.modes import Box, Modes, single_optima, union_attack
 from nullproof.attacks.joint.problem import Ints, Problem
+from nullproof.attacks.joint.proof import solve
 from nullproof.attacks.joint.relaxation import Relaxation
 from nullproof.attacks.joint.state import State
 from nullproof.counts.index import LEFT_OUT, CountIndex
@@ -282,3 +283,18 @@ def test_models_are_kept() -> None:
     problem = questions()[0].problem
     assert isinstance(problem.model, Model)
     assert problem.n_labels == problem.model.m
+
+
+def test_groups_of_more_cells_than_a_move_can_count() -> None:
+    """Then exact tests alone shrink the union of the single attacks."""
+    for size, holds in ((2**40 - 1, True), (2**40, False)):
+        index = index_from_counts([size + 1, size + 1], [[(size, 5), (1, size - 4)]] * 2)
+        codes = np.array([[0, 0], [0, 1]], dtype=np.int32)
+        asked = asked_of(index, Points(codes, index.n_values, ((), ())), alpha=1, prior=None)
+        assert asked is not None
+        problem = asked.problem
+        assert problem.capacity.max() == size
+        assert problem.floats_hold == holds
+    cells, bound = solve(problem, effort=Effort(rounds=3))
+    assert problem.succeeds(cells)
+    assert 0 < bound <= cells.sum()

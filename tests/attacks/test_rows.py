@@ -6,6 +6,7 @@ import json
 import math
 import random
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -154,3 +155,15 @@ def test_refusals() -> None:
         poison(alone, [("a",)], threat="rows")
     with pytest.raises(NullproofError, match="threat is 'labels'"):
         poison(alone, [("a",)], threat="labels")  # type: ignore[call-overload]
+
+
+def test_a_smoothing_beyond_all_doubles_guides_the_search_too() -> None:
+    """What is added breaks the points, verified by the index of the longer table."""
+    rows = [("a", "x"), ("a", "y"), ("b", "y"), ("b", "y"), ("a", "x")]
+    index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no", "yes"])
+    for alpha in (10**400, Fraction(10) ** 309, Fraction(1, 10**400)):
+        for points in ([("a", "x")], [("a", "x"), ("b", "y")]):
+            attack = poison(index, points, alpha=alpha, threat="rows")
+            labels = certify(index, points, alpha=alpha).label
+            after = certify(attack.index_after, points, alpha=alpha).label
+            assert all(labels != after)

@@ -8,19 +8,24 @@ from __future__ import annotations
 import math
 import os
 import random
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
 from support.cleaning_oracle import Grid, fewest_by_counts, is_complete, small_case
+from support.count_tables import first_point, index_from_counts
 from support.counted import index_of, options_of
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, certify
+from nullproof.cleaning import needs
 from nullproof.cleaning import rivals as lowering
 from nullproof.cleaning.needs import Cases, cases
+from nullproof.model import Model
 from nullproof.tables.points import OwnHoles
+from nullproof.verdicts import verdicts
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -207,3 +212,25 @@ def test_numbers_beyond_floats_are_refused() -> None:
     index = CountIndex.from_rows(ROWS, LABELS)
     with pytest.raises(NullproofError, match="give numbers between 1e-150 and 1e150"):
         cases(index, [("a", "x")], alpha=Fraction(1, 10**400))
+
+
+def test_a_search_without_effort_left_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Labels of equal size tie at every mix of cells; not all of them are tried one by one."""
+    index = replace(
+        index_from_counts([3000, 3000], [[(500, 400), (900, 1000)]]),
+        n_null=np.array([[1600, 1600]], dtype=np.int64),
+    )
+    model, points, tried = Model(index, 1, "uniform"), first_point(index), []
+    raised = needs._Winner._raised
+
+    def noted(winner: Any, n_steps: int) -> list[int]:
+        tried.append(n_steps)
+        return raised(winner, n_steps)
+
+    monkeypatch.setattr(needs._Winner, "_raised", noted)
+    found = needs.cases_of(model, points, verdicts(model, points), effort=40)
+    assert (found.best[0], found.proven[0]) == (1501, False)
+    assert len(tried) < 100
+    # Of 1,501 cells of the first label, or of both, that many and no fewer are enough.
+    assert model.exceeds(0, [500 + 1501], 1, [2000])
+    assert not model.exceeds(0, [500 + 1500], 1, [2000])

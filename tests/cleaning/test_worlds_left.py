@@ -28,11 +28,12 @@ from support.cleaning_oracle import (
     with_own,
     with_values,
 )
+from support.count_tables import index_from_counts
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, certify, cleaning_plan
 from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.features import feature_effects
+from nullproof.cleaning.features import feature_effects, filled_counts
 from nullproof.cleaning.needs import cases
 from nullproof.cleaning.simulation import simulate_cleaning
 
@@ -281,3 +282,18 @@ def test_cells_that_no_point_asks_for() -> None:
     assert {step.feature for step in strict.steps} >= {"x1"}
     cleaner = Cleaner(index, points, rows, ["yes", "yes", "no", "no"], alpha=1)
     assert {cell.column for cell in cleaner.next(9)} <= {"x0"}
+
+
+def test_billions_of_holes_are_shared_out_like_thousands() -> None:
+    """Products of cells beyond 64 bits do not run over: a table a million times as large too."""
+    for times in (1, 10**6):
+        index = replace(
+            index_from_counts(
+                [8000 * times, 8000 * times],
+                [[(3000 * times, 1000 * times), (1000 * times, 3000 * times)]],
+            ),
+            n_null=np.array([[4000 * times, 4000 * times]], dtype=np.int64),
+        )
+        assert (filled_counts(index, 0) == np.array([[6000, 2000], [2000, 6000]]) * times).all()
+        effects = feature_effects(index, [("0",), ("1",)])
+        assert (effects.n_open, [one.n_certain for one in effects]) == (2, [2])

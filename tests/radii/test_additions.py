@@ -188,3 +188,28 @@ def test_one_number_of_rows_gives_the_rival_most() -> None:
     duel = Duel(index, (0, 3), alpha, (share, Fraction(1)), 0, 1)
     assert not duel.falls(0, 1)
     assert duel.additions.fewest(1) == (1, 0)
+
+
+def far_apart(share: float) -> Additions:
+    """A winner with a prior of 1 against a rival with a tiny one, two rows each."""
+    index = index_from_counts([2, 2], [[(2, 0), (0, 2)]])
+    model, codes = Model(index, 1, [1, share]), np.zeros((1, 1), dtype=np.int32)
+    return PointCounts(model, codes, Reach.of(index)).additions(0, 0, 1)
+
+
+def test_millions_of_rows_are_found_by_halves() -> None:
+    """Rows of the winner that are too few are ruled out together, not one by one."""
+    added = far_apart(1e-6)
+    found = added.fewest(1)
+    assert found is not None
+    assert sum(found) == 3_005_996
+    assert added.falls(*found)
+    assert not any(added.falls(n, sum(found) - 1 - n) for n in range(2_000, 4_000))
+
+
+def test_rows_that_no_double_can_count_are_left_out() -> None:
+    """About 3 · 10^9 rows are found; 3 · 10^17 are not, though an attack exists."""
+    for share, is_found in ((1e-9, True), (1e-17, False)):
+        added = far_apart(share)
+        assert added.possible
+        assert (added.fewest(1) is not None) == is_found

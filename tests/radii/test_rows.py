@@ -224,3 +224,17 @@ def test_what_is_shown() -> None:
     assert "rows to add: 18 to 18" in repr(found)
     assert found.document()["threat"] == "rows"
     assert radii(index, [("0", "0")]).document()["threat"] == "cells"
+
+
+def test_a_radius_that_no_double_holds_is_not_worked_out() -> None:
+    """More than 2^53 rows are told in words, not as a number that was rounded or ran over."""
+    rows, labels = [("a",), ("a",), ("b",), ("b",)], ["yes", "yes", "no", "no"]
+    index = CountIndex.from_rows(rows, labels)
+    points: Any
+    for share in (1e-17, 1e-19, 1e-300):
+        for points in ([("a",)], [({"a", "c"},)]):
+            found = radii(index, points, prior=[share, 1], threat="rows")[0]
+            assert math.isnan(found.radius)
+            assert found.not_worked_out == "an attack takes more than 9,007,199,254,740,992 rows"
+    beyond = radii(index, [("a",)], prior=[0, 1], threat="rows")[0]
+    assert (beyond.radius, beyond.not_worked_out) == (math.inf, None)

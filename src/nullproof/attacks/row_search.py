@@ -7,6 +7,7 @@ frequent. So every step looks at all points, and what is given is checked with `
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +27,8 @@ _ROUNDS = 400
 _CLEAR = 1e-9
 # No lead counts for more than this, so that supports of zero can be compared.
 _FAR = 700.0
+# Floats only guide: a greater smoothing changes nothing that they can tell.
+_MOST_ALPHA = Fraction(10**100)
 
 
 class RowSearch:
@@ -159,7 +162,7 @@ class RowSearch:
         return sum(n_rows for kind, n_rows in self.added.items() if kind[0] == label)
 
     def _support(self, label: int, counts: NDArray[np.int64], n_added: int) -> Floats:
-        model, alpha = self.model, float(self.model.alpha)
+        model, alpha = self.model, float(min(self.model.alpha, _MOST_ALPHA))
         n_rows = float(model.index.label_counts[label]) + n_added
         with np.errstate(divide="ignore", invalid="ignore"):
             terms = np.log((counts + alpha) / (n_rows + alpha * model.index.n_values))

@@ -241,7 +241,10 @@ def shared_out(n_cells: int, weights: NDArray[np.int64]) -> NDArray[np.int64]:
     """Whole numbers in proportion to the weights, by largest remainder; earlier ones win ties."""
     if not weights.any():
         weights = np.ones_like(weights)
-    whole, rest = np.divmod(n_cells * weights, weights.sum())
+    # A product of billions of cells runs over 64 bits.
+    is_large = n_cells * int(weights.max()) >= 2**63
+    products, total = n_cells * weights.astype(object if is_large else np.int64), int(weights.sum())
+    whole, rest = (np.asarray(own, dtype=np.int64) for own in (products // total, products % total))
     whole[np.argsort(-rest, kind="stable")[: n_cells - int(whole.sum())]] += 1
     return whole
 

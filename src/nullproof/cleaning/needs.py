@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges
-from nullproof.cleaning.rivals import Effort, Rival, Together, reaches
+from nullproof.cleaning.rivals import Effort, Rival, Together, reaches, surely
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
@@ -33,7 +33,7 @@ from nullproof.verdicts import Verdicts, point_counts, verdicts
 from nullproof.words import many, span
 
 Counts = list[list[int]]
-_SURE = 1e-9
+_EPS = float(np.finfo(np.float64).eps)
 _TYPICAL, _FEWEST = 25, 5
 # A point costs time for every feature and pair of labels.
 _BUDGET = 60_000
@@ -214,14 +214,17 @@ class _Winner:
         self._features, counts = self._features[order], counts[order]
         alpha = float(model.alpha)
         with np.errstate(divide="ignore"):
-            gains = np.log((counts + 1 + alpha) / (counts + alpha))
+            gains = np.log1p(1 / (counts + alpha))
         start = model.log_support(winner, low[winner])
         # With alpha 0 there is no support until every feature with a count of zero is raised.
         n_zero = sum(c != LEFT_OUT and c + model.alpha == 0 for c in low[winner])
-        self._reached = np.full(len(counts) + 1, -math.inf)
+        self._reached, self._error = np.full(len(counts) + 1, -math.inf), 0.0
         if n_zero <= len(counts) and (not n_zero or np.isinf(gains[n_zero - 1])):
             start = model.log_support(winner, self._raised(n_zero)) if n_zero else start
-            self._reached[n_zero:] = start + np.concatenate([[0.0], np.cumsum(gains[n_zero:])])
+            risen = np.concatenate([[0.0], np.cumsum(gains[n_zero:])])
+            self._reached[n_zero:] = start + risen
+            # A sum of millions of gains is rounded as often, which is not in `Model.slack`.
+            self._error = 2 * _EPS * (len(counts) + 8) * float(risen[-1])
 
     def _raised(self, n_steps: int) -> list[int]:
         added = np.bincount(self._features[:n_steps], minlength=self.model.d)
@@ -229,17 +232,20 @@ class _Winner:
 
     def fewest(self, rivals: list[Rival], below: float, effort: Effort) -> float:
         """The fewest cells, if fewer than ``below``, else ``below``."""
-        n_raised = np.arange(len(self._reached))
-        least = n_raised + sum(rival.at_least(self._reached) for rival in rivals)
-        most = n_raised + sum(rival.at_most(self._reached) for rival in rivals)
-        some = np.flatnonzero(least - _SURE <= min(below - 1, most.min()))
+        n_raised, hoped = np.arange(len(self._reached)), self._reached + self._error
+        least = n_raised + sum(rival.at_least(hoped) for rival in rivals)
+        most = n_raised + sum(rival.at_most(self._reached - self._error) for rival in rivals)
+        some = np.flatnonzero(surely(least) <= min(below - 1, most.min()))
         # Where straight lines cannot tell, look closer, at all such numbers of steps together.
-        searches = [rival.closer(self._reached[some], effort) for rival in rivals]
+        searches = [rival.closer(hoped[some], effort) for rival in rivals]
         closer = some + sum(search.run() for search in searches)
         for place in np.argsort(closer, kind="stable").tolist():
             if reaches(closer[place], below):
                 break
             below = min(below, self._cost(int(some[place]), place, searches, below))
+            # Labels of equal size may tie at millions of places, none of which proves anything now.
+            if not effort.left:
+                break
         return below if effort.left else min(below, float(most.min()))
 
     def _cost(self, n_raised: int, place: int, searches: list[Together], below: float) -> float:

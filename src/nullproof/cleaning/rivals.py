@@ -8,14 +8,15 @@ which ones are filled wholly; straight lines above the gains bound the cells fro
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model import Floats, Model
 
-_SURE = 1e-9
+# What is taken off a float number of cells before it is a lower bound: a few roundings, and far more.
+_SURE, _PART = 1e-9, 1e-14
 _MOST_BRANCHES = 20_000
 
 
@@ -63,7 +64,8 @@ class Rival:
         if self.order:
             sizes = np.array(self.high)[self.order][last] + float(self.model.alpha)
             with np.errstate(over="ignore", invalid="ignore"):
-                part = np.floor(sizes * -np.expm1(self._sums[last] - needed)) + 1
+                part = sizes * -np.expm1(self._sums[last] - needed)
+            part = np.floor(part + _SURE + _PART * sizes) + 1
             within = (needed > 0) & (needed < self._sums[-1])
             cells = np.where(within, self._sizes[last] + part, cells)
         cells = np.where(needed == math.inf, math.inf, np.minimum(cells, self.to_empty))
@@ -112,7 +114,7 @@ class Together:
             self._effort.left -= 1
             depth, way, where = stack.pop()
             least = way.n_cells + self._at_least(depth, way.part, self.needed[where] - way.gain)
-            where = where[least - _SURE <= self.best[where] - 1]
+            where = where[surely(least) <= self.best[where] - 1]
             if not len(where):
                 continue
             self._settle(way, where)
@@ -155,7 +157,7 @@ class Together:
             rival = self.rival
             size = rival.high[way.part] + float(rival.model.alpha)
             enough = (left > 0) & (left <= rival.gains[way.part])
-            more = np.ceil(size * -np.expm1(-np.where(enough, left, 0.0)) - _SURE)
+            more = np.ceil(size * -np.expm1(-np.where(enough, left, 0.0)) - _SURE - _PART * size)
             cells = np.where(enough, way.n_cells + more, cells)
         better = cells < self.best[where]
         if better.any():
@@ -269,4 +271,9 @@ class _Search:
 
 def reaches(least: float, best: float) -> bool:
     """Whether no whole number from ``least`` on is better than ``best``."""
-    return least == math.inf or least - _SURE > best - 1
+    return least == math.inf or surely(least) > best - 1
+
+
+def surely(n_cells: Any) -> Any:
+    """A number of cells, or an array of them, that the true one is not below."""
+    return n_cells * (1 - _PART) - _SURE

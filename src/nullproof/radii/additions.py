@@ -13,6 +13,9 @@ from functools import partial
 from nullproof.model import Model
 from nullproof.radii.frontier import Counts, first
 
+# Larger numbers no double holds, so no answer could tell them.
+MOST_ROWS = 2**53
+
 
 @dataclass(frozen=True)
 class Additions:
@@ -70,12 +73,13 @@ class Additions:
     def fewest(self, at_least: int, at_most: int | None = None) -> tuple[int, int] | None:
         """Return the cheapest successful pair between two bounds, or None if there is none.
 
-        The rows of the winner are halved into ranges. Those of the rival never grow with them, so a
-        range costs at least its first number and the rival's rows at its last one.
+        Without an upper bound, pairs of more than `MOST_ROWS` are left out. The rows of the winner are
+        halved into ranges. Those of the rival never grow with them, so a range costs at least its first
+        number and the rival's rows at its last one.
         """
         if not self.possible or (at_most is not None and at_most < at_least):
             return None
-        limit = self._enough() if at_most is None else at_most
+        limit = min(self._enough(), MOST_ROWS) if at_most is None else at_most
         n_raise = self._raising(0, 0, limit)
         best = (n_raise, 0) if n_raise <= limit else None
         limit = min(limit, n_raise - 1)
@@ -87,7 +91,8 @@ class Additions:
             if left + least > limit:
                 continue
             middle = (left + right) // 2
-            n_raise = self._raising(middle, least, limit - middle)
+            # Also where the middle costs too much, its rows of the rival may rule out all before it.
+            n_raise = self._raising(middle, least, limit - left)
             if n_raise + middle <= limit:
                 best, limit = (n_raise, middle), n_raise + middle - 1
             ranges += [(middle + 1, right, least), (left, middle - 1, n_raise)]

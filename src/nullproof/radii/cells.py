@@ -20,7 +20,7 @@ from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.progress import Progress, within
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii, Threat
-from nullproof.radii.solving import solve
+from nullproof.radii.solving import beyond_count, solve
 from nullproof.radii.weakest import record, record_weakest
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.tables.names import Key
@@ -69,7 +69,8 @@ def radius(
     -------
     array
         One number per point: 0 where it is open now, infinite where no attack exists. NaN, with a
-        warning, for the rare point with more than 65,536 completions whose weakest would take too long.
+        warning, for the rare point with more than 65,536 completions whose weakest would take too long,
+        and for one that only more than 2^53 added rows break.
 
     Examples
     --------
@@ -157,6 +158,8 @@ def radii_of(
     say = within(on_progress, 0.0, share)
     record(result, places, solve(result, codes, found.winner[places], own, say))
     left = record_weakest(result, points, holed, within(on_progress, share, 1.0))
+    if threat == "rows":
+        left |= beyond_count(result)
     result.radius[[*left]] = math.nan
     tell_of("the radius", left)
     return replace(result, not_worked_out=reasons_of(len(points), left))

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from nullproof.model import Model
 from nullproof.progress import Progress, over, within
-from nullproof.radii.additions import Additions
+from nullproof.radii.additions import MOST_ROWS, Additions
 from nullproof.radii.bounds import Bounds, bound_radii
 from nullproof.radii.frontier import Frontier
 from nullproof.radii.limited import LimitedFrontier
@@ -64,6 +64,21 @@ def solve(
     say = within(on_progress, 0.1, 1.0)
     work.decide(limited, np.flatnonzero(~stands), PointCounts.limited, say)
     return limited
+
+
+def beyond_count(asked: Radii) -> dict[int, str]:
+    """The points that only more rows break than a radius can tell, with that as the reason."""
+    places = np.flatnonzero(np.isinf(asked.radius))
+    counts = PointCounts(asked.model, asked.codes[:, places], asked.reach)
+    return {
+        int(place): f"an attack takes more than {MOST_ROWS:,} rows"
+        for number, place in enumerate(places)
+        if any(
+            counts.additions(number, int(asked.winner[place]), rival).possible
+            for rival in range(asked.model.m)
+            if rival != asked.winner[place]
+        )
+    }
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,8 @@ Bools = NDArray[np.bool_]
 _UNSURE = 1e-8
 # Beyond this, or its inverse, doubles over- or underflow.
 _TINY = Fraction(1, 10**250)
+# A move of the search is one number: its group times this, plus its count.
+KEY = 1 << 40
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,12 @@ class Problem:
 
     @property
     def floats_hold(self) -> bool:
-        """Whether doubles can tell counts apart with this smoothing added, and take their logs."""
+        """Whether doubles can tell counts apart with this smoothing added, and take their logs.
+
+        Nor does the search count more cells of one group than `KEY`.
+        """
+        if int(self.capacity.max(initial=0)) >= KEY:
+            return False
         return self.model.alpha == 0 or _TINY <= self.model.alpha <= 1 / _TINY
 
     @property

@@ -13,15 +13,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from nullproof.attacks.joint.problem import Bools, Ints, Problem
+from nullproof.attacks.joint.problem import KEY, Bools, Ints, Problem
 from nullproof.model import Floats
 
 # A rival's count of zero is worth this many nats of gap, for the rating only.
 ZERO = 4.0
 # Gaps beyond this are rated alike: only blanking away a count of the winner closes them.
 HOPELESS = 1e4
-# A move is one number: its group times this, plus its count.
-KEY = 1 << 40
 
 
 class State:
