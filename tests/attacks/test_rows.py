@@ -167,3 +167,14 @@ def test_a_smoothing_beyond_all_doubles_guides_the_search_too() -> None:
             labels = certify(index, points, alpha=alpha).label
             after = certify(attack.index_after, points, alpha=alpha).label
             assert all(labels != after)
+
+
+def test_billions_of_rows_are_added_to_the_index_at_once() -> None:
+    """Rows that are alike are counted together, not written out one by one."""
+    index = CountIndex.from_rows([("a",), ("a",), ("b",), ("b",)], ["yes", "yes", "no", "no"])
+    prior = [1e-9, 1]
+    attack = poison(index, [("a",)], prior=prior, threat="rows")
+    assert attack.n_rows == attack.lower_bound == 3_000_189_732
+    assert attack.index_after.n_rows == 4 + attack.n_rows
+    assert certify(index, [("a",)], prior=prior).label.tolist() == ["yes"]
+    assert certify(attack.index_after, [("a",)], prior=prior).label.tolist() != ["yes"]

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from nullproof.attacks.attack import Target, target_documents
-from nullproof.counts.build import count_codes
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.columns import Encoded
 from nullproof.tables.names import RowNames
 from nullproof.tables.training import TrainingTable
 from nullproof.words import many
@@ -77,13 +75,14 @@ class RowAttack:
         """The index of the longer table, without counting it."""
         if not self.added:
             return self.index
-        times = [own.n_rows for own in self.added]
-        codes = np.repeat(
-            np.array([own.codes for own in self.added], dtype=np.int32), times, axis=0
-        )
-        labels = np.repeat(np.array([own.label for own in self.added], dtype=np.int32), times)
-        columns = (Encoded(codes[:, j], {}) for j in range(self.model.d))
-        return self.index + count_codes(CountIndex, self.index.schema, columns, labels)
+        codes = np.array([own.codes for own in self.added], dtype=np.int64)
+        labels = np.array([own.label for own in self.added], dtype=np.int64)
+        n_rows = np.array([own.n_rows for own in self.added], dtype=np.int64)
+        label_counts = self.index.label_counts.copy()
+        np.add.at(label_counts, labels, n_rows)
+        counted = zip(self.index.known, codes.T, strict=True)
+        known = tuple(own.changed(column, labels, n_rows) for own, column in counted)
+        return replace(self.index, label_counts=label_counts, known=known)
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
         """The longer table, of the same type; count it with ``like=`` the index before.
