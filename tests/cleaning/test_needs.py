@@ -19,7 +19,7 @@ from support.count_tables import first_point, index_from_counts
 from support.counted import index_of, options_of
 from support.strategies import Case
 
-from nullproof import CountIndex, NullproofError, certify
+from nullproof import CountIndex, NullproofError, certify, cleaning_plan
 from nullproof.cleaning import needs
 from nullproof.cleaning import rivals as lowering
 from nullproof.cleaning.needs import Cases, cases
@@ -234,3 +234,20 @@ def test_a_search_without_effort_left_ends(monkeypatch: pytest.MonkeyPatch) -> N
     # Of 1,501 cells of the first label, or of both, that many and no fewer are enough.
     assert model.exceeds(0, [500 + 1501], 1, [2000])
     assert not model.exceeds(0, [500 + 1500], 1, [2000])
+
+
+def test_more_open_cells_than_memory_holds_are_told() -> None:
+    """Each cell of a label would be a number in memory; beyond 20 million a reason stands instead."""
+    for n_open, is_told in ((1000, False), (20_000_001, True), (10**12, True)):
+        index = replace(
+            index_from_counts([n_open + 9, n_open + 9], [[(5, 1), (4, 8)]]),
+            n_null=np.array([[n_open, n_open]], dtype=np.int64),
+        )
+        found = cases(index, [("0",)])[0]
+        assert math.isnan(found.best) == math.isnan(found.worst) == is_told
+        told = f"a label has {n_open:,} open cells there, more than 20,000,000"
+        assert found.not_worked_out == (told if is_told else None)
+        for bias in (1, 0.5):
+            plan = cleaning_plan(index, [("0",)], bias=bias)
+            assert (plan.typical_cases == "") == is_told
+            assert all(step.n_cells == n_open for step in plan.steps)

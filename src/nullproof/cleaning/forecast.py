@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from statistics import NormalDist
 from typing import NamedTuple
 
@@ -32,7 +33,7 @@ from nullproof.tables.points import Points, evenly
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
 _ZERO = -(2.0**20)
 _MARGIN = 1e-8
-_MOST_HOLED = 1000
+_MOST_HOLED, _MOST_PICKED = 1000, 10**9
 
 
 class Part(NamedTuple):
@@ -249,7 +250,7 @@ def _draw(
     gone = np.zeros_like(held)
     sorts = [(tuple(range(size)), int(index.n_null[j, i]))]
     sorts += [(candidates, int(cells[i])) for candidates, cells in index.sets[j].items()]
-    shares = rng.multivariate_hypergeometric([n for _, n in sorts], n_cells, size=n_draws)
+    shares = _picked([n for _, n in sorts], n_cells, chance)
     for (candidates, _), n_filled in zip(sorts, shares.T, strict=True):
         if n_filled.any():
             weights = filling.weights(j, candidates)[:, i]
@@ -266,6 +267,18 @@ def _draw(
             low[:, list(candidates)] += least
             high[:, list(candidates)] += most
     return low, high
+
+
+def _picked(sorts: list[int], n_cells: int, chance: tuple[int, np.random.Generator]) -> Integers:
+    """How many cells of each sort are among so many that chance picks, draws × sorts.
+
+    NumPy picks among less than a billion; of more, each sort gets its due.
+    """
+    (n_draws, rng), whole = chance, sum(sorts)
+    if whole < _MOST_PICKED:
+        return rng.multivariate_hypergeometric(sorts, n_cells, size=n_draws)
+    ends = [end * n_cells // whole for end in accumulate(sorts, initial=0)]
+    return np.tile(np.diff(ends), (n_draws, 1))
 
 
 def _held(

@@ -37,6 +37,8 @@ _EPS = float(np.finfo(np.float64).eps)
 _TYPICAL, _FEWEST = 25, 5
 # A point costs time for every feature and pair of labels.
 _BUDGET = 60_000
+# Of so many open cells of a label at a point each is a number in memory; more would not fit.
+MOST_OPEN = 20_000_000
 # A sentence about many points is not worth a long search for one.
 _TYPICAL_EFFORT = 100
 _HOLED = (
@@ -70,7 +72,8 @@ class Cases:
         Whether ``best`` is proven to be the fewest. On tables with dozens of features and millions of
         missing cells the search is cut short for some points: so many cells work, fewer might.
     not_worked_out
-        The reason for each open point with holes of its own, None for the others.
+        The reason for each open point with holes of its own, or where a label has more than 20 million
+        open cells; None for the others.
     """
 
     best: Floats
@@ -137,15 +140,21 @@ def cases_of(model: Model, points: Points, found: Verdicts, effort: int | None =
     proven = np.ones(len(points), dtype=bool)
     holed = ~complete & ~found.certain
     best[holed] = worst[holed] = np.nan
-    reasons = reasons_of(len(points), dict.fromkeys(np.flatnonzero(holed).tolist(), _HOLED))
+    left = dict.fromkeys(np.flatnonzero(holed).tolist(), _HOLED)
     some = np.flatnonzero(~found.certain & complete)
     ranges = Ranges.of(model, points.take(some))
     # Cells of a label that has no support in any world change nothing, though it may tie at zero.
     matter = ranges.n_open.sum(axis=2) * (possible & (found.max_log > -np.inf))[some]
     for place, t in enumerate(some.tolist()):
+        if matter[place].max() > MOST_OPEN:
+            best[t] = worst[t] = np.nan
+            left[t] = (
+                f"a label has {matter[place].max():,} open cells there, more than {MOST_OPEN:,}"
+            )
+            continue
         best[t], proven[t] = best_case(model, points, t, possible[t], effort)
         worst[t] = matter[place].sum() if math.isfinite(best[t]) else math.inf
-    return Cases(best, worst, proven, reasons)
+    return Cases(best, worst, proven, reasons_of(len(points), left))
 
 
 def typical(model: Model, points: Points, found: Verdicts, *, is_goal: bool = True) -> str:
