@@ -13,7 +13,7 @@ import polars as pl
 import pytest
 from support.command_line import CERTIFY, Runner, one_line
 
-from nullproof import CountIndex, certify
+from nullproof import CountIndex, certify, poison
 from nullproof.counts.companion import companion_of
 from nullproof.errors import NullproofWarning
 
@@ -163,3 +163,16 @@ def test_the_library_says_how_to_count_an_attacked_table(folder: Path) -> None:
     attack = poison(index, folder / "test.csv", steps=1)
     after = CountIndex.from_table(attack.apply(frame), "kind", like=index)
     assert not certify(after, folder / "test.csv").certain.any()
+
+
+def test_an_attacked_table_keeps_values_that_look_missing(run: Runner, folder: Path) -> None:
+    """What is a value by --missing-only is still one in the table that is written."""
+    (folder / "odd.csv").write_text("x,y\nNA,p\nNA,p\nNA,p\nb,q\nb,q\nb,q\ngone,q\n")
+    (folder / "points.csv").write_text("x\nNA\n")
+    table = ("odd.csv", "points.csv", "--label", "y", "--missing-only", "gone")
+    assert run("-q", "poison", *table, "--steps", "1", "-o", "attacked.csv").code == 0
+    index = CountIndex.from_table(folder / "odd.csv", "y", missing_only=("gone",))
+    attack = poison(index, folder / "points.csv", steps=1)
+    assert 0 < sum(sort.n_cells for sort in attack.blanks) < 6
+    attacked = CountIndex.from_table(folder / "attacked.csv", "y", like=index)
+    assert attacked == index.blanked(attack.blanks)

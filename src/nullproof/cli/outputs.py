@@ -160,7 +160,8 @@ def _as_written(table: Any, path: str, options: FileOptions) -> Any:
         # Whatever there is to say about the file was said when it was read first.
         warnings.simplefilter("ignore", NullproofWarning)
         kept = [name for name in table.names if name not in table.writings]
-        return read_file(path, as_text=kept, options=options, like=table.writings).frame
+        spelled, how = table.spellings, table.writings
+        return read_file(path, spellings=spelled, as_text=kept, options=options, like=how).frame
 
 
 def frame_writer(
