@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 import threading
 from collections.abc import Iterator
@@ -145,3 +146,29 @@ def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -
     (tmp_path / "empty").mkdir()
     with pytest.raises(NullproofError, match=message):
         CountIndex.from_table(tmp_path / name, "label")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("x,x,y\n", "two columns named 'x'"),
+        ("y,x,y\n", "two columns named 'y'"),
+        ("x,X,y\n", "the columns 'x' and 'X', which DuckDB does not tell apart"),
+        ("x,y\n", "the header has 2 fields, its rows have 3"),
+        ("A table\nx,z,y\n", "the header has 1 field, its rows have 3"),
+    ],
+)
+def test_headers_that_duckdb_changes_are_refused(head: str, message: str, tmp_path: Path) -> None:
+    """DuckDB numbers repeated names, and skips a header that does not fit: a file says what it says."""
+    path = tmp_path / "a.csv"
+    path.write_text(head + "1,2,p\n3,4,q\n" * 20)
+    with pytest.raises(NullproofError, match=re.escape(message)):
+        CountIndex.from_table(path, "y", memory_limit="200MB")
+
+
+def test_a_name_in_quotes_over_two_lines(tmp_path: Path) -> None:
+    """Such a header is DuckDB's own business, as it always was."""
+    path = tmp_path / "a.csv"
+    path.write_text('"x\nz",y\n' + "1,p\n3,q\n" * 20)
+    index = CountIndex.from_table(path, "y", memory_limit="200MB")
+    assert index.features == ("x\nz",)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
+from nullproof.tables.headers import refuse_repeated
 from nullproof.tables.spellings import USUAL, Spellings
 from nullproof.tables.text_files import separator_of
 from nullproof.tables.writings import Verdicts, Writings, writing
+from nullproof.words import many
 
 if TYPE_CHECKING:
     import polars as pl
@@ -183,7 +185,7 @@ class _TextFiles:
     def __init__(self, connection: Any, pattern: str, hive: bool, spellings: Spellings) -> None:
         self.connection, self.pattern, self.hive = connection, pattern, hive
         self.spellings = spellings
-        self.header = _first_line(connection, pattern)
+        self.header = _first_line(connection, pattern).removeprefix("\ufeff")
         tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
         self.separator = "\t" if tabs else separator_of(self.header)
         self.writings: Writings = {}
@@ -191,7 +193,7 @@ class _TextFiles:
     def cells(self, as_text: Collection[str], like: Writings | None) -> Any:
         """The table; ``writings`` are known after it was made."""
         cells = self._texts({"", *self.spellings.nulls})
-        names = _as_written(cells.columns, self.header, self.separator)
+        names = self._names(cells.columns)
         columns = [*zip(cells.columns, names, strict=True)]
         numbers = _number_types(cells, columns, as_text)
         texts = [(c, n) for c, n in columns if c not in numbers and n not in as_text]
@@ -223,8 +225,34 @@ class _TextFiles:
             for column in texts.columns
         ]
         (found,) = texts.limit(_GLIMPSE).aggregate(", ".join(wanted)).fetchall()
-        names = _as_written(texts.columns, self.header, self.separator)
+        names = self._names(texts.columns)
         return {name: sorted(held) for name, held in zip(names, found, strict=True) if held}
+
+    def _names(self, columns: Sequence[str]) -> list[str]:
+        """The names of columns with the spaces around them, which DuckDB cuts off."""
+        header = next(csv.reader([self.header], delimiter=self.separator), [])
+        # A name in quotes may go on in the next line.
+        if header and self.header.count('"') % 2 == 0:
+            refuse_repeated(header, self.pattern)
+            self._refuse_misread(header, columns)
+        written = {name.strip(): name for name in header}
+        return [written.get(column, column) for column in columns]
+
+    def _refuse_misread(self, header: Sequence[str], columns: Sequence[str]) -> None:
+        """Refuse a header that DuckDB changes without a word."""
+        if not self.hive and len(header) != len(columns):
+            raise NullproofError(
+                f"{self.pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
+                f"{len(columns)}; mend that"
+            )
+        first: dict[str, str] = {}
+        for name in header:
+            other = first.setdefault(name.strip().lower(), name)
+            if name.strip() and other != name:
+                raise NullproofError(
+                    f"{self.pattern} has the columns {other!r} and {name!r}, which DuckDB does not tell "
+                    "apart; give one of them another name"
+                )
 
     def _texts(self, missing: Collection[str]) -> Any:
         return self.connection.read_csv(
@@ -276,13 +304,6 @@ def _first_line(connection: Any, pattern: str) -> str:
         strict_mode=False,
     )
     return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
-
-
-def _as_written(columns: Sequence[str], first_line: str, separator: str) -> list[str]:
-    """The names of columns with the spaces around them, which DuckDB cuts off."""
-    header = next(csv.reader([first_line.removeprefix("\ufeff")], delimiter=separator), [])
-    written = {name.strip(): name for name in header}
-    return [written.get(column, column) for column in columns]
 
 
 def _number_types(
