@@ -17,7 +17,7 @@ from nullproof.tables.columns import encode
 from nullproof.tables.kinds import read_series
 from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.spellings import NOTHING_SPELLED
-from nullproof.tables.values import text
+from nullproof.tables.values import date_text, text
 
 _ROW = "nullproof row"
 
@@ -113,7 +113,8 @@ def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
     found = found.drop_nulls()
     column = read_series(found, NOTHING_SPELLED, retype=False)
     if column.numbers is not None:
-        texts = [text(number) for number in column.numbers.tolist()]
+        write = date_text if column.kind == "date" else text
+        texts = [write(number) for number in column.numbers.tolist()]
     else:
         assert column.codes is not None
         texts = [column.values[code] for code in column.codes]

@@ -57,8 +57,15 @@ def save(index: IndexLike, path: str | Path) -> None:
 
 def writer(index: IndexLike) -> Callable[[Path], None]:
     """A function that writes the counts of an index to a file."""
-    frame = _frame(index)
-    text = json.dumps(_header(index), ensure_ascii=False)
+    try:
+        frame = _frame(index)
+        text = json.dumps(_header(index), ensure_ascii=False)
+        text.encode()
+    except UnicodeEncodeError as problem:
+        raise NullproofError(
+            f"a text of the index holds {problem.object[problem.start]!r}, half of a letter, which no file "
+            "can hold; mend that text in the table"
+        ) from problem
 
     def write(part: Path) -> None:
         metadata = {_KEY: text, _SEAL_KEY: _SEAL + _OPEN}

@@ -32,7 +32,8 @@ _FEW_ROWS = 6_000
 # Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
 _MANY_ROWS = 500_000
 _CELLS = 1 << 18
-_MOST_SHORT = int(np.iinfo(np.int16).max)
+# The narrowest type that numbers all places is counted fastest.
+_KEYS: tuple[type[np.signedinteger[Any]], ...] = (np.int16, np.int32, np.int64)
 _DENSE = 4_000_000
 
 
@@ -262,7 +263,7 @@ def _count_rows(
     """One ``bincount`` over the cells of all columns, each with places of its own."""
     ends = [0, *accumulate(n_values + 1 for n_values in sizes)]
     n_places = ends[-1] * n_labels
-    kind = np.int16 if n_places <= _MOST_SHORT else np.int32
+    kind = next(kind for kind in _KEYS if n_places <= np.iinfo(kind).max)
     keys = np.multiply(codes, kind(n_labels), dtype=kind, order="C")
     keys += labels.astype(kind)
     # Missing cells come first, at the start.

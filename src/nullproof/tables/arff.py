@@ -31,6 +31,8 @@ _ENTRY = re.compile(rf"\s*(\d+)\s+({_VALUE})\s*(,|$)", re.ASCII)
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NOMINAL = re.compile(rf"""\{{((?:{_QUOTED}|[^}}'"])*)\}}\s*(%.*)?""", re.DOTALL)
 _TYPE = re.compile(rf"(\w+)\s*({_QUOTED}|[^%\s][^%]*?)?\s*(%.*)?", re.DOTALL)
+# Spaces within a quote belong to the value, those around it do not.
+_SPACED = re.compile(r"[^\S\r\n]'|'[^\S\r\n]")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _NUMBERS = ("numeric", "real", "integer")
@@ -95,8 +97,8 @@ def _all_at_once(attributes: Sequence[Attribute], body: str, n_above: int) -> pl
     import polars as pl
 
     width = len(attributes)
-    odd = ('"', "\\", "{", "%", "'?'") + ((", ", " ,", "\t") if "'" in body else ())
-    if width == 1 or any(sign in body for sign in odd):
+    odd = ('"', "\\", "{", "%", "'?'", "''")
+    if width == 1 or any(sign in body for sign in odd) or _SPACED.search(body):
         return None
     body = body.rstrip("\r\n")
     try:
