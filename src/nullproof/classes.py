@@ -15,6 +15,7 @@ from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, distinct, present
 from nullproof.tables.kinds import read_series
 from nullproof.tables.labels import mend_labels, rows_of
+from nullproof.tables.series import unmasked
 from nullproof.tables.spellings import NOTHING_SPELLED
 from nullproof.tables.values import is_missing, text
 from nullproof.words import many
@@ -63,6 +64,7 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
         column = read_series(series, NOTHING_SPELLED, retype=False)
         assert column.codes is not None
         return _sorted_labels(column.values, column.codes)
+    y = unmasked(y) if isinstance(y, np.ndarray) else y
     labels = column_or_1d(
         np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True
     )

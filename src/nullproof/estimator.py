@@ -37,6 +37,7 @@ from nullproof.tables.points import (
 )
 from nullproof.tables.readers import Table, open_table
 from nullproof.tables.schema import Schema
+from nullproof.tables.series import unmasked
 from nullproof.tables.spellings import Spellings
 from nullproof.tables.values import text
 from nullproof.tolerances import tolerances_of
@@ -306,6 +307,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         else:
             # Lists keep the type of each cell: NumPy alone would turn mixed rows into text.
             cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
+            if isinstance(cells, np.ma.MaskedArray):
+                cells = unmasked(cells)
             cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
             table = open_table(cells, missing=missing)
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))

@@ -356,3 +356,20 @@ def test_labels_are_what_they_are() -> None:
     """y is never spelled out: ? and - are classes."""
     cells = np.array([["u"], ["v"], ["u"]], dtype=object)
     assert CertifiedNB().fit(cells, ["?", "-", "NA"]).classes_.tolist() == ["-", "?", "NA"]
+
+
+def test_masked_cells_are_missing() -> None:
+    """scikit-learn drops NumPy's masks; here what is masked is a hole, and a label is never one."""
+    plain = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
+    mask = [[True, False], [False, False], [False, True]]
+    labels = ["p", "q", "q"]
+    expected = CertifiedNB(binning="none").fit(np.where(mask, np.nan, plain), labels)
+    for kind in (float, int, object):
+        masked = np.ma.masked_array(plain.astype(kind), mask=mask)
+        model = CertifiedNB(binning="none").fit(masked, labels)
+        assert model.index_ == expected.index_
+        assert np.array_equal(
+            model.predict_proba(masked), expected.predict_proba(np.where(mask, np.nan, plain))
+        )
+    with pytest.raises(NullproofError, match="1 missing label"):
+        CertifiedNB().fit(plain, np.ma.masked_array([1, 2, 2], mask=[True, False, False]))

@@ -188,6 +188,10 @@ def _cells(column: Column, rules: Rules) -> list[tuple[str, Any]]:
         cells = [None if c is None else _number(c) for c in cells]
         named = {_number(_parsed(s)) for s in spelled if _NUMBER.fullmatch(s)}
         cells = [None if cell in named else cell for cell in cells]
+    elif kind in ("date", "stamp"):
+        unit = DAY if kind == "date" else 1
+        moments = {_stamp(spelling) for spelling in spelled}
+        cells = [None if cell is None or cell * unit in moments else cell for cell in cells]
     elif column.kind in ("text", "category"):
         cells = _unspelled(cells, column.categories, rules) if kind == "text" else cells
     elif kind == "time":

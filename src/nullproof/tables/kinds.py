@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any
 
 import narwhals as nw
@@ -19,6 +20,7 @@ from nullproof.tables.series import (
     declared_categories,
     factorized,
     is_date64,
+    mixes_kinds,
     number_series,
     pandas_numbers,
     pandas_texts,
@@ -28,6 +30,7 @@ from nullproof.tables.spellings import NOTHING_SPELLED, Found, Spellings
 from nullproof.tables.values import (
     Exact,
     as_number,
+    double,
     duration,
     exact,
     is_missing,
@@ -69,7 +72,11 @@ def read_series(
     holes
         Whether the column has missing cells besides these.
     """
-    dtype, name = series.dtype, series.name
+    name = series.name
+    try:
+        dtype = series.dtype
+    except ValueError as problem:
+        raise _uncountable(name, f"a type that narwhals does not know ({problem})") from problem
     if dtype == nw.Boolean:
         whole = number_series(series.cast(nw.Int8))
         known = np.nan_to_num(whole, nan=MISSING).astype(np.int8)
@@ -77,8 +84,12 @@ def read_series(
     if dtype.is_numeric():
         return number_column(name, number_series(series), spellings)
     if dtype in (nw.Date, nw.Datetime, nw.Duration) or (dtype == nw.Unknown and is_date64(series)):
-        kind: Kind = "number" if dtype == nw.Duration else "date"
-        return Column(name, kind, numbers=ticks(series))
+        moments = ticks(series)
+        if dtype == nw.Duration:
+            return Column(name, "number", numbers=moments)
+        return date_column(name, moments, spellings)
+    if dtype == nw.String and mixes_kinds(series):
+        return column_of_cells(name, series.to_list(), spellings)
     if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
         codes, values = factorized(series)
         declared = declared_categories(series)
@@ -88,8 +99,12 @@ def read_series(
         return _time_column(name, series, spellings)
     if dtype in (nw.List, nw.Array, nw.Object, nw.Unknown):
         return column_of_cells(name, series.to_list(), spellings)
-    raise NullproofError(
-        f"column {name!r} has type {dtype}, which cannot be counted; "
+    raise _uncountable(name, f"type {dtype}")
+
+
+def _uncountable(name: str, what: str) -> NullproofError:
+    return NullproofError(
+        f"column {name!r} has {what}, which cannot be counted; "
         "turn it into text, numbers or dates, or leave it out with ignore"
     )
 
@@ -101,7 +116,10 @@ def column_of_cells(
     sets: dict[int, tuple[Any, ...]] = {}
     plain: list[Any] = []
     for row, cell in enumerate(cells):
-        if isinstance(cell, set | frozenset | list | tuple | np.ndarray):
+        if isinstance(cell, np.ndarray) and not cell.ndim:
+            cell = None if cell is np.ma.masked else cell.item()
+        # A tuple with names, as Arrow's intervals are, is one nested value.
+        if type(cell) is tuple or isinstance(cell, set | frozenset | list | np.ndarray):
             cell = _candidates(name, row, cell, sets, spellings.named)
         # Texts are looked at together, below.
         whole = isinstance(cell, str) or not _is_hole(cell, spellings.named)
@@ -117,7 +135,7 @@ def column_of_cells(
         plain = [None if isinstance(cell, str) and cell in gone else cell for cell in plain]
     held = [cell for cell in plain if cell is not None]
     held += [cell for candidates in sets.values() for cell in candidates]
-    if any(isinstance(cell, bytes | Mapping) for cell in held):
+    if any(isinstance(cell, bytes | Mapping | tuple) for cell in held):
         raise NullproofError(
             f"column {name!r} holds bytes or nested values, which cannot be counted; "
             "turn it into text, numbers or dates, or leave it out with ignore"
@@ -127,8 +145,8 @@ def column_of_cells(
         kind, write = to_number
         array = number_array([None if cell is None else write(cell) for cell in plain])
         sets = {row: tuple(write(c) for c in cells) for row, cells in sets.items()}
-        column = number_column(name, array, spellings) if kind == "number" else None
-        column = column or Column(name, kind, numbers=array)
+        read = number_column if kind == "number" else date_column
+        column = read(name, array, spellings)
     else:
         codes, values = _numbered(plain)
         boolean = bool(held) and all(isinstance(cell, bool | np.bool_) for cell in held)
@@ -194,10 +212,8 @@ def _text_column(
         parsed = _parsed(left, values)
         if parsed is not None:
             kind, numbers_ = parsed
-            if kind == "number":
-                column = number_column(name, numbers_[codes], spellings)
-                return replace(column, **told)
-            return Column(name, kind, numbers=numbers_[codes], **told)
+            read = number_column if kind == "number" else date_column
+            return replace(read(name, numbers_[codes], spellings), **told)
         if left and {value.strip().lower() for value in left} <= {"true", "false"}:
             lowered = [value.strip().lower() for value in values]
             return Column(name, "boolean", codes=codes, values=lowered, **told)
@@ -217,17 +233,32 @@ def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[Any]] 
 
 
 def number_column(name: str, array: NDArray[Any], spellings: Spellings) -> Column:
-    for number in spellings.numbers:
+    if array.dtype.kind == "f" and array.dtype.itemsize > np.dtype(np.float64).itemsize:
+        array = array.astype(np.float64)
+    return Column(name, "number", numbers=_without(array, spellings.numbers))
+
+
+def date_column(name: str, moments: NDArray[Any], spellings: Spellings) -> Column:
+    """A column of dates or time stamps, as microseconds, without those that were named."""
+    return Column(name, "date", numbers=_without(moments, spellings.moments))
+
+
+def _without(array: NDArray[Any], gone: Sequence[Exact]) -> NDArray[Any]:
+    for number in gone:
         named = _equal(array, number)
         if named.any():
             array = without_cells(array, named)
-    return Column(name, "number", numbers=array)
+    return array
 
 
-def _equal(array: NDArray[Any], number: int | float) -> NDArray[np.bool_]:
+def _equal(array: NDArray[Any], number: Exact) -> NDArray[np.bool_]:
     """Which numbers are this one; a decimal fraction is rounded as the array's are."""
-    if array.dtype.kind == "O" or (array.dtype.kind in "iu" and abs(number) >= 2**63):
+    too_large = array.dtype.kind in "iu" and not -(2**63) < number < 2**63
+    if array.dtype.kind == "O" or isinstance(number, Fraction) or too_large:
         return np.array([x == number for x in array.tolist()], dtype=bool)
+    if array.dtype.kind == "f" and double(number) != number:
+        # NumPy would round an integer that is no double.
+        return np.zeros(len(array), dtype=bool)
     return np.asarray(array == number, dtype=bool)
 
 

@@ -46,7 +46,7 @@ class TableOptions:
         if self.missing_only is not None:
             object.__setattr__(self, "missing_only", trimmed(self.missing_only))
         # Both together are refused.
-        self.spellings  # noqa: B018
+        Spellings.of(self.missing, self.missing_only)
         self._refuse_binning()
         self._refuse_bins()
         if self.unlabelled not in get_args(Unlabelled):
@@ -59,6 +59,9 @@ class TableOptions:
                 raise NullproofError(
                     f"domains gives {values!r} for {name!r}; give a list of values"
                 )
+        # They are asked for more than once.
+        listed = {name: list(values) for name, values in self.domains.items()}
+        object.__setattr__(self, "domains", listed)
 
     def _refuse_bins(self) -> None:
         whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
@@ -85,7 +88,8 @@ class TableOptions:
     @property
     def spellings(self) -> Spellings:
         """The spellings of missing."""
-        return Spellings.of(self.missing, self.missing_only)
+        spelled = Spellings.of(self.missing, self.missing_only)
+        return spelled.beside(map(self.declared, self.domains))
 
     @property
     def binned_columns(self) -> list[str]:

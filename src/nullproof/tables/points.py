@@ -19,6 +19,7 @@ from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of
 from nullproof.tables.options import AS_USUAL
 from nullproof.tables.readers import Table, open_table, rows_like
 from nullproof.tables.schema import Schema
+from nullproof.tables.series import unmasked
 from nullproof.tables.strange import tell_of_strange
 from nullproof.words import some
 
@@ -269,8 +270,10 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         return points
     if hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1:
         points = points.to_dict()
-    if isinstance(points, np.ndarray) and _are_codes(schema, points):
-        return _from_codes(schema, points)
+    if isinstance(points, np.ndarray):
+        points = unmasked(points)
+        if _are_codes(schema, points):
+            return _from_codes(schema, points)
     single = _is_one(points)
     points = [points] if single else points
     table = _table(schema, points, key)

@@ -18,11 +18,15 @@ from nullproof.tables.columns import Column
 from nullproof.tables.contents import AS_IT_IS, FileOptions, Stamp, stamp
 from nullproof.tables.formats import FileTable, file_blocks, read_file
 from nullproof.tables.glimpse import nulled_texts
-from nullproof.tables.kinds import column_of_cells, number_column, read_column
-from nullproof.tables.schema import Feature, Kind, Schema
-from nullproof.tables.series import (
-    ticks_of,
+from nullproof.tables.kinds import (
+    column_of_cells,
+    date_column,
+    number_column,
+    read_column,
+    read_series,
 )
+from nullproof.tables.schema import Feature, Schema
+from nullproof.tables.series import ticks_of, unmasked
 from nullproof.tables.spellings import NOTHING_SPELLED, USUAL, Spellings
 from nullproof.tables.writings import Writings
 from nullproof.words import some
@@ -133,7 +137,7 @@ def open_table(
     if not isinstance(source, str | Path):
         file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
-        return _from_array(source, spelled)
+        return _from_array(unmasked(source), spelled)
     if isinstance(source, Mapping):
         return _from_mapping(source, spelled)
     if not isinstance(source, str | Path):
@@ -294,13 +298,15 @@ def _array_column(name: str, array: NDArray[Any], spellings: Spellings) -> Colum
     if array.dtype.kind in "iuf":
         return number_column(name, array, spellings)
     if array.dtype.kind in "mM":
-        kind: Kind = "date" if array.dtype.kind == "M" else "number"
-        return Column(name, kind, numbers=ticks_of(array))
+        moments = ticks_of(array)
+        if array.dtype.kind == "m":
+            return Column(name, "number", numbers=moments)
+        return date_column(name, moments, spellings)
     return column_of_cells(name, array.tolist(), spellings)
 
 
 def _from_mapping(source: Mapping[Any, Any], spellings: Spellings) -> Table:
-    columns = {str(name): cells for name, cells in source.items()}
+    columns = {str(name): _plain_cells(cells) for name, cells in source.items()}
     lengths = {len(cells) for cells in columns.values()}
     if len(lengths) > 1:
         raise NullproofError("the columns differ in length; give one cell per row in each")
@@ -309,6 +315,8 @@ def _from_mapping(source: Mapping[Any, Any], spellings: Spellings) -> Table:
         cells = columns[name]
         if isinstance(cells, np.ndarray):
             return _array_column(name, cells, spelled)
+        if isinstance(cells, nw.Series):
+            return read_series(cells.alias(name), spelled, retype=False)
         return column_of_cells(name, list(cells), spelled)
 
     def part(rows: NDArray[np.intp]) -> Table:
@@ -318,9 +326,20 @@ def _from_mapping(source: Mapping[Any, Any], spellings: Spellings) -> Table:
     return Table(tuple(columns), n_rows, read, spellings=spellings, part=part)
 
 
+def _plain_cells(cells: Any) -> Any:
+    """The cells of a column: a plain array, a series of narwhals, or what they are."""
+    if isinstance(cells, np.ndarray):
+        return unmasked(cells)
+    if nw.dependencies.is_into_series(cells):
+        return nw.from_native(cells, series_only=True)
+    return cells.to_pylist() if hasattr(cells, "to_pylist") else cells
+
+
 def _at(cells: Any, rows: NDArray[np.intp]) -> Any:
     if isinstance(cells, np.ndarray):
         return cells[rows]
+    if isinstance(cells, nw.Series):
+        return cells[rows.tolist()]
     held = list(cells)
     return [held[row] for row in rows.tolist()]
 
@@ -328,6 +347,8 @@ def _at(cells: Any, rows: NDArray[np.intp]) -> Any:
 def labels_apart(labels: Any, spellings: Spellings = NOTHING_SPELLED) -> Column:
     """Read labels that came without a table: each is a label, unless its spelling was named."""
     named = replace(spellings, usual=False) if spellings.usual else spellings
-    if isinstance(labels, np.ndarray) and labels.ndim == 1 and labels.dtype.kind in "iu":
-        return number_column("label", labels, named)
+    if isinstance(labels, np.ndarray):
+        labels = unmasked(labels)
+        if labels.ndim == 1 and labels.dtype.kind in "iu":
+            return number_column("label", labels, named)
     return open_table({"label": labels}, missing=named).labels("label")

@@ -106,7 +106,8 @@ class Schema:
     @cached_property
     def spellings(self) -> Spellings:
         """The spellings of missing of every table that is read by this schema."""
-        return Spellings.of(self.missing, self.missing_only)
+        spelled = Spellings.of(self.missing, self.missing_only)
+        return spelled.beside(f.domain for f in self.features if f.kind == "category")
 
     @cached_property
     def label_codes(self) -> dict[str, int]:

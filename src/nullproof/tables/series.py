@@ -6,6 +6,7 @@ keep their nanoseconds, and dates may lie beyond the years that Python has.
 
 from __future__ import annotations
 
+import decimal
 import math
 from typing import Any
 
@@ -51,6 +52,33 @@ def pandas_texts(native: Any) -> tuple[NDArray[Any], list[str], list[str]] | Non
         values = [text(value) for value in dtype.categories.tolist()]
         return native.array.codes, values, values
     return (*_factorized_pandas(native), []) if dtype.name in _TEXTS else None
+
+
+def unmasked(array: NDArray[Any]) -> NDArray[Any]:
+    """A plain array: what is masked is missing, as NaN, NaT or None."""
+    if not isinstance(array, np.ma.MaskedArray):
+        return np.asarray(array)
+    mask = np.ma.getmaskarray(array)
+    if array.dtype.kind in "fmM":
+        hole = math.nan if array.dtype.kind == "f" else "NaT"
+        return np.where(mask, np.array(hole, dtype=array.dtype), array.data)
+    found = np.array(array.data, dtype=object)
+    found[mask] = None
+    return found
+
+
+def mixes_kinds(series: nw.Series[Any]) -> bool:
+    """Whether cells of a column of texts are none: of pandas' objects narwhals looks at the first alone."""
+    native: Any = series.to_native()
+    if not isinstance(getattr(native, "dtype", None), np.dtype):
+        return False
+    from pandas.api.types import infer_dtype
+
+    try:
+        return bool(infer_dtype(native, skipna=True) != "string")
+    except decimal.InvalidOperation:
+        # A signalling NaN must not be compared.
+        return True
 
 
 def number_series(series: nw.Series[Any]) -> NDArray[Any]:

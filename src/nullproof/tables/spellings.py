@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
 from typing import Any, Literal
 
@@ -72,6 +73,8 @@ class Spellings:
         What the doubtful spellings are: judged by the column, missing, or values.
     retypes
         Whether texts beside spelled holes may turn out to be numbers, dates or true and false.
+    values
+        Usual spellings that are values of some column of the table: a reader must leave them as they are.
     """
 
     named: tuple[str, ...] = ()
@@ -79,6 +82,7 @@ class Spellings:
     declared: frozenset[str] = frozenset()
     doubtful: Literal["judged", "missing", "values"] = "judged"
     retypes: bool = True
+    values: frozenset[str] = frozenset()
 
     @classmethod
     def of(
@@ -93,6 +97,11 @@ class Spellings:
                 "missing to add to the usual spellings, or missing_only to replace them"
             )
         return cls(trimmed(missing_only), usual=False)
+
+    def beside(self, domains: Iterable[Collection[str]]) -> Spellings:
+        """The same for a table of which some columns hold these values."""
+        found = frozenset(one for own in domains for one in COMMON if one in own)
+        return replace(self, values=found) if found else self
 
     @property
     def options(self) -> tuple[tuple[str, ...], tuple[str, ...] | None]:
@@ -110,7 +119,7 @@ class Spellings:
 
         A comma in a name is likely a mistake, which can only be told if the texts are still there.
         """
-        usual = COMMON if self.usual else ("",)
+        usual = [one for one in COMMON if one not in self.values] if self.usual else [""]
         return [*usual, *(name for name in self.named if "," not in name and name not in usual)]
 
     @property
@@ -120,9 +129,15 @@ class Spellings:
 
     @cached_property
     def numbers(self) -> list[int | float]:
-        """The numbers that were named."""
-        found = map(as_number, self.named)
-        return [number for number in found if number is not None]
+        """The numbers that were named; whole ones are integers, however they are written."""
+        found = (as_number(name) for name in self.named)
+        return [_whole(number) for number in found if number is not None]
+
+    @cached_property
+    def moments(self) -> list[int | Fraction]:
+        """The dates and time stamps that were named, as microseconds."""
+        found = map(parsed_date, self.named)
+        return [moment for moment in found if moment is not None]
 
     @property
     def of_labels(self) -> Spellings:
@@ -223,6 +238,10 @@ def _are_texts(values: Collection[str]) -> bool:
     if all(parsed_date(value) is not None for value in values):
         return False
     return not {value.strip().lower() for value in values} <= {"true", "false"}
+
+
+def _whole(number: int | float) -> int | float:
+    return int(number) if isinstance(number, float) and number.is_integer() else number
 
 
 def _bare(values: Iterable[str]) -> tuple[str, ...]:

@@ -46,7 +46,7 @@ from nullproof.tables.labelled import tell_of_unlabelled
 from nullproof.tables.labels import DROP, label_codes, mend_labels
 from nullproof.tables.options import TableOptions
 from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.spellings import NOTHING_SPELLED
+from nullproof.tables.spellings import NOTHING_SPELLED, Spellings
 from nullproof.tables.values import text
 from nullproof.words import many, some
 
@@ -166,14 +166,14 @@ def _labelled(table: LazyTable) -> LazyTable:
     """The rows that have a label, and a notice of how many have none."""
     label = _label_key(table)
     groups = grouped(table.frame, label, [])[0]
-    known = read_series(groups.labels, table.spellings.of_labels, retype=False).known
+    known = read_series(groups.labels, _label_spellings(table), retype=False).known
     n_left = int(groups.counts[known].sum())
     tell_of_unlabelled(table.label, int(groups.counts.sum()) - n_left, n_left)
     if known.all():
         return table
     kept = label.column.known
     spelled = groups.labels.filter((~known).tolist()).drop_nulls()
-    if label.column.kind == "category" and len(spelled):
+    if (label.column.kind in ("category", "date") or label.column.steps) and len(spelled):
         kept = kept & ~label.value.is_in(spelled.to_list())
     return replace(table, frame=table.frame.filter(kept))
 
@@ -287,10 +287,14 @@ def _label_key(table: LazyTable) -> Key:
     return Key(column, nw.col(column.name), column.dtype)
 
 
+def _label_spellings(table: LazyTable) -> Spellings:
+    spellings = table.spellings.in_files if table.from_text else table.spellings
+    return spellings.of_labels
+
+
 def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
     """The labels and the rows of each."""
-    spellings = table.spellings.in_files if table.from_text else table.spellings
-    column = read_series(groups.labels, spellings.of_labels, retype=False)
+    column = read_series(groups.labels, _label_spellings(table), retype=False)
     n_holes = int(groups.counts[~column.known].sum())
     if n_holes:
         raise NullproofError(

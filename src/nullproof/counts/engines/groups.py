@@ -87,6 +87,11 @@ def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
 
 def _without_holes(key: Key, groups: Groups) -> Groups:
     if not key.with_holes:
+        if groups.values.null_count():
+            raise NullproofError(
+                f"column {key.column.name!r} holds a value that does not come through, such as the time "
+                "24:00:00; cast it to text there, or leave it out with ignore"
+            )
         return groups
     known = ~groups.values.is_null() if key.type == nw.String else groups.values != MISSING
     return Groups(

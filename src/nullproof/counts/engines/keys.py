@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, doubles, places, rounded_down
 from nullproof.tables.columns import Column, number_array
-from nullproof.tables.kinds import read_series
+from nullproof.tables.kinds import number_column, read_series
 from nullproof.tables.schema import Kind
 from nullproof.tables.spellings import NOTHING_SPELLED, Spellings
-from nullproof.tables.values import Exact, at_microseconds, exact
+from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, Exact, at_microseconds, double, exact
 
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
 # What neither 64 bits nor doubles hold is fetched as text.
@@ -106,8 +106,13 @@ class LazyColumn:
         """Whether the engine turns the cells into doubles or compares them with edges as they are.
 
         Dask does not turn decimals into doubles by way of their text, and gives a wrong greatest time
-        stamp where one lies beyond the years that Python has.
+        stamp where one lies beyond the years that Python has. Missing cells that only we find among the
+        values must not be in a bin.
         """
+        if self.kind == "date" and self.spellings.moments:
+            return False
+        if len(self._numbers_missing) < len(self._numbers_named):
+            return False
         return not (self.engine == "dask" and self.dtype in (nw.Decimal, nw.Datetime))
 
     @property
@@ -149,10 +154,17 @@ class LazyColumn:
         return self.known & ~self._infinite if self.is_real else self.known
 
     @property
+    def _numbers_named(self) -> list[int | float]:
+        return self.spellings.numbers if self.kind == "number" else []
+
+    @property
     def _numbers_missing(self) -> list[int | float]:
-        if self.kind != "number":
-            return []
-        numbers = self.spellings.numbers
+        """The named numbers that the engine finds: doubles mix large integers up, which are found here."""
+        numbers = [
+            n
+            for n in self._numbers_named
+            if abs(n) < LARGEST_DOUBLE_INTEGER or (self.is_real and double(n) == n)
+        ]
         if self.dtype == nw.Float32 or str(self.dtype) == "Float16":
             # In memory, too, a spelling is rounded as the column's cells were.
             rounded = np.float32 if self.dtype == nw.Float32 else np.float16
@@ -202,7 +214,10 @@ def lazy_column(
     elif dtype == nw.Categorical and frame.implementation.is_dask():
         native = frame.to_native()[name]
         if hasattr(native.dtype, "categories") and native.cat.known:
-            categories = tuple(str(value) for value in native.cat.categories)
+            categories = tuple(native.cat.categories)
+            # Dask would write others in its own way.
+            if not all(isinstance(value, str) for value in categories):
+                raise _uncountable(name, "Categorical of other things than texts", engine)
     return LazyColumn(name, dtype, _kind(name, dtype, engine), spellings, categories, engine)
 
 
@@ -215,7 +230,11 @@ def _kind(name: str, dtype: Any, engine: str) -> Kind:
         return "boolean"
     if dtype in _TEXT or dtype == nw.Time:
         return "category"
-    raise NullproofError(
+    raise _uncountable(name, dtype, engine)
+
+
+def _uncountable(name: str, dtype: Any, engine: str) -> NullproofError:
+    return NullproofError(
         f"column {name!r} has type {dtype}, which cannot be counted in {engine}; "
         "cast it to text, numbers or dates there, or leave it out with ignore"
     )
@@ -334,10 +353,10 @@ def column_of(key: Key, values: nw.Series[Any], *, retype: bool, holes: bool = F
     if column.kind == "boolean":
         codes = values.to_numpy().astype(np.int8)
         return Column(column.name, "boolean", codes=codes, values=("false", "true"))
-    if column.dtype in _HUGE:
-        return Column(column.name, "number", numbers=number_array(_huge_numbers(values)))
     if column.kind == "number":
-        return Column(column.name, "number", numbers=values.to_numpy())
+        is_huge = column.dtype in _HUGE
+        numbers = number_array(_huge_numbers(values)) if is_huge else values.to_numpy()
+        return number_column(column.name, numbers, column.spellings)
     if column.categories:
         values = values.cast(nw.Enum(column.categories))
     spellings = column.spellings.in_files if retype else column.spellings

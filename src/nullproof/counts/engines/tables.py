@@ -16,6 +16,7 @@ from nullproof.counts.engines.keys import (
     LazyColumn,
     lazy_column,
 )
+from nullproof.errors import NullproofError
 from nullproof.tables.columns import Column
 from nullproof.tables.options import stay_text
 from nullproof.tables.readers import Table
@@ -51,7 +52,14 @@ class LazyTable:
 
     @cached_property
     def schema(self) -> nw.Schema:
-        return self.frame.collect_schema()
+        try:
+            return self.frame.collect_schema()
+        except (TypeError, ValueError) as problem:
+            # Categories that are no texts, decimals with a negative scale.
+            raise NullproofError(
+                f"a column has a type that cannot be counted ({problem}); cast it to text, numbers or "
+                "dates there"
+            ) from problem
 
     @property
     def header(self) -> Table:
