@@ -172,3 +172,17 @@ def test_a_name_in_quotes_over_two_lines(tmp_path: Path) -> None:
     path.write_text('"x\nz",y\n' + "1,p\n3,q\n" * 20)
     index = CountIndex.from_table(path, "y", memory_limit="200MB")
     assert index.features == ("x\nz",)
+
+
+def test_text_files_in_folders_that_are_columns(tmp_path: Path) -> None:
+    """A folder like month=01 is a column of the CSV files in it, read as their cells are."""
+    for month, cells in (("01", "a,p\nb,q\n"), ("02", "a,q\n")):
+        folder = tmp_path / f"month={month}"
+        folder.mkdir()
+        (folder / "part.csv").write_text("x,y\n" + cells)
+    for path in (tmp_path, tmp_path / "**" / "*.csv"):
+        index = CountIndex.from_table(path, "y", keep=("month",), binning="none")
+        assert {*index.features} == {"x", "month"}
+        feature = index.schema.features[index.schema.position["month"]]
+        assert feature.values == ("1", "2")
+        assert index.label_counts.tolist() == [1, 2]

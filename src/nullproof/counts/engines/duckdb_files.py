@@ -302,6 +302,7 @@ def _first_line(connection: Any, pattern: str) -> str:
         escapechar="",
         auto_detect=False,
         strict_mode=False,
+        hive_partitioning=False,
     )
     return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
 
