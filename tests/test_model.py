@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from support.count_tables import index_from_counts
 
-from nullproof import CountIndex, NullproofError, NullproofWarning, certify
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify, cleaning_plan
 from nullproof import model as model_module
 from nullproof import verdicts as verdicts_module
 from nullproof.counts.index import LEFT_OUT
@@ -373,3 +373,5 @@ def test_a_table_without_any_row_left_has_no_verdict() -> None:
     assert found.label.tolist() == [None] * 3
     assert not certify(empty, POINTS, bias=0.5).certain.any()
     assert "0 hold up to a bias of 0.05, 3 open" in repr(found)
+    plan = cleaning_plan(empty, POINTS, own_holes="any")
+    assert (plan.n_done, plan.stuck) == (0, (0, 1, 2))

@@ -190,7 +190,7 @@ def test_one_number_of_rows_gives_the_rival_most() -> None:
     assert duel.additions.fewest(1) == (1, 0)
 
 
-def far_apart(share: float) -> Additions:
+def far_apart(share: float | Fraction) -> Additions:
     """A winner with a prior of 1 against a rival with a tiny one, two rows each."""
     index = index_from_counts([2, 2], [[(2, 0), (0, 2)]])
     model, codes = Model(index, 1, [1, share]), np.zeros((1, 1), dtype=np.int32)
@@ -209,7 +209,7 @@ def test_millions_of_rows_are_found_by_halves() -> None:
 
 def test_rows_that_no_double_can_count_are_left_out() -> None:
     """About 3 · 10^9 rows are found; 3 · 10^17 are not, though an attack exists."""
-    for share, is_found in ((1e-9, True), (1e-17, False)):
+    for share, is_found in ((1e-9, True), (1e-17, False), (Fraction(1, 10**400), False)):
         added = far_apart(share)
         assert added.possible
         assert (added.fewest(1) is not None) == is_found

@@ -164,7 +164,7 @@ class RowSearch:
     def _support(self, label: int, counts: NDArray[np.int64], n_added: int) -> Floats:
         model, alpha = self.model, float(min(self.model.alpha, _MOST_ALPHA))
         n_rows = float(model.index.label_counts[label]) + n_added
-        with np.errstate(divide="ignore", invalid="ignore"):
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             terms = np.log((counts + alpha) / (n_rows + alpha * model.index.n_values))
             share = np.log(n_rows) if model.prior_is_counted else model.log_prior[label]
             logs = np.where(self._is_out, 0.0, terms).sum(axis=1) + share

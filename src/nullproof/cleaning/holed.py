@@ -197,7 +197,9 @@ class _Column:
 def chances(model: Model, filling: Filling, j: int, candidates: tuple[int, ...]) -> Floats:
     """How likely a point's own cell holds each candidate, as the cells of all labels together."""
     weights = filling.weights(j, candidates).astype(float)
-    weights = weights / weights.sum(axis=0) @ model.index.label_counts
+    # Without any row all labels count alike.
+    n_rows = np.maximum(model.index.label_counts, not model.index.n_rows)
+    weights = weights / weights.sum(axis=0) @ n_rows
     found: Floats = weights / weights.sum()
     return found
 

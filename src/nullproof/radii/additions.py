@@ -79,7 +79,7 @@ class Additions:
         """
         if not self.possible or (at_most is not None and at_most < at_least):
             return None
-        limit = min(self._enough(), MOST_ROWS) if at_most is None else at_most
+        limit = self._enough() if at_most is None else at_most
         n_raise = self._raising(0, 0, limit)
         best = (n_raise, 0) if n_raise <= limit else None
         limit = min(limit, n_raise - 1)
@@ -99,9 +99,11 @@ class Additions:
         return best
 
     def _enough(self) -> int:
-        """Some number of rows that is surely enough, if any is."""
+        """Some number of rows that is surely enough, if any up to `MOST_ROWS` is."""
         n_rows = 1
-        while not self.falls(self._capped(n_rows), n_rows if self._lowers else 0):
+        while 2 * n_rows < MOST_ROWS and not self.falls(
+            self._capped(n_rows), n_rows if self._lowers else 0
+        ):
             n_rows *= 2
         return 2 * n_rows
 
