@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 from support.count_tables import first_point, index_from_counts
 
-from nullproof import CountIndex
+from nullproof import CountIndex, certify
 from nullproof.brackets import Bracket
-from nullproof.crossings import _first_lost, _moved
+from nullproof.crossings import _first_lost, _moved, _not_too_many
 from nullproof.leads import Pairs, Tables
 from nullproof.model import Model
 from nullproof.tolerances import tolerance
@@ -162,3 +162,21 @@ def test_jumps_that_were_cut_to_fit_do_not_look_few() -> None:
     alone, *every = (tolerance(index, [("0", "0")] * size) for size in (1, 32))
     assert 0.6795 < alone[0] < 0.68
     assert every[0].tolist() == [alone[0]] * 32
+
+
+def test_a_million_jumps_just_above_zero_are_not_listed() -> None:
+    """Of 2^60 open cells nearly a million move before a bias of 2^-40, where the lead is lost."""
+    n = 2**61
+    counts = [[[n // 4 + 2**16, n // 4], [n // 4 - 2**16, n // 4]]]
+    index = replace(index_from_counts([n, n], counts), n_null=np.array([[n // 2, n // 2]]))
+    first, second = np.array([0]), np.array([1])
+    pairs = Tables(Model(index), first_point(index)).pairs(first, first, second)
+    bracket, _ = Bracket.of(pairs, np.ones(1), pairs.lost())
+    assert (bracket.left[0], bracket.right[0]) == (0.0, 2.0**-40)
+    moved = _moved(pairs, bracket)
+    assert min(int(own[0, 0]) for parts in moved for own in parts) >= 2**20
+    assert [own.tolist() for parts in _not_too_many(moved) for own in parts] == [[[0]], [[0]]]
+    found = tolerance(index, [("0",)])
+    assert 0 < found[0] < 2.0**-40
+    assert certify(index, [("0",)], bias=found[0]).certain.all()
+    assert not certify(index, [("0",)], bias=math.nextafter(found[0], 1)).certain.any()

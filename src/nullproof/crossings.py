@@ -43,7 +43,7 @@ def crossing(pairs: Pairs, beyond: Floats, lead: Lead) -> Floats:
             sure = bracket.is_sure(pairs.slack)
             some, kept = np.flatnonzero(sure & few), np.flatnonzero(sure & ~few)
             near, within = pairs.at(some), bracket.at(some)
-            found[places[some]] = _first_lost(near, within, _moved(near, within))
+            found[places[some]] = _first_lost(near, within, _not_too_many(_moved(near, within)))
             pairs, places = pairs.at(kept), places[kept]
             bracket, trial = bracket.at(kept), trial[kept]
         if not len(places):
@@ -180,6 +180,16 @@ def _moved(pairs: Pairs, bracket: Bracket) -> _Moved:
         ]
         for sign, parts in ((-1, pairs.winning), (1, pairs.threatening))
     ]
+
+
+def _not_too_many(moved: _Moved) -> _Moved:
+    """The same, but no jumps of a point with very many.
+
+    Of 2^60 cells a million move between 0 and just above it, where they are not told apart anyway.
+    """
+    n_jumps = sum(own.sum(axis=0) for parts in moved for own in parts)
+    listed = n_jumps <= _SOME * len(moved[0][0])
+    return [[own * listed for own in parts] for parts in moved]
 
 
 def _cells(part: Part, sign: int, bias: Floats, before: bool = False) -> Floats:
