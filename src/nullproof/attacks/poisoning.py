@@ -30,6 +30,7 @@ from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import PointCounts
+from nullproof.seeds import refuse_seed
 from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
@@ -175,6 +176,7 @@ def attack_of(
     on_progress: Progress | None = None,
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
+    refuse_seed(seed)
     found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
     model, reach = found.model, found.reach
     _refuse_unbreakable(found, points, skip_unbreakable)

@@ -14,6 +14,7 @@ from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.entropy import entropy_gains
 from nullproof.cleaning.holes import Fill
 from nullproof.errors import NullproofError
+from nullproof.seeds import refuse_seed
 from nullproof.show import shown_table
 from nullproof.tables.training import TrainingTable
 
@@ -109,6 +110,7 @@ def simulate_cleaning(
         raise NullproofError(
             f"strategy is {strategy!r}; give one of {', '.join(map(repr, get_args(Strategy)))}"
         )
+    refuse_seed(seed)
     work = _Work(cleaner, _true_codes(cleaner, truth, labels), np.random.default_rng(seed))
     step = step or max(1, work.n_open // 100)
     if strategy == "ours":

@@ -19,6 +19,7 @@ from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Cells, Filling, Rule, rule_of
 from nullproof.odds.learned import WHOLE
+from nullproof.seeds import refuse_seed
 from nullproof.tables.columns import Encoded, encode_set
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.training import ColumnWriter, TrainingTable, scalar
@@ -67,6 +68,7 @@ def sample_worlds(
     [[[1, 1], [2, 0]], [[1, 1], [2, 1]]]
     """
     _refuse_number(n)
+    refuse_seed(seed)
     encoded = _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.empty((len(encoded), n, len(index.labels), len(index.features)), dtype=np.int64)
@@ -124,6 +126,7 @@ def sampled_odds(
            [0.44, 0.56]])
     """
     _refuse_number(n)
+    refuse_seed(seed)
     model, encoded = Model(index, alpha, prior), _complete(index, points, own_holes)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
@@ -170,6 +173,7 @@ def draw(
     """
     training = TrainingTable.open(index.schema, table, labels)
     filling = Filling(index, rule_of(index, cells, training))
+    refuse_seed(seed)
     rng = np.random.default_rng(seed)
     return training.filled(
         {name: _fillings(filling, j, training, rng) for j, name in enumerate(index.features)}

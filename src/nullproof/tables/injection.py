@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
+from nullproof.seeds import refuse_seed
 from nullproof.tables.cells import set_cells
 from nullproof.tables.columns import Column
 from nullproof.tables.readers import Table, open_table, refuse_unknown
@@ -70,6 +71,7 @@ def inject_missing(
             f"{type(table).__name__} is not a data frame; give one of pandas, polars, pyarrow or "
             "DuckDB, or the path of a file"
         )
+    refuse_seed(seed)
     names = _chosen_features(opened, features, label, seed)
     columns = [opened.column(name) for name in names]
     known = np.stack([column.known for column in columns], axis=1)
