@@ -210,6 +210,18 @@ def test_plain_rows_with_bins_get_the_middle() -> None:
     assert {tuple(world[:3]) for world in worlds} == {((0.0,), (10.0,), (4.0,))}
 
 
+def test_a_candidate_lies_in_the_bin_that_was_drawn() -> None:
+    """Where the label knows numbers of one bin only, the candidate that lies there fills the cell."""
+    rows: list[Any] = [(0.0,), (4.0,), ({1.0, 9.0},), (10.0,), ({2.0, 8.0, 9.0},)]
+    labels = ["p", "p", "p", "q", "q"]
+    known = {"a": [0.0, 10.0, 4.0], "y": ["p", "q", "p"]}
+    binned = CountIndex.from_table(known, "y", bins=2, binning="uniform")
+    index = CountIndex.from_rows(rows, labels, like=binned)
+    worlds = [draw(index, rows, labels, cells="observed", seed=seed) for seed in range(20)]
+    assert {world[2] for world in worlds} == {(1.0,)}
+    assert {world[4] for world in worlds} == {(8.0,), (9.0,)}
+
+
 def test_bins_are_filled_with_what_they_show() -> None:
     """A hole of a binned column of a frame gets any known number of its bin, each now and then."""
     numbers = [0.0, 1.0, 2.0, 9.0, 10.0, None]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
 from fractions import Fraction
@@ -16,7 +17,7 @@ from support.strategies import random_case
 
 from nullproof import CountIndex, NullproofError
 from nullproof.odds.filling import Open
-from nullproof.odds.worlds import WorldCounts, _n_fillings, _ways, count_worlds
+from nullproof.odds.worlds import WorldCounts, _choices, _n_fillings, _ways, count_worlds
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -156,3 +157,39 @@ def test_a_million_supports_are_too_many() -> None:
     one = count_worlds(CountIndex.from_codes(codes[:, :1], [0, 1] * 200, n_values=[2]), [(0,)])
     assert one.total == 2**398
     assert by_winners(one)[frozenset([0])] + by_winners(one)[frozenset([1])] < one.total
+
+
+def test_twenty_thousand_cells_of_a_label_and_column() -> None:
+    """More open cells than these are refused, with the label and the column that has them."""
+    for n_open in (20_000, 20_001):
+        codes = np.zeros((n_open + 4, 2), dtype=np.int8)
+        codes[: n_open + 1, 1] = [1, *[-1] * n_open]
+        codes[-1, 0] = -1
+        labels = [0] * (n_open + 2) + [1] * 2
+        index = CountIndex.from_codes(codes, labels, n_values=[2, 2])
+        if n_open > 20_000:
+            with pytest.raises(NullproofError, match=r"label 0 has 20,001 missing cells in .*x1"):
+                count_worlds(index, [(0, 0)], prior=[1, 10**12])
+        else:
+            found = count_worlds(index, [(0, 0)], prior=[1, 10**12])
+            assert found == WorldCounts(2**20_001, {0: 0, 1: 2**20_001}, {})
+
+
+def test_a_million_sets_of_labels_are_too_many() -> None:
+    """Each of 21 labels may have the greatest support or not: that is more sets than are counted."""
+    codes = np.array([[0], [-1]] * 21)
+    index = CountIndex.from_codes(codes, np.repeat(np.arange(21), 2), n_values=[2])
+    with pytest.raises(NullproofError, match="more than 1,048,576 different sets of labels"):
+        count_worlds(index, [(0,)])
+    some = CountIndex.from_codes(codes[:8], np.repeat(np.arange(4), 2), n_values=[2])
+    found = count_worlds(some, [(0,)])
+    assert found.total == 16
+    assert len(found.ties) == 2**4 - 4 - 1
+    assert {*found.wins.values()} == {1}
+    assert found.ties[0, 1, 2, 3] == 2
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 7, 40])
+def test_ways_to_choose_cells(n: int) -> None:
+    """The binomial coefficients."""
+    assert _choices(n) == [math.comb(n, k) for k in range(n + 1)]

@@ -249,6 +249,9 @@ def test_numbers_as_values_of_their_own() -> None:
     assert encode_numbers(single, np.array([1, 2, 3])).tolist() == [1, 0, 1]
     assert encode_numbers(single, np.array([], dtype=np.int64)).tolist() == []
     assert encode_numbers(single, number_array([Fraction(1, 3), 2, None])).tolist() == [1, 0, -1]
+    # A fraction counts as the nearest double.
+    third = Feature("a", "number", ("0.3333333333333333", "2"))
+    assert encode_numbers(third, number_array([Fraction(1, 3), 2, None])).tolist() == [0, 1, -1]
 
 
 def test_large_numbers_are_no_neighbours() -> None:

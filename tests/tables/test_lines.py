@@ -227,6 +227,15 @@ def test_quantiles_of_groups_are_those_of_their_rows(bins: int) -> None:
             assert grouped == apart_edges(values)
 
 
+@pytest.mark.parametrize(("low", "high"), [(-1.5e308, 1e308), (-1.7e308, 1.7e308), (-1.5, 1.0)])
+def test_quantiles_between_two_numbers(low: float, high: float) -> None:
+    """They part the distance, also where that is no double."""
+    found = quantile_edges(np.array([low, high]), np.array([1, 2]), 2, 4)
+    width = Fraction(high) - Fraction(low)
+    expected = [float(Fraction(low) + Fraction(k, 4) * width) for k in range(5)]
+    assert found == pytest.approx(expected, rel=1e-14)
+
+
 def test_quantiles_of_few_numbers_first() -> None:
     """Whatever the first rows hold, edges are those of all rows."""
     for n_first in (150, 201, 250):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Collection, Iterable, Sequence
 from typing import Any
 
@@ -158,6 +159,32 @@ def test_named_numbers() -> None:
     """Of the spellings that were named those that are numbers."""
     assert Spellings.of(("-9", "x", "1.50", "")).numbers == [-9, 1.5]
     assert Spellings().numbers == []
+
+
+def test_named_numbers_are_whole_where_they_can_be() -> None:
+    """1.0 and 1e3 are integers, 1.5 and infinity are not."""
+    found = Spellings.of(("1.0", "1e3", "1.5", "inf", "7")).numbers
+    assert found == [1, 1000, 1.5, math.inf, 7]
+    assert [type(number) for number in found] == [int, int, float, float, int]
+
+
+def test_named_moments() -> None:
+    """Of the spellings that were named those that are dates, in microseconds since 1970."""
+    assert Spellings.of(("1970-01-02", "x", "1", "1970-01-01 00:00:01")).moments == [
+        86_400_000_000,
+        1_000_000,
+    ]
+    assert Spellings().moments == []
+
+
+def test_usual_spellings_that_are_values_are_left_to_be_read() -> None:
+    """A reader takes no text for a null that some column of the table has as a value."""
+    beside = Spellings.of(("x",)).beside([["NA", "u"], ["?", "-"], []])
+    assert beside.values == {"NA", "?"}
+    assert beside.nulls == [*(text for text in COMMON if text not in ("NA", "?")), "x"]
+    assert beside.named == ("x",)
+    assert USUAL.beside([["u", "-"], []]) is USUAL
+    assert Spellings.of((), ("x",)).beside([["NA"]]).nulls == ["", "x"]
 
 
 # One text -----------------------------------------------------------------------------------------
