@@ -6,7 +6,6 @@ keep their nanoseconds, and dates may lie beyond the years that Python has.
 
 from __future__ import annotations
 
-import decimal
 import math
 from typing import Any
 
@@ -74,11 +73,7 @@ def mixes_kinds(series: nw.Series[Any]) -> bool:
         return False
     from pandas.api.types import infer_dtype
 
-    try:
-        return bool(infer_dtype(native, skipna=True) != "string")
-    except decimal.InvalidOperation:
-        # A signalling NaN must not be compared.
-        return True
+    return bool(infer_dtype(native, skipna=True) != "string")
 
 
 def number_series(series: nw.Series[Any]) -> NDArray[Any]:
