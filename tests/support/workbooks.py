@@ -20,16 +20,19 @@ def workbook(rows: Rows | Mapping[str, Rows]) -> bytes:
     buffer = io.BytesIO()
     with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
         day = book.add_format({"num_format": "dd/mm/yyyy"})
+        time = book.add_format({"num_format": "hh:mm:ss"})
         for name, cells in sheets.items():
             sheet = book.add_worksheet(name)
             for i, row in enumerate(cells):
                 for j, cell in enumerate(row):
-                    _write(sheet, i, j, cell, day)
+                    _write(sheet, i, j, cell, day, time)
     return buffer.getvalue()
 
 
-def _write(sheet: Any, i: int, j: int, cell: Any, day: Any) -> None:
-    if isinstance(cell, dt.date):
+def _write(sheet: Any, i: int, j: int, cell: Any, day: Any, time: Any) -> None:
+    if isinstance(cell, dt.time):
+        sheet.write_datetime(i, j, cell, time)
+    elif isinstance(cell, dt.date):
         sheet.write_datetime(i, j, cell, day)
     elif isinstance(cell, str):
         sheet.write_string(i, j, cell)

@@ -52,6 +52,41 @@ def test_cells_of_every_kind(tmp_path: Path) -> None:
     ]
 
 
+HALF_PAST = dt.time(10, 30)
+STAMP = dt.datetime(2020, 1, 1, 10, 30)
+
+
+@pytest.mark.parametrize(
+    ("cells", "values"),
+    [
+        ([True, 1, 2], ["true", "1", "2"]),
+        ([False, 0.5, None], ["false", "0.5", None]),
+        ([True, DAY, False], ["true", "2024-02-28", "false"]),
+        ([1, DAY, STAMP], ["1", "2024-02-28", "2020-01-01 10:30:00"]),
+        (["x", DAY, "2024-02-28 00:00:00"], ["x", "2024-02-28", "2024-02-28 00:00:00"]),
+        (["x", 1e-10, 2e-10], ["x", "1e-10", "2e-10"]),
+        (["x", 1 / 3, "0.333333333"], ["x", "0.3333333333333333", "0.333333333"]),
+        (["x", 2.0**60, "true"], ["x", str(2**60), "true"]),
+        ([HALF_PAST, None, dt.time(0)], ["10:30:00", None, "00:00:00"]),
+        ([HALF_PAST, DAY, True], ["10:30:00", "2024-02-28", "true"]),
+        ([HALF_PAST, "x", "1899-12-31 10:30:00"], ["10:30:00", "x", "1899-12-31 10:30:00"]),
+    ],
+    ids=str,
+)
+def test_cells_of_several_kinds_keep_their_values(
+    cells: list[Any], values: list[str | None], tmp_path: Path
+) -> None:
+    """The reader takes true for 1, times for stamps of 1899, and rounds numbers among texts."""
+    path = tmp_path / "t.xlsx"
+    rows = [*zip(cells, "pqq", strict=True)]
+    path.write_bytes(workbook([["x", "y"], *rows]))
+    index = CountIndex.from_table(path, "y")
+    counted = dict(zip(index.schema.features[0].values, index.known[0].dense.tolist(), strict=True))
+    assert counted == {v: [int(i == 0), int(i > 0)] for i, v in enumerate(values) if v is not None}
+    assert index == CountIndex.from_table({"x": cells, "y": [*"pqq"]}, "y")
+    assert read(tmp_path, workbook(rows), header=False)["c1"].cast(pl.String).to_list() == values
+
+
 @pytest.mark.filterwarnings("ignore:'NA' in 'code' was taken as missing")
 def test_the_same_index_as_from_csv(tmp_path: Path) -> None:
     """A table saved as Excel counts as the same table saved as CSV, points included."""
@@ -65,6 +100,14 @@ def test_the_same_index_as_from_csv(tmp_path: Path) -> None:
     assert excel.labels == ("0", "1")
     answers = [certify(excel, tmp_path / f"t.{end}").predicted.tolist() for end in ("xlsx", "csv")]
     assert answers[0] == answers[1]
+
+
+def test_numbers_beside_a_column_of_booleans(tmp_path: Path) -> None:
+    """True and false in one column leave 0 and 1 of another as they are."""
+    rows: Any = [["a", "b", "y"], [0, True, "p"], [1, False, "q"], [None, None, "q"]]
+    frame = read(tmp_path, workbook(rows))
+    assert frame.schema == {"a": pl.Int64, "b": pl.Boolean, "y": pl.String}
+    assert frame.rows() == [tuple(row) for row in rows[1:]]
 
 
 def test_large_numbers_stay_apart(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from nullproof.errors import NullproofError, missing_extra, notice
 from nullproof.tables.contents import KINDS, Content, FileOptions
 from nullproof.tables.headers import numbered_names, refuse_repeated, tell_of_data, with_names
 from nullproof.tables.text_files import mixes_up
-from nullproof.tables.values import text
+from nullproof.tables.values import date_text, text, time_text
 from nullproof.words import cut, some
 
 if TYPE_CHECKING:
@@ -27,6 +27,12 @@ _CELL = rb"""r\s*=\s*["']"""
 _COLUMNS = re.compile(_CELL + rb"([A-Za-z]{1,3})[0-9]")
 _ROWS = re.compile(_CELL + rb"[A-Za-z]{1,3}([0-9]{1,9})")
 _LATE_ROWS = re.compile(_CELL + rb"[A-Za-z]{1,3}([0-9]{6,9})")
+_BOOLEAN = re.compile(rb"""\st\s*=\s*["']b["']""")
+# How the reader writes numbers and moments among texts, and some texts look.
+_NO_TEXT = r"^-?[0-9]"
+# A moment without a day, in milliseconds since 1970: the day before the first that Excel has.
+_DAY = 86_400_000
+_NO_DAY = -25_568 * _DAY
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_CELLS = 50_000_000
 _NUMBERED = re.compile(r"_[0-9]+$")
@@ -36,7 +42,7 @@ _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, Valu
 
 def read_excel(content: Content, *, as_text: Collection[str], options: FileOptions) -> pl.DataFrame:
     """Read the sheet that is named, or the first that has cells."""
-    _refuse_damage(content)
+    has_booleans = _refuse_damage(content)
     try:
         fastexcel = importlib.import_module("fastexcel")
     except ImportError:
@@ -53,7 +59,12 @@ def read_excel(content: Content, *, as_text: Collection[str], options: FileOptio
         else:
             name = options.sheet
             sheet = _named_sheet(book, name, content, options.header)
-        return _table(book, name, sheet, content, as_text, options.header)
+        names, frame = _table(book, name, sheet, content, options.header)
+        mixed = [s.name for s in frame if _may_be_mixed(s, has_booleans)]
+        if mixed:
+            frame = frame.with_columns(_mixed(book, name, options.header, frame.height, mixed))
+        where = f"the sheet {name!r} of {content.name}"
+        return _typed(with_names(frame, names, where), as_text)
     except BaseException as problem:
         if type(problem).__module__.partition(".")[0] not in (
             "fastexcel",
@@ -119,8 +130,9 @@ def _names(book: Any, name: str, sheet: Any) -> list[str]:
 
 
 def _table(
-    book: Any, name: str, sheet: Any, content: Content, as_text: Collection[str], has_header: bool
-) -> pl.DataFrame:
+    book: Any, name: str, sheet: Any, content: Content, has_header: bool
+) -> tuple[list[str], pl.DataFrame]:
+    """The names of the columns, and their cells as the reader has them."""
     where = f"the sheet {name!r} of {content.name}"
     header = _names(book, name, sheet) if has_header else numbered_names(sheet.width)
     if has_header:
@@ -129,7 +141,7 @@ def _table(
     frame = _without_last_blanks(sheet.to_polars())
     if not frame.height:
         raise NullproofError(f"{where} has a header but no rows; give at least one row")
-    return _typed(with_names(frame, header, where), as_text)
+    return header, frame
 
 
 def _without_last_blanks(frame: pl.DataFrame) -> pl.DataFrame:
@@ -139,6 +151,65 @@ def _without_last_blanks(frame: pl.DataFrame) -> pl.DataFrame:
     held = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("held"))["held"]
     places = held.arg_true()
     return frame.head(int(places[-1]) + 1 if len(places) else 0)
+
+
+def _may_be_mixed(series: pl.Series, has_booleans: bool) -> bool:
+    """Whether cells of a column may be of several kinds, which the reader brings to one in its own way."""
+    import polars as pl
+
+    if series.dtype == pl.String:
+        return bool(series.str.contains(_NO_TEXT).any())
+    if series.dtype == pl.Datetime:
+        return bool(_without_day(series.dt.timestamp("ms")).any())
+    if not has_booleans or not series.dtype.is_numeric():
+        return False
+    return bool(((series == 0) | (series == 1)).any())
+
+
+def _without_day(moments: pl.Series) -> pl.Series:
+    return moments.is_between(_NO_DAY, _NO_DAY + _DAY, closed="left").fill_null(value=False)
+
+
+def _mixed(
+    book: Any, name: str, has_header: bool, n_rows: int, columns: Collection[str]
+) -> list[pl.Series]:
+    """Columns that may be of several kinds, by what each of their cells is.
+
+    Left alone, the reader takes true for 1 among numbers, and rounds numbers among texts to nine digits.
+    """
+    header = 0 if has_header else None
+    kinds = [
+        book.load_sheet(name, header_row=header, dtypes=kind).to_polars().head(n_rows)
+        for kind in ("string", "float", "boolean", "datetime")
+    ]
+    return [_by_cells(*(kind[column] for kind in kinds)) for column in columns]
+
+
+def _by_cells(
+    written: pl.Series, numbers: pl.Series, truths: pl.Series, moments: pl.Series
+) -> pl.Series:
+    """One column, read as four types: numbers or times of day if all cells are, else texts."""
+    import polars as pl
+
+    # Numbers have a truth value too, texts have none; besides numbers only moments are read as moments.
+    is_number = truths.is_not_null() & ~written.is_in(["true", "false"])
+    ticks = moments.dt.timestamp("ms").set(truths.is_not_null(), None)
+    known = written.is_not_null()
+    if is_number.equals(known):
+        return numbers
+    if _without_day(ticks).equals(known):
+        return moments.dt.time()
+    cells = zip(written, numbers.set(~is_number, None), ticks, strict=True)
+    return pl.Series(written.name, [_written(*cell) for cell in cells], pl.String)
+
+
+def _written(written: str | None, number: float | None, tick: int | None) -> str | None:
+    if number is not None:
+        return text(number)
+    if tick is None:
+        return written
+    time = tick - _NO_DAY
+    return time_text(time * 1_000_000) if 0 <= time < _DAY else date_text(tick * 1000)
 
 
 def _typed(frame: pl.DataFrame, as_text: Collection[str]) -> pl.DataFrame:
@@ -162,14 +233,18 @@ def _are_whole(series: pl.Series) -> bool:
     return bool((known == known.round()).all())
 
 
-def _refuse_damage(content: Content) -> None:
-    """Unpack the file once, with its checksums: no part is damaged, and no cell lies too far out."""
+def _refuse_damage(content: Content) -> bool:
+    """Unpack the file once, with its checksums: no part is damaged, and no cell lies too far out.
+
+    Tells whether some cell may be true or false.
+    """
+    has_booleans = False
     try:
         with content.open() as stream, zipfile.ZipFile(stream) as archive:
             _refuse_other_archives(content, archive)
             for part in archive.infolist():
                 if part.filename.startswith(_SHEETS):
-                    _refuse_far_cells(content, lambda: _blocks(archive, part))  # noqa: B023
+                    has_booleans |= _refuse_far_cells(content, lambda: _blocks(archive, part))  # noqa: B023
                 else:
                     for _ in _blocks(archive, part):
                         pass
@@ -180,6 +255,7 @@ def _refuse_damage(content: Content) -> None:
             f"{content.name} is a damaged Excel file: {cut(str(problem), 200)}; save it again as .xlsx, "
             "or as CSV"
         ) from problem
+    return has_booleans
 
 
 def _blocks(archive: zipfile.ZipFile, part: zipfile.ZipInfo) -> Iterator[bytes]:
@@ -205,16 +281,21 @@ def _refuse_other_archives(content: Content, archive: zipfile.ZipFile) -> None:
     raise NullproofError(f"{content.name} {what}")
 
 
-def _refuse_far_cells(content: Content, blocks: Callable[[], Iterator[bytes]]) -> None:
-    """One cell at the far end of a sheet would make the reader fill the memory with empty ones."""
+def _refuse_far_cells(content: Content, blocks: Callable[[], Iterator[bytes]]) -> bool:
+    """One cell at the far end of a sheet would make the reader fill the memory with empty ones.
+
+    Tells whether some cell may be true or false.
+    """
+    has_booleans = False
     letters: set[bytes] = set()
     rows: set[bytes] = {b"99999"}
     for block in blocks():
         letters.update(_COLUMNS.findall(block))
         rows.update(_LATE_ROWS.findall(block))
+        has_booleans = has_booleans or _BOOLEAN.search(block) is not None
     n_columns = max(map(_place, letters), default=1)
     if n_columns * max(map(int, rows)) <= _MOST_CELLS:
-        return
+        return has_booleans
     # So far all rows up to the 99,999th were taken for that one, which saves time.
     n_rows = max(int(row) for block in blocks() for row in {b"1", *_ROWS.findall(block)})
     if n_columns * n_rows > _MOST_CELLS:
@@ -222,6 +303,7 @@ def _refuse_far_cells(content: Content, blocks: Callable[[], Iterator[bytes]]) -
             f"{content.name} has cells as far out as row {n_rows:,} and column {n_columns:,}; delete those "
             "that lie outside the table, or save the sheet as CSV"
         )
+    return has_booleans
 
 
 def _place(letters: bytes) -> int:
