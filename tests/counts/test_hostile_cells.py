@@ -215,6 +215,21 @@ def test_named_dates_are_missing(
         assert index.encode([(cells[1],)]).missing.tolist() == [[True]], name
 
 
+def test_named_truth_values_are_missing(tmp_path: Path) -> None:
+    """A boolean that stands for missing is a hole in typed columns too, of points and labels as well."""
+    columns: dict[str, Any] = {"x": [True, None, False], "y": LABELS}
+    ways = every_way(columns, tmp_path) | {"pandas": (pd.DataFrame(columns).convert_dtypes(), {})}
+    for name, (table, more) in ways.items():
+        index = CountIndex.from_table(table, "y", missing="true", **more)
+        assert counts(index) == {"false": [0, 1], "hole": [1, 1]}, name
+        for points in (pl.DataFrame(columns), pd.DataFrame(columns).convert_dtypes()):
+            assert index.encode(points).missing.ravel().tolist() == [True, True, False], name
+        flipped: Any = {"label": "x", "missing": "true", "unlabelled": "drop", **more}
+        labels = CountIndex.from_table(table, **flipped).labels
+        assert [str(label).lower() for label in labels] == ["false"], name
+    assert counted(np.array([True, False, True]), missing="true")["hole"] == [1, 1]
+
+
 @pytest.mark.parametrize("named", [2**53, 2**53 + 1, 2**63 - 1])
 @pytest.mark.parametrize(
     "written", [str, lambda number: f"{number}.0", lambda number: f"+{number}"]
@@ -299,8 +314,23 @@ def test_categories_of_dask_are_texts(categories: Any) -> None:
     dataframe = pytest.importorskip("dask.dataframe")
     cells = pd.Categorical.from_codes([0, 1, -1], categories=categories)
     frame = pd.DataFrame({"x": cells, "y": LABELS})
+    known = dataframe.from_pandas(frame, npartitions=1)
+    for table in (known, known.assign(x=known["x"].cat.as_unknown())):
+        with pytest.raises(NullproofError, match="cannot be counted"):
+            CountIndex.from_table(table, "y")
+
+
+@pytest.mark.parametrize("cells", [[1, None, 10], [0.5, None, 2.5], [True, None, False], DAYS])
+def test_dictionaries_of_arrow_are_their_values(cells: list[Any]) -> None:
+    """An Arrow dictionary of numbers is numbers, in memory as through DuckDB, and Dask refuses it."""
+    packed = pa.array(cells).dictionary_encode()
+    table = {"x": packed, "y": LABELS}
+    expected = CountIndex.from_table({"x": cells, "y": LABELS}, "y")
+    frame = pa.table(table).to_pandas(types_mapper=pd.ArrowDtype)
+    for found in (table, pa.table(table), duckdb_table(table), frame):
+        assert CountIndex.from_table(found, "y") == expected
     with pytest.raises(NullproofError, match="cannot be counted"):
-        CountIndex.from_table(dataframe.from_pandas(frame, npartitions=1), "y")
+        CountIndex.from_table(dask_table(table), "y")
 
 
 def test_keys_beyond_32_bits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -206,6 +206,10 @@ BAD = {
     "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
     "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
     "sparse end": (SHORT + "@data\n{0 1\n", "line 5: the sparse row has no }"),
+    "sparse twice": (
+        SHORT + "@data\n{0 1, 0 2}\n",
+        "line 5: the sparse row has an attribute twice",
+    ),
     "sparse place": (
         SHORT + "@data\n{2 1}\n",
         "line 5: the sparse row has a value for attribute 2",

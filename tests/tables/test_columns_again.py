@@ -79,6 +79,8 @@ def test_true_and_false_in_any_case() -> None:
     assert encode(FLAGS, texts([0, 1, -1], ["TRUE", "False"])).codes.tolist() == [1, 0, -1]
     assert encode(FLAGS, texts([0, -1], ["True"])).codes.tolist() == [1, -1]
     assert encode(FLAGS, texts([0], ["true"], kind="boolean")).codes.tolist() == [1]
+    unused = texts([0, 2, -1], ["TRUE", "other", "False"])
+    assert encode(FLAGS, unused).codes.tolist() == [1, 0, -1]
 
 
 def test_plain_numbers_fit_codes() -> None:

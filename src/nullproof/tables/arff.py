@@ -319,7 +319,10 @@ def _sparse(
     inside = row[1:-1]
     given: dict[int, str | None] = {}
     if inside.strip():
-        given = {int(place): _cell(field) for place, field, _ in _matches(_ENTRY, inside)}
+        entries = [(int(place), _cell(field)) for place, field, _ in _matches(_ENTRY, inside)]
+        given = dict(entries)
+        if len(given) < len(entries):
+            raise _problem(content, line, "the sparse row has an attribute twice; mend that line")
     if any(place >= len(attributes) for place in given):
         raise _problem(
             content,

@@ -129,7 +129,7 @@ def fit_feature(
     The domain is what the column holds, its candidates included, together with what was declared
     (theory 1). ``rows`` tells the label of each cell, which ``binning="mdl"`` needs.
     """
-    if domain and not column.known.any() and not column.sets and not any(map(_is_word, domain)):
+    if domain and not column.known.any() and not column.sets and None not in map(as_number, domain):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
     if column.kind in ("number", "date") and not domain and binning != "none":
         return _fit_bins(column, bins, binning, rows)
@@ -240,10 +240,6 @@ def _encode_by_text(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
     return np.array([*codes, MISSING], dtype=code_type(feature.n_values))[cells]
 
 
-def _is_word(value: str) -> bool:
-    return as_number(value) is None
-
-
 def _fit_bins(column: Column, bins: int, binning: Binning, rows: Rows) -> tuple[Feature, Encoded]:
     assert column.numbers is not None
     kind = column.kind
@@ -270,7 +266,7 @@ def _fit_bins(column: Column, bins: int, binning: Binning, rows: Rows) -> tuple[
 
 def _fit_numbers(column: Column, declared: Sequence[str]) -> tuple[Feature, Encoded]:
     assert column.numbers is not None
-    if any(map(_is_word, declared)):
+    if None in map(as_number, declared):
         raise NullproofError(
             f"domains declares texts for column {column.name!r}, which holds numbers; "
             "declare numbers there or turn the column into text"
@@ -380,8 +376,11 @@ def _as_text(column: Column) -> Column:
 def _case_blind(feature: Feature, column: Column) -> Column:
     """Match true, True and TRUE: libraries write booleans in different cases."""
     by_lower: Mapping[str, str] = {value.lower(): value for value in feature.values}
-    if not {value.lower() for value in column.values} <= {"true", "false"}:
-        raise _wrong_kind(feature, column)
+    assert column.codes is not None
+    # Values may be categories that no cell holds.
+    for code in np.unique(column.codes[column.known]).tolist():
+        if column.values[code].lower() not in ("true", "false"):
+            raise _wrong_kind(feature, column, column.values[code])
     texts = [by_lower.get(value.lower(), value) for value in column.values]
     sets = {row: tuple(by_lower.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
     return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)

@@ -18,6 +18,7 @@ from nullproof.tables.columns import Column, number_array, without_cells
 from nullproof.tables.schema import Kind
 from nullproof.tables.series import (
     declared_categories,
+    decoded,
     factorized,
     is_date64,
     mixes_kinds,
@@ -80,7 +81,7 @@ def read_series(
     if dtype == nw.Boolean:
         whole = number_series(series.cast(nw.Int8))
         known = np.nan_to_num(whole, nan=MISSING).astype(np.int8)
-        return Column(name, "boolean", codes=known, values=("false", "true"))
+        return boolean_column(name, known, spellings)
     if dtype.is_numeric():
         return number_column(name, number_series(series), spellings)
     if dtype in (nw.Date, nw.Datetime, nw.Duration) or (dtype == nw.Unknown and is_date64(series)):
@@ -91,15 +92,24 @@ def read_series(
     if dtype == nw.String and mixes_kinds(series):
         return column_of_cells(name, series.to_list(), spellings)
     if dtype == nw.String or dtype == nw.Categorical or dtype == nw.Enum:
-        codes, values = factorized(series)
-        declared = declared_categories(series)
-        found = spellings.found(values, codes, by_type=declared, holes=holes)
-        return _text_column(name, codes, values, spellings, found, declared, retype)
+        return _series_of_texts(series, dtype, spellings, retype=retype, holes=holes)
     if dtype == nw.Time:
         return _time_column(name, series, spellings)
     if dtype in (nw.List, nw.Array, nw.Object, nw.Unknown):
         return column_of_cells(name, series.to_list(), spellings)
     raise _uncountable(name, f"type {dtype}")
+
+
+def _series_of_texts(
+    series: nw.Series[Any], dtype: Any, spellings: Spellings, *, retype: bool, holes: bool
+) -> Column:
+    plain = decoded(series) if dtype == nw.Categorical else None
+    if plain is not None:
+        return read_series(plain, spellings, retype=False, holes=holes)
+    codes, values = factorized(series)
+    declared = declared_categories(series)
+    found = spellings.found(values, codes, by_type=declared, holes=holes)
+    return _text_column(series.name, codes, values, spellings, found, declared, retype)
 
 
 def _uncountable(name: str, what: str) -> NullproofError:
@@ -230,6 +240,15 @@ def _parsed(left: list[str], values: Sequence[str]) -> tuple[Any, NDArray[Any]] 
             number = dict(zip(left, found, strict=True))
             return kind, number_array([*(number.get(value) for value in values), None])
     return None
+
+
+def boolean_column(name: str, codes: NDArray[np.int8], spellings: Spellings) -> Column:
+    """A column of true (1) and false (0), -1 where missing, without what was named."""
+    values = ("false", "true")
+    named = [code for code, value in enumerate(values) if value in spellings.named]
+    if named:
+        codes = np.where(np.isin(codes, named), np.int8(MISSING), codes)
+    return Column(name, "boolean", codes=codes, values=values)
 
 
 def number_column(name: str, array: NDArray[Any], spellings: Spellings) -> Column:

@@ -34,6 +34,7 @@ _WIDE = (nw.Int128, nw.UInt128, nw.Decimal)
 # Types of pandas' columns, of NumPy and of its own.
 _NUMBERS = frozenset(map(np.dtype, ("b", "h", "i", "q", "B", "H", "I", "Q", "f", "d")))
 _TEXTS = ("str", "string")
+ARROW_TEXTS = ("string", "large_string", "string_view")
 
 
 def pandas_numbers(native: Any) -> NDArray[Any] | None:
@@ -74,6 +75,20 @@ def mixes_kinds(series: nw.Series[Any]) -> bool:
     from pandas.api.types import infer_dtype
 
     return bool(infer_dtype(native, skipna=True) != "string")
+
+
+def decoded(series: nw.Series[Any]) -> nw.Series[Any] | None:
+    """The values of a column that is an Arrow dictionary; None for those of texts, and other columns."""
+    native: Any = series.to_native()
+    if hasattr(getattr(native, "dtype", None), "pyarrow_dtype"):
+        native = native.array.__arrow_array__()
+    elif not series.implementation.is_pyarrow():
+        return None
+    values = native.type.value_type
+    if str(values) in ARROW_TEXTS:
+        return None
+    plain: nw.Series[Any] = nw.from_native(native.cast(values), series_only=True)
+    return plain.alias(series.name)
 
 
 def number_series(series: nw.Series[Any]) -> NDArray[Any]:

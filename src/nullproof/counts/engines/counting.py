@@ -173,7 +173,8 @@ def _labelled(table: LazyTable) -> LazyTable:
         return table
     kept = label.column.known
     spelled = groups.labels.filter((~known).tolist()).drop_nulls()
-    if (label.column.kind in ("category", "date") or label.column.steps) and len(spelled):
+    # Other numbers that were named are not known to the engine either.
+    if (label.column.kind != "number" or label.column.steps) and len(spelled):
         kept = kept & ~label.value.is_in(spelled.to_list())
     return replace(table, frame=table.frame.filter(kept))
 

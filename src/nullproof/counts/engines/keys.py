@@ -20,8 +20,9 @@ from numpy.typing import NDArray
 from nullproof.errors import NullproofError
 from nullproof.tables.bins import MISSING, doubles, places, rounded_down
 from nullproof.tables.columns import Column, number_array
-from nullproof.tables.kinds import number_column, read_series
+from nullproof.tables.kinds import boolean_column, number_column, read_series
 from nullproof.tables.schema import Kind
+from nullproof.tables.series import ARROW_TEXTS
 from nullproof.tables.spellings import NOTHING_SPELLED, Spellings
 from nullproof.tables.values import LARGEST_DOUBLE_INTEGER, Exact, at_microseconds, double, exact
 
@@ -212,13 +213,23 @@ def lazy_column(
     if dtype == nw.Enum:
         categories = tuple(dtype.categories)
     elif dtype == nw.Categorical and frame.implementation.is_dask():
-        native = frame.to_native()[name]
-        if hasattr(native.dtype, "categories") and native.cat.known:
-            categories = tuple(native.cat.categories)
-            # Dask would write others in its own way.
-            if not all(isinstance(value, str) for value in categories):
-                raise _uncountable(name, "Categorical of other things than texts", engine)
+        categories = _dask_categories(frame.to_native()[name], name)
     return LazyColumn(name, dtype, _kind(name, dtype, engine), spellings, categories, engine)
+
+
+def _dask_categories(native: Any, name: str) -> tuple[str, ...]:
+    """The categories that are declared; Dask writes others than texts in its own way: they are refused."""
+    if not hasattr(native.dtype, "categories"):
+        are_texts = str(native.dtype.pyarrow_dtype.value_type) in ARROW_TEXTS
+        found: tuple[str, ...] = ()
+    else:
+        # Unknown ones are those of all partitions, which takes a look at each, and declare nothing.
+        known = native if native.cat.known else native.cat.as_known()
+        are_texts = all(isinstance(value, str) for value in known.cat.categories)
+        found = tuple(native.cat.categories) if native.cat.known else ()
+    if not are_texts:
+        raise _uncountable(name, "Categorical of other things than texts", "dask")
+    return found
 
 
 def _kind(name: str, dtype: Any, engine: str) -> Kind:
@@ -352,7 +363,7 @@ def column_of(key: Key, values: nw.Series[Any], *, retype: bool, holes: bool = F
     column = key.column
     if column.kind == "boolean":
         codes = values.to_numpy().astype(np.int8)
-        return Column(column.name, "boolean", codes=codes, values=("false", "true"))
+        return boolean_column(column.name, codes, column.spellings)
     if column.kind == "number":
         is_huge = column.dtype in _HUGE
         numbers = number_array(_huge_numbers(values)) if is_huge else values.to_numpy()
