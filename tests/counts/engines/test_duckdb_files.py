@@ -154,6 +154,7 @@ def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -
         ("x,x,y\n", "two columns named 'x'"),
         ("y,x,y\n", "two columns named 'y'"),
         ("x,X,y\n", "the columns 'x' and 'X', which DuckDB does not tell apart"),
+        (",x,y\n", "a column without a name"),
         ("x,y\n", "the header has 2 fields, its rows have 3"),
         ("A table\nx,z,y\n", "the header has 1 field, its rows have 3"),
     ],
@@ -164,6 +165,30 @@ def test_headers_that_duckdb_changes_are_refused(head: str, message: str, tmp_pa
     path.write_text(head + "1,2,p\n3,4,q\n" * 20)
     with pytest.raises(NullproofError, match=re.escape(message)):
         CountIndex.from_table(path, "y", memory_limit="200MB")
+
+
+def test_columns_that_duckdb_mixes_up_are_refused(tmp_path: Path) -> None:
+    """DuckDB calls the second of a and A by another name, and joins x of one file with X of another."""
+    both = {"x": [1, 2], "y": ["p", "q"]}
+    named = [both, {"X": [3, 4], "y": ["p", "q"]}]
+    for k, columns in enumerate(named):
+        pl.DataFrame(columns).write_parquet(tmp_path / f"{k}.parquet")
+    message = "columns 'x' and 'X', which DuckDB does not tell apart"
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(tmp_path, "y")
+    for k, columns in enumerate(named):
+        pl.DataFrame(columns).write_csv(tmp_path / f"{k}.csv")
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(tmp_path / "*.csv", "y")
+    path = tmp_path / "0.parquet"
+    pl.DataFrame(both | {"X": [3, 4]}).write_parquet(path)
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(path, "y", memory_limit="200MB")
+    # Names inside of a column, and the name that a file gives the table, are no columns.
+    inside = {"z": [{"X": [1], "root": 2}] * 2, "Element": [1, 2], "Schema": ["u", "v"]}
+    pl.DataFrame(both | inside).write_parquet(path)
+    index = CountIndex.from_table(path, "y", ignore="z", memory_limit="200MB")
+    assert {*index.features} == {"x", "Element", "Schema"}
 
 
 def test_a_name_in_quotes_over_two_lines(tmp_path: Path) -> None:

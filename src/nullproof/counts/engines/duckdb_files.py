@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import glob
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import partial
@@ -110,11 +110,47 @@ def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
         files = connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
         # Old versions of DuckDB fail only when they are asked for the names.
         _ = files.columns
+        _refuse_mixed_up(pattern)
         return files
     except (RuntimeError, UnicodeDecodeError) as problem:
         raise NullproofError(
             f"DuckDB cannot name the columns of {pattern}: {problem}; give them names in UTF-8"
         ) from problem
+
+
+def _refuse_mixed_up(pattern: str) -> None:
+    """Refuse Parquet files of which DuckDB numbers names (A_1), or takes two columns for one."""
+    import duckdb
+
+    # A connection of its own, since the other one may change the order of what it gives.
+    with duckdb.connect() as connection:
+        asked = "SELECT file_name, name, coalesce(num_children, 0) FROM parquet_schema(?)"
+        elements = connection.execute(asked, [pattern]).fetchall()
+    names: dict[str, list[str]] = {}
+    n_inside = 0
+    for file, name, n_children in elements:
+        if file not in names:
+            # The first element is the table itself.
+            names[file], n_inside = [], 0
+        elif n_inside:
+            n_inside += n_children - 1
+        else:
+            names[file].append(name)
+            n_inside = n_children
+    for own in names.values():
+        refuse_repeated(own, pattern)
+    _refuse_alike((name for own in names.values() for name in own), pattern)
+
+
+def _refuse_alike(names: Iterable[str], pattern: str, trimmed: Callable[[str], str] = str) -> None:
+    first: dict[str, str] = {}
+    for name in names:
+        other = first.setdefault(trimmed(name).lower(), name)
+        if other != name:
+            raise NullproofError(
+                f"{pattern} has the columns {other!r} and {name!r}, which DuckDB does not tell apart; "
+                "give one of them another name"
+            )
 
 
 def _brief(problem: Exception) -> str:
@@ -189,6 +225,11 @@ class _TextFiles:
         tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
         self.separator = "\t" if tabs else separator_of(self.header)
         self.writings: Writings = {}
+        if hive:
+            lines = [_first_line(connection, glob.escape(file)) for file in _fitting(pattern)]
+            whole = [x.removeprefix("\ufeff") for x in lines if x.count('"') % 2 == 0]
+            headers = csv.reader(whole, delimiter=self.separator)
+            _refuse_alike((name for header in headers for name in header), pattern, str.strip)
 
     def cells(self, as_text: Collection[str], like: Writings | None) -> Any:
         """The table; ``writings`` are known after it was made."""
@@ -245,14 +286,12 @@ class _TextFiles:
                 f"{self.pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
                 f"{len(columns)}; mend that"
             )
-        first: dict[str, str] = {}
-        for name in header:
-            other = first.setdefault(name.strip().lower(), name)
-            if name.strip() and other != name:
-                raise NullproofError(
-                    f"{self.pattern} has the columns {other!r} and {name!r}, which DuckDB does not tell "
-                    "apart; give one of them another name"
-                )
+        if not all(name.strip() for name in header):
+            raise NullproofError(
+                f"{self.pattern} has a column without a name, to which DuckDB gives one of its own; give "
+                "each column a name"
+            )
+        _refuse_alike(header, self.pattern, str.strip)
 
     def _texts(self, missing: Collection[str]) -> Any:
         return self.connection.read_csv(
