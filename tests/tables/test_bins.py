@@ -226,7 +226,13 @@ def test_dates_without_bins_are_categories_by_the_day() -> None:
 
 @pytest.mark.parametrize(
     "edges",
-    [(1e308, 1.2e308, 1.7e308), (-1.7e308, -1.2e308, -1e308), (-1.7e308, 0.0, 1.7e308), (0, 1, 3)],
+    [
+        (1e308, 1.2e308, 1.7e308),
+        (-1.7e308, -1.2e308, -1e308),
+        (-1.7e308, 0.0, 1.7e308),
+        (0, 1, 3),
+        (1 + 2**-52, 1 + 2**-51, 1 + 2**-51),
+    ],
 )
 def test_the_value_of_a_bin_lies_in_it(edges: tuple[float, ...]) -> None:
     """What a world fills a hole with falls into its own bin, also where the ends are huge."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable
+from decimal import Decimal
 from typing import Any
 
 import narwhals as nw
@@ -15,7 +16,6 @@ import pytest
 
 from nullproof.tables.cells import (
     append_rows,
-    fill_in,
     native_frame,
     set_cells,
     set_rows,
@@ -163,7 +163,7 @@ def test_values_are_written_as_the_column_holds_them() -> None:
     for native in (lists(), lists().to_arrow()):
         frame = nw.from_native(native, eager_only=True)
         changes: dict[str, dict[int, Any]] = {"t": {0: 5.0, 1: None}, "n": {0: 5}}
-        filled = nw.from_native(fill_in(frame, changes), eager_only=True)
+        filled = nw.from_native(set_cells(frame, changes), eager_only=True)
         assert filled["t"].to_list() == ["5", None]
         assert filled["n"].to_list() == [5, 2]
         assert [list(cell) for cell in filled["a"].to_list()] == lists()["a"].to_list()
@@ -265,3 +265,75 @@ def test_some_rows_of_a_frame() -> None:
     places = np.array([1, 0])
     assert some_rows(None, places) is None
     assert some_rows(nw.from_native(lists(), eager_only=True), places)["n"].to_list() == [2, 1]
+
+
+def test_other_cells_keep_their_nanoseconds() -> None:
+    """Cells that are not asked for do not lose what Python's own time stamps cannot hold."""
+    for kind in (
+        pl.Datetime("ns"),
+        pl.Datetime("ns", "Europe/Berlin"),
+        pl.Duration("ns"),
+        pl.Time(),
+    ):
+        table = pl.DataFrame({"x": pl.Series([1, 1001, 2002]).cast(kind)})
+        changed = set_cells(nw.from_native(table, eager_only=True), {"x": {1: None}})
+        assert changed["x"].dtype == kind
+        assert changed["x"].to_physical().to_list() == [1, None, 2002]
+
+
+DAYS = [dt.date(2020, 1, 1), None]
+NOON = dt.datetime(2020, 1, 2, 12)
+ZONED = pd.Series([pd.Timestamp(2020, 1, 1, tz="Europe/Berlin"), pd.NaT])
+FITS: dict[str, tuple[Any, Any, Any]] = {
+    "polars, too narrow": (pl.Series([1, None], dtype=pl.Int8), 300, 300),
+    "polars, decimals": (pl.Series([Decimal("1.5"), None]), 2.47, Decimal("2.47")),
+    "polars, days": (pl.Series(DAYS), NOON, NOON),
+    "polars, midnight": (pl.Series(DAYS), dt.datetime(2020, 1, 2), dt.date(2020, 1, 2)),
+    "polars, zone": (pl.from_pandas(ZONED), NOON, NOON.replace(tzinfo=dt.UTC)),
+    "polars, duration": (pl.Series([dt.timedelta(1), None]), 5, dt.timedelta(microseconds=5)),
+    "polars, time": (pl.Series([dt.time(1), None]), "02:00:00", dt.time(2)),
+    "polars, number as text": (pl.Series([1, None]), "2", 2),
+    "pandas, too narrow": (pd.Series([1, None], dtype="Int8"), 300, 300),
+    "pandas, half": (pd.Series([1, None], dtype="Int8"), 2.5, 2.5),
+    "pandas, Arrow half": (pd.Series([1, None], dtype="int8[pyarrow]"), 2.5, 2.5),
+    "pandas, Arrow days": (pd.Series(DAYS, dtype="date32[pyarrow]"), NOON, NOON),
+    "pandas, texts": (pd.Series(["1", None]), 2, "2"),
+    "pandas, zone": (ZONED, NOON, NOON.replace(tzinfo=dt.UTC)),
+    "pandas, no zone": (pd.Series([NOON, None]), NOON.replace(tzinfo=dt.UTC), NOON),
+    "pandas, numbers as categories": (pd.Series([1, 2, 2]).astype("category")[:2], "2", 2),
+    "pandas, decimal": (pd.Series([1.5, None]), Decimal("2.5"), 2.5),
+    "pyarrow, too narrow": (pa.chunked_array([pa.array([1, None], pa.int8())]), 300, 300),
+    "pyarrow, half": (pa.chunked_array([pa.array([1, None], pa.int8())]), 2.5, 2.5),
+    "pyarrow, days": (pa.chunked_array([pa.array(DAYS)]), NOON, NOON),
+    "pyarrow, texts": (pa.chunked_array([pa.array(["1", None])]), 2, "2"),
+    "pyarrow, decimals": (
+        pa.chunked_array([pa.array([Decimal("1.5"), None])]),
+        2.47,
+        Decimal("2.47"),
+    ),
+}
+
+
+@pytest.mark.parametrize("sort", FITS)
+def test_values_are_written_whole_or_the_type_grows(sort: str) -> None:
+    """A value that the column's type cannot hold is neither lost nor rounded, and the other cell stays."""
+    column, value, expected = FITS[sort]
+    before = nw.from_native(column, series_only=True)
+    if isinstance(column, pd.Series):
+        table: Any = pd.DataFrame({"x": column})
+    else:
+        table = (
+            pl.DataFrame({"x": column})
+            if isinstance(column, pl.Series)
+            else pa.table({"x": column})
+        )
+    changed = nw.from_native(set_cells(nw.from_native(table, eager_only=True), {"x": {1: value}}))
+    after = changed["x"].to_list()
+    assert after[1] == expected
+    assert date_of(after[0]) == date_of(before.to_list()[0])
+
+
+def date_of(cell: Any) -> Any:
+    """A day as a moment, which is what it is among moments."""
+    is_day = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
+    return dt.datetime(cell.year, cell.month, cell.day) if is_day else cell

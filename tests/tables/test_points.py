@@ -37,6 +37,7 @@ def test_many_points_in_every_form(tmp_path: Path) -> None:
         frame,
         frame.select("whole", "word").with_columns(other=1),
         frame.to_pandas(),
+        [row for _, row in frame.to_pandas().iterrows()],
         frame.to_arrow(),
         frame.lazy(),
         tmp_path / "points.csv",
@@ -279,3 +280,10 @@ def test_two_readings_of_holes() -> None:
     ]
     with pytest.raises(NullproofError, match="own_holes is 'both'; give 'skip'"):
         points.read("both")  # type: ignore[arg-type]
+
+
+def test_cells_that_are_arrays_without_a_dimension() -> None:
+    """A tuple of them is one point, not rows."""
+    index = CountIndex.from_rows([(1, 2), (3, 4)], ["p", "q"])
+    found = encode_quietly(index.schema, (np.array(1), np.ma.masked))
+    assert (found.single, found.codes.tolist()) == (True, [[0], [4]])

@@ -24,7 +24,7 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, notice
 from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
-from nullproof.tables.cells import fill_in
+from nullproof.tables.cells import set_cells
 from nullproof.tables.names import key_at
 from nullproof.tables.points import Points
 from nullproof.tables.writings import plain_text
@@ -119,7 +119,7 @@ class Work:
         """The counts and the points with all answers, those to the points' own cells as values too."""
         points = self.points
         if points.frame is not None:
-            filled = nw.from_native(fill_in(points.frame, self.changes("points")))
+            filled = nw.from_native(set_cells(points.frame, self.changes("points")))
             points = replace(points, source=filled)
         return self.cleaner.index, points
 

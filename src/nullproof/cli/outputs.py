@@ -130,9 +130,9 @@ def _changed(frame: Any, changes: dict[str, dict[int, Any]]) -> Any:
     """
     import narwhals as nw
 
-    from nullproof.tables.cells import fill_in
+    from nullproof.tables.cells import set_cells
 
-    return fill_in(nw.from_native(frame), changes)
+    return set_cells(nw.from_native(frame), changes)
 
 
 def as_read(request: Request) -> Any:

@@ -268,8 +268,10 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
     """
     if isinstance(points, Points):
         return points
-    if hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1:
+    if _is_series(points):
         points = points.to_dict()
+    if isinstance(points, list | tuple) and points and _is_series(points[0]):
+        points = [own.to_dict() if _is_series(own) else own for own in points]
     if isinstance(points, np.ndarray):
         points = unmasked(points)
         if _are_codes(schema, points):
@@ -347,7 +349,12 @@ def _is_one(points: Any) -> bool:
     if not isinstance(points, tuple | list):
         return False
     nested = (Mapping, tuple, list, np.ndarray)
-    return bool(points) and not all(isinstance(cell, nested) for cell in points)
+    return bool(points) and not all(isinstance(x, nested) and getattr(x, "ndim", 1) for x in points)
+
+
+def _is_series(points: Any) -> bool:
+    """Whether something is a row of a pandas frame."""
+    return hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1
 
 
 def _table(schema: Schema, points: Any, key: str | None) -> Table:

@@ -138,6 +138,8 @@ def decode(feature: Feature, code: int) -> Any:
         # The sum of huge ends is no double; one bin for all has no ends at all.
         middle = (low + high) / 2 if math.isfinite(low + high) else low / 2 + high / 2
         middle = middle if math.isfinite(middle) else 0.0
+        # Between neighbouring doubles the middle is rounded, perhaps into the next bin.
+        middle = middle if middle < high else low
         return at_microseconds(middle) if feature.kind == "date" else middle
     value = feature.values[code]
     if feature.kind == "boolean":

@@ -260,9 +260,11 @@ def _nanoseconds_of_day(value: dt.time) -> int:
 
 
 def at_microseconds(number: Exact) -> Any:
-    """The time stamp at a place on the line; one of NumPy beyond the years that Python has."""
+    """The time stamp at a place on the line; one of NumPy beyond what Python's can hold."""
     when = round(number)
     try:
+        if isinstance(number, Fraction) and when != number:
+            return np.datetime64(int(number * 1000), "ns")
         return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=when)
     except OverflowError:
         return np.datetime64(when, "us")
