@@ -16,7 +16,7 @@ from nullproof.boxes import Ranges, open_counts
 from nullproof.certificates import Certificates
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which, fingerprint
+from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which
 from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.order import Orders
 from nullproof.cleaning.own import OwnAnswers, OwnFill
@@ -134,7 +134,7 @@ class Cleaner:
     @cached_property
     def marks(self) -> dict[Which, str]:
         """A digest of the table and one of the points, before any answer."""
-        return {"training": fingerprint(self.original), "points": self._own.fingerprint}
+        return {"training": self.open_cells.fingerprint, "points": self._own.fingerprint}
 
     def candidates(self, cell: Cell) -> tuple[int, ...] | None:
         """The codes that an open cell may hold before any answer: None for every value of its column."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime as dt
 import hashlib
 import json
 from collections import Counter
@@ -20,9 +19,9 @@ from nullproof.errors import NullproofError
 from nullproof.tables.columns import Encoded, encode, n_outside
 from nullproof.tables.intervals import shows_single_values
 from nullproof.tables.kinds import column_of_cells
-from nullproof.tables.schema import Feature
+from nullproof.tables.schema import Feature, Schema
 from nullproof.tables.training import TrainingTable
-from nullproof.tables.values import is_missing, text
+from nullproof.tables.values import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.words import some
 
 Which = Literal["training", "points"]
@@ -112,6 +111,17 @@ class OpenCells:
         for j in range(len(self.index.features)):
             for i in range(len(self.index.labels)):
                 yield i, j, self.rows(i, j)
+
+    @property
+    def fingerprint(self) -> str:
+        """A digest of the counts and of the rows in their order: answers name a row by its place."""
+        digest = hashlib.sha256(fingerprint(self.index).encode())
+        digest.update(np.ascontiguousarray(self.training.row_labels, dtype="<i4").tobytes())
+        for j in range(len(self.index.features)):
+            encoded = self.column(j)
+            digest.update(np.ascontiguousarray(encoded.codes, dtype="<i4").tobytes())
+            digest.update(json.dumps(sorted(encoded.sets.items())).encode())
+        return digest.hexdigest()
 
     def _sorts(self, j: int) -> Counter[tuple[int, tuple[int, ...]]]:
         """How many cells of each label have which candidates."""
@@ -245,7 +255,8 @@ def code_of(feature: Feature, value: Any, allowed: tuple[int, ...] | None, where
     code = int(encoded.codes[0])
     # A bin takes any number between its edges, but a column may show a few numbers only.
     odd = not allowed and shows_single_values(feature) and text(value) not in feature.codes
-    if encoded.sets or odd or code not in (allowed or range(feature.n_values)):
+    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    if several or odd or code not in (allowed or range(feature.n_values)):
         names = value_names(feature, allowed)
         raise NullproofError(
             f"the answer {value!r} for {where} is not one of its values ({some(names, 6)})"
@@ -293,21 +304,27 @@ def parsed(feature: Feature, written: str, where: str) -> Any:
 def _typed(feature: Feature, written: str) -> Any:
     if feature.kind == "category":
         return written
-    if feature.kind == "date":
-        return dt.datetime.fromisoformat(written)
     if feature.kind == "boolean":
-        if written.lower() not in ("true", "false"):
+        if written.strip().lower() not in ("true", "false"):
             raise ValueError
-        return written.lower() == "true"
-    return int(written) if written.lstrip("-").isdigit() else float(written)
+        return written.strip().lower() == "true"
+    # As a file is read: other readers round large integers, and cut moments to microseconds.
+    found = parsed_date(written) if feature.kind == "date" else as_number(written)
+    if found is None:
+        raise ValueError
+    return at_microseconds(found) if feature.kind == "date" else found
+
+
+def domains_text(schema: Schema) -> str:
+    """The features and their domains in one text."""
+    return json.dumps([[f.name, f.kind, f.values, f.edges] for f in schema.features])
 
 
 def fingerprint(index: CountIndex) -> str:
     """A digest of the counts, which tells tables apart."""
     schema = index.schema
-    features = [[f.name, f.kind, f.values, f.edges] for f in schema.features]
-    head = json.dumps([features, [text(label) for label in schema.labels]])
-    digest = hashlib.sha256(head.encode())
+    labels = json.dumps([text(label) for label in schema.labels])
+    digest = hashlib.sha256((domains_text(schema) + labels).encode())
     for counts in (index.label_counts, index.n_null):
         digest.update(np.ascontiguousarray(counts, dtype="<i8").tobytes())
     for known, sets in zip(index.known, index.sets, strict=True):

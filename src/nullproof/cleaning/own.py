@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nullproof.cleaning.holes import Cell, code_of, read_answer
+from nullproof.cleaning.holes import Cell, code_of, domains_text, read_answer
 from nullproof.errors import NullproofError
 from nullproof.tables.points import Points
 from nullproof.tables.schema import Schema
@@ -52,7 +52,8 @@ class OwnAnswers:
     def fingerprint(self) -> str:
         """A digest of the points before any answer, however their holes are read."""
         codes = np.ascontiguousarray(self.original.read("any").codes, dtype="<i4")
-        return hashlib.sha256(codes.tobytes() + repr(codes.shape).encode()).hexdigest()
+        what = domains_text(self.schema) + repr(codes.shape)
+        return hashlib.sha256(codes.tobytes() + what.encode()).hexdigest()
 
     def checked(self, answers: Mapping[Cell, Any], as_text: bool = False) -> list[OwnFill]:
         """Check answers; the first that cannot be taken is an error, and then none is."""

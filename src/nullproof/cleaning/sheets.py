@@ -97,6 +97,11 @@ def _parsed(path: Path, written: str, needed: Sequence[str]) -> list[tuple[int, 
     for line in reader:
         if any(line[name] is None for name in needed):
             raise NullproofError(f"{path.name}, line {reader.line_num} is cut short; mend it")
+        if any(line.get(None) or ()):
+            raise NullproofError(
+                f"{path.name}, line {reader.line_num} has more cells than the header; put a value that "
+                "holds the delimiter in quotes"
+            )
         found.append((reader.line_num, line))
     return found
 

@@ -104,7 +104,8 @@ def _number(mark: str, unit: str) -> str:
     group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
     # Money has no thousandths: $1,200 is twelve hundred.
     digits = "[0-9]{1,2}" if unit in _CURRENCIES else "[0-9]+"
-    three = "[0-9]{1,3}"
+    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
+    three = "[1-9][0-9]{0,2}"
     whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
     number = f"{whole}(?:{point}{digits})?"
     sign = f"{_SPACE}[+-]?"
