@@ -337,3 +337,10 @@ def date_of(cell: Any) -> Any:
     """A day as a moment, which is what it is among moments."""
     is_day = isinstance(cell, dt.date) and not isinstance(cell, dt.datetime)
     return dt.datetime(cell.year, cell.month, cell.day) if is_day else cell
+
+
+def test_cells_of_polars_that_are_any_objects() -> None:
+    """They are put beside each other as they are."""
+    table = pl.DataFrame({"x": pl.Series([{1, 2}, {3}, {4}], dtype=pl.Object)})
+    changed = set_cells(nw.from_native(table, eager_only=True), {"x": {1: None}})
+    assert changed["x"].to_list() == [{1, 2}, None, {4}]
