@@ -172,3 +172,14 @@ def test_scales_make_supports_comparable(alpha: Fraction) -> None:
     p, q = alpha.as_integer_ratio()
     assert scales.factors(0, 0, range(2, 5)) == [c * q + p for c in (2, 3, 4)]
     assert scales.factors(0, 1, range(LEFT_OUT, LEFT_OUT + 1)) == [6 * q + 3 * p]
+
+
+def test_more_sets_of_winners_than_a_limit() -> None:
+    """Three labels with either of two supports tie in eight ways, three that surely tie in one."""
+    free = np.ones((3, 2), dtype=object)
+    assert winning_weights(free, 7) is None
+    found = winning_weights(free, 8)
+    assert found is not None
+    assert len(found) == 7
+    assert found[0, 1, 2] == 2
+    assert winning_weights(np.array([[0, 1]] * 3, dtype=object), 1) == {(0, 1, 2): 1}

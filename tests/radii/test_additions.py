@@ -14,6 +14,7 @@ from support.count_tables import index_from_counts
 
 from nullproof.counts.index import CountIndex
 from nullproof.model import Model
+from nullproof.radii import additions
 from nullproof.radii.additions import Additions
 from nullproof.radii.reach import Reach
 from nullproof.radii.solving import PointCounts
@@ -119,36 +120,56 @@ def fewest_of(duel: Duel) -> float:
 def test_rows_that_are_enough() -> None:
     """T13: so many rows of each are enough iff the fractions say so."""
     for duel in DUELS:
-        additions = duel.additions
+        own = duel.additions
         for a in range(5):
             for b in range(5):
-                assert additions.falls(a, b) == duel.falls(a, b), (duel, a, b)
+                assert own.falls(a, b) == duel.falls(a, b), (duel, a, b)
 
 
 def test_cheapest_rows_of_all() -> None:
     """T13: the fewest rows over all mixes, with any bounds that hold them."""
     n_found = n_none = 0
     for duel in DUELS:
-        additions, expected = duel.additions, fewest_of(duel)
-        found = additions.fewest(1)
-        assert (found is not None) == additions.possible
+        own, expected = duel.additions, fewest_of(duel)
+        found = own.fewest(1)
+        assert (found is not None) == own.possible
         if expected == math.inf:
             assert found is None or sum(found) > MOST
-            assert additions.fewest(1, MOST) is None
+            assert own.fewest(1, MOST) is None
             n_none += found is None
             continue
         n_found += 1
         assert found is not None
         assert sum(found) == expected
         for at_least, at_most in [(1, expected), (expected, expected), (1, expected + 3)]:
-            again = additions.fewest(int(at_least), int(at_most))
+            again = own.fewest(int(at_least), int(at_most))
             assert again is not None
             assert sum(again) == expected
             assert duel.falls(*again)
-        assert additions.fewest(1, int(expected) - 1) is None
-        assert additions.fewest(int(expected), int(expected) - 1) is None
+        assert own.fewest(1, int(expected) - 1) is None
+        assert own.fewest(int(expected), int(expected) - 1) is None
     assert n_found > 120
     assert n_none > 10
+
+
+@pytest.mark.parametrize("most", [2, 4, 8])
+def test_more_rows_than_a_limit_are_left_out(monkeypatch: pytest.MonkeyPatch, most: int) -> None:
+    """Without an upper bound of its own, a search finds every attack up to the limit, and none beyond."""
+    monkeypatch.setattr(additions, "MOST_ROWS", most)
+    n_beyond = 0
+    for duel in DUELS:
+        expected, found = fewest_of(duel), duel.additions.fewest(1)
+        assert (found is not None) == (expected <= most)
+        assert found is None or sum(found) == expected
+        n_beyond += most < expected < math.inf
+    assert n_beyond
+
+
+def test_the_limit_is_what_doubles_hold() -> None:
+    """Every number of rows up to it is a double of its own, and the next one is not."""
+    most = additions.MOST_ROWS
+    assert float(most - 1) == most - 1
+    assert float(most + 1) == most
 
 
 def test_no_attack_is_found_where_none_exists() -> None:

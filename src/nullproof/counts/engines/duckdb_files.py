@@ -289,7 +289,7 @@ class _TextFiles:
         if not all(name.strip() for name in header):
             raise NullproofError(
                 f"{self.pattern} has a column without a name, to which DuckDB gives one of its own; give "
-                "each column a name"
+                "each column a name, or write the files without it (in pandas: to_csv(…, index=False))"
             )
         _refuse_alike(header, self.pattern, str.strip)
 
