@@ -174,11 +174,18 @@ class ColumnWriter:
         if code not in self.values:
             shown = np.flatnonzero(self.encoded.codes == code)
             frame = self.table.frame
+            value = None
             if len(shown) and frame is not None:
-                self.values[code] = scalar(frame[self.feature.name][int(shown[0])])
-            else:
-                self.values[code] = self._made_up(code, frame)
+                value = scalar(frame[self.feature.name][int(shown[0])])
+            if value is None or self._is_cut(value, code):
+                value = self._made_up(code, frame)
+            self.values[code] = value
         return self.values[code]
+
+    def _is_cut(self, value: Any, code: int) -> bool:
+        """Whether polars gave a time stamp without its nanoseconds, which make it a value of its own."""
+        is_moment = isinstance(value, dt.datetime) and not self.feature.edges
+        return is_moment and text(value) != self.feature.values[code]
 
     def written(self, number: float) -> Any:
         """A number as the column holds it: dates are numbers only here."""
