@@ -222,3 +222,14 @@ def test_winning_outright() -> None:
     counts = PointCounts(Model(tie, 0), np.zeros((2, 1), dtype=np.int32), Reach.of(tie))
     loose, strict = counts.attacks(0, 0, 1), counts.attacks(0, 0, 1, strict=True)
     assert [own.after(1) is None for own in (loose, strict)] == [False, True]
+
+
+@pytest.mark.parametrize(
+    ("prior", "expected"),
+    [([1e-19, 1, 0], math.nan), ([0, 1, 1e-19], math.nan), ([0, 1, 0], math.inf)],
+)
+def test_one_rival_that_can_is_enough(prior: list[float], expected: float) -> None:
+    """Rows beyond what a double holds are not worked out if any rival can win with them, else never."""
+    index = CountIndex.from_rows([("a",), ("b",), ("c",)], ["x", "y", "z"])
+    (found,) = radius(index, [("b",)], prior=prior, threat="rows")
+    np.testing.assert_equal(found, expected)

@@ -44,3 +44,11 @@ def test_columns_of_plain_rows() -> None:
 def test_labels_are_known_by_their_texts() -> None:
     """1 and 1.0 and "1" name the same label."""
     assert Schema((), (1.0, "b", True)).label_codes == {"1": 0, "b": 1, "true": 2}
+
+
+def test_values_that_look_missing() -> None:
+    """What a column of texts is said to hold is no hole in it; numbers are never written so."""
+    texts = Schema((Feature("x", "category", ("NA", "b")), Feature("n", "number", ("1",))), ())
+    assert texts.spellings.values == {"NA"}
+    numbers = Schema((Feature("x", "category", ("b",)), Feature("n", "number", ("NA",))), ())
+    assert not numbers.spellings.values
