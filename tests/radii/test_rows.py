@@ -238,3 +238,10 @@ def test_a_radius_that_no_double_holds_is_not_worked_out() -> None:
             assert found.not_worked_out == "an attack takes more than 9,007,199,254,740,992 rows"
     beyond = radii(index, [("a",)], prior=[0, 1], threat="rows")[0]
     assert (beyond.radius, beyond.not_worked_out) == (math.inf, None)
+
+
+def test_what_is_shown_where_nothing_can_be_broken() -> None:
+    """Without a number there is no line of numbers."""
+    index = CountIndex.from_rows([("a",), ("b",)], ["yes", "no"])
+    found = radii(index, [("a",)], prior=[0, 1], threat="rows")
+    assert repr(found) == "Radii: 1 points, 0 not certain, 1 beyond any attack"
