@@ -67,7 +67,7 @@ def run(*, quick: bool) -> list[str]:
         *_speed(datasets[0], n_points),
         *_certainty(datasets, n_points // 5),
         *_misled(datasets[: 2 if quick else None], n_points // 2),
-        *_own_holes(),
+        *_own_missing(),
     ]
 
 
@@ -185,7 +185,7 @@ def titanic() -> Path:
     return Path(os.environ.get("NULLPROOF_DATA") or ".") / "titanic.csv.gz"
 
 
-def _own_holes() -> list[str]:
+def _own_missing() -> list[str]:
     """All rows of a table as points, with the holes that they have themselves."""
     path = titanic()
     if not path.exists():
@@ -197,10 +197,10 @@ def _own_holes() -> list[str]:
         "|---|---|---|",
     ]
     index = CountIndex.from_table(path, "Survived", binning="uniform")
-    for own_holes in ("skip", "any"):
-        certain = int(certify(index, path, own_holes=own_holes).certain.sum())
-        seconds = _seconds(partial(label_odds, index, path, own_holes=own_holes, gap=GAP))
-        lines.append(f"| {own_holes} | {certain} | {seconds:.2f} |")
+    for own_missing in ("skip", "any"):
+        certain = int(certify(index, path, own_missing=own_missing).certain.sum())
+        seconds = _seconds(partial(label_odds, index, path, own_missing=own_missing, gap=GAP))
+        lines.append(f"| {own_missing} | {certain} | {seconds:.2f} |")
     return [*lines, ""]
 
 

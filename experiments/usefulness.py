@@ -109,7 +109,7 @@ def measure(
     index = CountIndex.from_table(holed[:cut], label, like=whole)
     result = certify(index, cells, alpha=1)
     curve = result.curve(frame[cut : cut + N_POINTS, label])
-    strict = certify(index, cells, alpha=1, own_holes="any").certain
+    strict = certify(index, cells, alpha=1, own_missing="any").certain
     changed = certify(whole, cells, alpha=1).predicted != result.predicted
     holds = curve.tolerance >= HOLDS
     return Measured(

@@ -287,9 +287,9 @@ def odds(quick: bool) -> Iterator[Alone]:
     )
     if titanic().exists():
         index = CountIndex.from_table(titanic(), "Survived", binning="uniform")
-        for own_holes in ("skip", "any"):
-            ask = partial(label_odds, index, titanic(), own_holes=own_holes, gap=GAP)
-            yield alone(f"odds of all rows of titanic, own holes: {own_holes}", 3.0, runs, ask)
+        for own_missing in ("skip", "any"):
+            ask = partial(label_odds, index, titanic(), own_missing=own_missing, gap=GAP)
+            yield alone(f"odds of all rows of titanic, own holes: {own_missing}", 3.0, runs, ask)
 
 
 def reports(quick: bool) -> Iterator[Alone]:

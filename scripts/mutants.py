@@ -1,13 +1,13 @@
 """Break one thing at a time in what decides, and see that a test fails: ./check --mutants [MODULE …]
 
-A mutant is a module with one small change (scripts/mutations.py). It is killed if one of the module's
-tests fails or takes far too long. What survives either shows a test that is lacking, or changes nothing
-that anybody can see: those are listed with the reason in tests/mutants.toml.
+A mutant is a module with one small change (scripts/mutations.py). It is killed if one of the tests of its
+package fails or takes far too long; the others are printed. A survivor shows that a test is missing, or
+changes nothing that anybody can see (a block size, a bound that is still valid), so a module passes if the
+share of killed mutants reaches the score of its package ([tool.nullproof.mutants] in pyproject.toml).
 
 Tests are collected once. Each is run once as it is, to see how long it takes and which lines it runs; then
 each mutant gets a process of its own, split off with everything imported, in which the functions have
-the changed code, and the tests that run its lines are tried, the quickest first. Dear tests are run
-only for what survives the others.
+the changed code, and the tests that run its lines are tried, the quickest first.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ import importlib
 import os
 import pickle
 import pkgutil
+import random
 import re
 import resource
 import signal
@@ -42,7 +43,7 @@ import pytest
 from mutations import Mutant, mutants
 
 ROOT = Path(__file__).parents[1]
-SETTINGS = ROOT / "tests" / "mutants.toml"
+SETTINGS = ROOT / "pyproject.toml"
 # As many random tables as catch a fault within seconds, and one thread, since others do not survive a fork.
 ENVIRONMENT = {
     "NULLPROOF_TABLES": "400",
@@ -75,32 +76,27 @@ _TOO_SLOW = Run(passes=False, seconds=0, lines={})
 
 
 class Module:
-    """A module, its mutants that are left, and what became of the others."""
+    """A module, its mutants that are left, and how many tests have killed."""
 
-    def __init__(self, name: str, known: list[dict[str, Any]], given: Any) -> None:
-        self.name = name
+    def __init__(self, name: str, score: float) -> None:
+        self.name, self.score, self.n_killed = name, score, 0
         self.path = str(ROOT / "src" / "nullproof" / f"{name.replace('.', '/')}.py")
-        same = {(one["line"], *change) for one in known for change in one["changes"]}
-        first, of = (int(number) for number in given.part.split("/"))
-        found = mutants(Path(self.path).read_text("utf-8"), self.path)
-        self.gone = same.difference(*(one.names for one in found))
-        every = found[first - 1 :: of]
-        self.left = [one for one in every if not same & one.names]
-        self.n_same, self.n_killed = len(every) - len(self.left), 0
+        self.left = mutants(Path(self.path).read_text("utf-8"), self.path)
 
     def __str__(self) -> str:
-        return (
-            f"{self.name}: {self.n_killed} killed, {len(self.left)} left, "
-            f"{self.n_same} known to change nothing"
-        )
+        return f"{self.name}: {self.n_killed} killed, {len(self.left)} left"
+
+    @property
+    def passes(self) -> bool:
+        """Whether enough of its mutants were killed."""
+        return self.n_killed >= self.score * (self.n_killed + len(self.left))
 
 
 class Bench:
     """A pytest plugin that tries mutants of some modules instead of running the tests once."""
 
-    def __init__(self, modules: list[Module], dear: set[str], given: Any) -> None:
+    def __init__(self, modules: list[Module], given: Any) -> None:
         self.modules, self.seconds, self.slowest = modules, given.seconds, given.slowest
-        self.dear = dear
         self.kept_runs = Path(given.runs) if given.runs else None
         self.runs: dict[pytest.Item, Run] = {}
         self.kills: Counter[pytest.Item] = Counter()
@@ -122,18 +118,11 @@ class Bench:
         """Run each test once, then try the mutants."""
         functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
         gc.freeze()
-        cheap = [item for item in session.items if _file(item) not in self.dear]
-        for items in (cheap, [item for item in session.items if item not in cheap]):
-            left = any(module.left for module in self.modules)
-            if not items or not left:
-                continue
-            self._run_all(items)
-            for module in self.modules:
-                live = [one for one in functions if one.__code__.co_filename == module.path]
-                self._try(module, items, live)
-                self._say(str(module))
-                for name in module.gone:
-                    self._say(f"  no such change any more, but {SETTINGS.name} has it: {name}")
+        self._run_all(session.items)
+        for module in self.modules:
+            live = [one for one in functions if one.__code__.co_filename == module.path]
+            self._try(module, session.items, live)
+            self._say(str(module))
         return True
 
     def _try(self, module: Module, items: list[pytest.Item], live: list[FunctionType]) -> None:
@@ -268,10 +257,6 @@ def forget() -> None:
                     value.cache_clear()
 
 
-def _file(item: pytest.Item) -> str:
-    return item.nodeid.split("::")[0]
-
-
 def put_in_place(mutant: Mutant, module: str, live: list[FunctionType]) -> None:
     """Give the functions of a module that is imported the code of the mutant, and its constants."""
     if mutant.lines:
@@ -327,41 +312,56 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(one)
 
 
+def package_of(module: str, packages: dict[str, Any]) -> str:
+    """The package whose tests and score go for a module."""
+    return next((name for name in packages if module.startswith(f"{name}.")), "model")
+
+
+def draw(modules: list[Module], n_drawn: int, seed: int) -> None:
+    """Keep a random part of the mutants of all modules."""
+    every = [(module, one) for module in modules for one in module.left]
+    kept = random.Random(seed).sample(every, min(n_drawn, len(every)))
+    for module in modules:
+        module.left = [one for one in module.left if (module, one) in kept]
+
+
 def main() -> None:
     """Try the modules that are named, or all that decide."""
-    settings = tomllib.loads(SETTINGS.read_text("utf-8"))
+    settings = tomllib.loads(SETTINGS.read_text("utf-8"))["tool"]["nullproof"]
+    packages, every = settings["mutants"], settings["decides"]
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument(
-        "modules", nargs="*", help="such as verdicts or radii.cells; by default all"
-    )
-    parser.add_argument("--part", default="1/1", help="one part of the mutants, e.g. 2/5")
+    parser.add_argument("modules", nargs="*", help="such as model.verdicts; by default all")
+    parser.add_argument("--draw", type=int, metavar="N", help="only N mutants, at random")
+    parser.add_argument("--seed", type=int, default=0, help="which ones are drawn")
+    parser.add_argument("--again", type=Path, help="only those that another run printed to a file")
+    parser.add_argument("--tests", nargs="+", help="in place of the tests of their packages")
     parser.add_argument(
         "--seconds", type=int, default=60, help="of processor time after which one has survived"
     )
     parser.add_argument(
         "--slowest", type=int, default=20, help="seconds: tests that take longer are left out"
     )
-    parser.add_argument("--cheap", action="store_true", help="without the dear tests")
     parser.add_argument("--runs", help="a file that keeps which lines each test runs")
     given = parser.parse_args()
-    unknown = [name for name in given.modules if name not in settings["tests"]]
+    unknown = [name for name in given.modules if name not in every]
     if unknown:
-        parser.error(f"{unknown[0]} is none of {', '.join(settings['tests'])}")
+        parser.error(f"{unknown[0]} is none of {', '.join(every)}")
     os.environ.update({**ENVIRONMENT, **os.environ})
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))
-    names = given.modules or [*settings["tests"]]
-    same = settings.get("same", {})
-    modules = [Module(name, same.get(name, []), given) for name in names]
-    dear = {*settings["dear"]}
-    bench = Bench(modules, dear, given)
+    homes = {name: packages[package_of(name, packages)] for name in given.modules or every}
+    modules = [Module(name, home["score"]) for name, home in homes.items()]
+    if given.again is not None:
+        wanted = {line.strip() for line in given.again.read_text("utf-8").splitlines()}
+        for module in modules:
+            module.left = [one for one in module.left if f"{module.name}, {one}" in wanted]
+    if given.draw is not None:
+        draw(modules, given.draw, given.seed)
+    modules = [module for module in modules if module.left]
+    tests = given.tests or [*dict.fromkeys(one for home in homes.values() for one in home["tests"])]
     options = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
-    tests = dict.fromkeys(test for name in names for test in settings["tests"][name])
-    wanted = [test for test in tests if not (given.cheap and test in dear)]
-    if not wanted:
-        parser.error(f"all tests of {', '.join(names)} are dear; leave --cheap out")
-    pytest.main([*options, *wanted], plugins=[bench])
-    sys.exit(any(module.left for module in modules))
+    pytest.main([*options, *tests], plugins=[Bench(modules, given)])
+    sys.exit(not all(module.passes for module in modules))
 
 
 if __name__ == "__main__":

@@ -28,7 +28,7 @@ SLOW = (
     "experiments/",
     "radii/test_bounds.py",
     "radii/test_cells.py",
-    "radii/test_own_holes.py::test_counts_too_large",
+    "radii/test_own_missing.py::test_counts_too_large",
     "reporting/",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
@@ -54,7 +54,7 @@ TRACED_ONCE = (
     "radii/test_reach.py::test_random_tables",
     "test_bias.py::test_random_tables",
     "test_decision.py::test_random_tables",
-    "test_own_holes.py::test_random_tables",
+    "test_own_missing.py::test_random_tables",
     "test_tolerance.py::test_random_tables",
 )
 

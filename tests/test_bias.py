@@ -51,16 +51,16 @@ def test_random_tables(chunk: int) -> None:
     print("seed", seed)
     rng = random.Random(seed)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
-        holed = random_holed(rng, n_rows=10, own_holes=0.1)
+        holed = random_holed(rng, n_rows=10, own_missing=0.1)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         bias = random_bias(rng, judge)
         result = certify(
-            index, list(holed.points), bias=written(rng, bias), own_holes=reading, **holed.options
+            index, list(holed.points), bias=written(rng, bias), own_missing=reading, **holed.options
         )
         assert_verdicts(holed, judge, result, (bias,) * len(holed.features), reading)
         mapping, biases = random_mapping(rng, holed, judge)
         result = certify(
-            index, list(holed.points), bias=mapping, own_holes=reading, **holed.options
+            index, list(holed.points), bias=mapping, own_missing=reading, **holed.options
         )
         assert_verdicts(holed, judge, result, biases, reading)
 
@@ -127,10 +127,10 @@ def test_possible_labels_grow_with_the_bias() -> None:
     """T10: with a greater bias no label stops being possible and no open point begins to hold."""
     rng = random.Random(SEED)
     for _ in range(120):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         steps = sorted(random_bias(rng, judge) for _ in range(5))
-        options: dict[str, Any] = {"own_holes": reading, **holed.options}
+        options: dict[str, Any] = {"own_missing": reading, **holed.options}
         results = [certify(index, list(holed.points), bias=bias, **options) for bias in steps]
         for less, more in itertools.pairwise(results):
             assert not (less.possible & ~more.possible).any(), holed
@@ -143,12 +143,12 @@ def test_points_that_hold_have_the_predicted_label(only_null: bool) -> None:
     rng = random.Random(SEED)
     n_held = 0
     for _ in range(250):
-        holed = random_holed(rng, n_rows=10, own_holes=0.2, only_null=only_null, only_text=True)
+        holed = random_holed(rng, n_rows=10, own_missing=0.2, only_null=only_null, only_text=True)
         judge, model = holed.judge(), fitted(holed)
         reading, bias = rng.choice(READINGS), random_bias(rng, judge) / 4
         points = list(holed.points)
         predicted = model.predict(points)
-        result = certify(model.index_, points, bias=bias, own_holes=reading, **holed.options)
+        result = certify(model.index_, points, bias=bias, own_missing=reading, **holed.options)
         for place, point in enumerate(points):
             if result.certain[place]:
                 n_held += 1
@@ -169,7 +169,7 @@ def test_predicted_is_the_label_of_skipping_naive_bayes() -> None:
     rng = random.Random(SEED)
     n_tied = 0
     for _ in range(300):
-        holed = random_holed(rng, own_holes=0.2, only_null=True)
+        holed = random_holed(rng, own_missing=0.2, only_null=True)
         judge = holed.judge()
         result = certify(holed.index(), list(holed.points), **holed.options)
         for place, point in enumerate(holed.points):
@@ -206,14 +206,16 @@ def test_order_does_not_matter() -> None:
     """Rows and columns in another order have the same verdicts, also with a bias by column."""
     rng = random.Random(SEED)
     for _ in range(80):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         moved, by_feature = holed.moved(rng)
         mapping, _ = random_mapping(rng, holed, holed.judge())
         names = {f"f{old}": f"f{new}" for new, old in enumerate(by_feature)}
         renamed = {names.get(name, name): bias for name, bias in mapping.items()}
         for reading in READINGS:
             results = [
-                certify(one.index(), list(one.points), bias=bias, own_holes=reading, **one.options)
+                certify(
+                    one.index(), list(one.points), bias=bias, own_missing=reading, **one.options
+                )
                 for one, bias in [(holed, mapping), (moved, renamed)]
             ]
             assert results[0].possible.tolist() == results[1].possible.tolist(), holed
@@ -223,11 +225,11 @@ def test_many_points_equal_one_by_one() -> None:
     """A certificate does not depend on the company its point was asked in."""
     rng = random.Random(SEED)
     for _ in range(80):
-        holed = random_holed(rng, own_holes=0.3)
+        holed = random_holed(rng, own_missing=0.3)
         index = holed.index()
         options: dict[str, Any] = {
             "bias": random_bias(rng, holed.judge()),
-            "own_holes": rng.choice(READINGS),
+            "own_missing": rng.choice(READINGS),
             **holed.options,
         }
         together = certify(index, list(holed.points), **options)
@@ -245,11 +247,11 @@ def test_the_estimator_takes_a_bias() -> None:
     """CertifiedNB with a bias, one number or by column, certifies as the function does."""
     rng = random.Random(SEED)
     for _ in range(100):
-        holed = random_holed(rng, own_holes=0.2, only_text=True)
+        holed = random_holed(rng, own_missing=0.2, only_text=True)
         mapping, biases = random_mapping(rng, holed, holed.judge())
         by_name = {name.replace("f", "x"): bias for name, bias in mapping.items()}
         for reading in READINGS:
-            model = fitted(holed, bias=by_name, own_holes=reading)
+            model = fitted(holed, bias=by_name, own_missing=reading)
             result = model.certify(list(holed.points))
             assert_verdicts(holed, holed.judge(), result, biases, reading)
 

@@ -51,11 +51,11 @@ def test_witnesses_of_random_tables(chunk: int) -> None:
     rng = random.Random(seed)
     n_witnessed = 0
     for _ in range(N_TABLES):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         asked, bias = random_mapping(rng, holed, judge)
         for point in holed.points:
-            options: dict[str, Any] = {"bias": asked, "own_holes": reading, **holed.options}
+            options: dict[str, Any] = {"bias": asked, "own_missing": reading, **holed.options}
             if judge.verdict(point, bias, reading).label is not None:
                 with pytest.raises(NullproofError):
                     witness(index, point, **options)
@@ -118,10 +118,10 @@ def known_to(holed: Holed, point: Sequence[Any]) -> bool:
     )
 
 
-def smoothed(rng: random.Random, own_holes: float) -> Holed:
+def smoothed(rng: random.Random, own_missing: float) -> Holed:
     """Draw a table that CategoricalNB can be trained on: smoothing, and rows for every label."""
     while True:
-        holed = random_holed(rng, own_holes=own_holes, only_text=True)
+        holed = random_holed(rng, own_missing=own_missing, only_text=True)
         if holed.alpha >= 0.1:
             return holed
 
@@ -137,7 +137,7 @@ def test_categorical_nb_disagrees_on_witness_worlds() -> None:
             bias = random_bias(rng, holed.judge())
             for point in holed.points:
                 try:
-                    worlds = witness(index, point, bias=bias, own_holes=reading, **holed.options)
+                    worlds = witness(index, point, bias=bias, own_missing=reading, **holed.options)
                 except NullproofError:
                     continue
                 if not all(known_to(holed, world.point) for world in worlds):

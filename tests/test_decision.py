@@ -53,7 +53,7 @@ def verdicts(case: Case, points: Sequence[Any] | None = None) -> list[tuple[Any,
     index = index_of(case)
     asked = list(case.points if points is None else points)
     prior = case.prior_for(index.labels)
-    result = certify(index, asked, alpha=case.alpha, prior=prior, own_holes="any")
+    result = certify(index, asked, alpha=case.alpha, prior=prior, own_missing="any")
     assert result.possible.shape == (len(asked), len(index.labels))
     assert len(result.certain) == len(result.label) == len(asked)
     found = []
@@ -155,7 +155,7 @@ def test_candidate_sets_may_be_plain_sets() -> None:
     assert certify(index, ("a",), alpha=0).label == "A"
     assert certify(index, ({"a"},), alpha=0).label == "A"
     assert certify(index, ({"a", "b"},), alpha=0).label is None
-    assert certify(index, (None,), own_holes="any", alpha=0).label is None
+    assert certify(index, (None,), own_missing="any", alpha=0).label is None
 
 
 def test_one_label_is_always_certain() -> None:
@@ -343,7 +343,7 @@ def test_many_points_equal_one_by_one(case: Case) -> None:
     """A certificate does not depend on the company its point was asked in."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
-    options: Any = {"alpha": case.alpha, "prior": prior, "own_holes": "any"}
+    options: Any = {"alpha": case.alpha, "prior": prior, "own_missing": "any"}
     singles = [certify(index, point, **options) for point in case.points]
     assert all(isinstance(single.certain, bool) for single in singles)
     assert [(single.label, frozenset(single.possible)) for single in singles] == verdicts(case)
@@ -370,7 +370,7 @@ def test_bounds_are_attained_and_never_crossed(case: Case) -> None:
     """The log supports of all worlds lie between the reported bounds and reach both."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
-    result = certify(index, [*case.points], alpha=case.alpha, prior=prior, own_holes="any")
+    result = certify(index, [*case.points], alpha=case.alpha, prior=prior, own_missing="any")
     for p, point in enumerate(case.points):
         every = case.outcomes(point)
         for i, label in enumerate(index.labels):
@@ -400,5 +400,5 @@ def test_labels_without_rows() -> None:
         for point in case.points:
             every = oracle.outcomes(rows, labels, point, case.domains, **options)
             shares = prior and [*prior.values()]
-            found = certify(part, point, alpha=case.alpha, prior=shares, own_holes="any")
+            found = certify(part, point, alpha=case.alpha, prior=shares, own_missing="any")
             assert frozenset(found.possible) == oracle.undominated(every), (point, options, case)

@@ -108,12 +108,12 @@ def tables() -> list[Asked]:
 
 def asked(rng: random.Random) -> Asked:
     """Draw a table and ask."""
-    holed = random_holed(rng, n_rows=9, own_holes=0.2)
+    holed = random_holed(rng, n_rows=9, own_missing=0.2)
     while len(holed.names) < 2:
-        holed = random_holed(rng, n_rows=9, own_holes=0.2)
+        holed = random_holed(rng, n_rows=9, own_missing=0.2)
     judge, reading = holed.judge(), rng.choice(READINGS)
     mapping, bias = random_mapping(rng, holed, judge)
-    options = {**holed.options, "bias": mapping, "own_holes": reading}
+    options = {**holed.options, "bias": mapping, "own_missing": reading}
     found = certify(holed.index(), list(holed.points), **options)
     told = []
     for one in found:
@@ -214,7 +214,7 @@ def test_cells_that_are_left_out_or_never_seen() -> None:
         one = explain(index(), (None, "new"))
     assert [term.cell.shown for term in one.terms] == ["not known: left out", "new (never seen)"]
     assert [term.lead for term in one.terms] == [(0.0,) * 3] * 2
-    assert "not known: any value" in repr(explain(index(), (None, "x"), own_holes="any"))
+    assert "not known: any value" in repr(explain(index(), (None, "x"), own_missing="any"))
     assert explain(index(), ({"a", "b"}, "x")).terms[0].cell.shown == "a or b"
 
 

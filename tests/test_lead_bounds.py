@@ -22,9 +22,9 @@ from nullproof.model import Model
 BILLIONTH = Fraction(1, 10**9)
 
 
-def pair_of(model: Model, values: Any = None, own_holes: Any = "skip") -> Pairs:
+def pair_of(model: Model, values: Any = None, own_missing: Any = "skip") -> Pairs:
     """The first label and the second one at the point with the first value of every feature, or another."""
-    points = first_point(model.index) if values is None else model.points([values], own_holes)
+    points = first_point(model.index) if values is None else model.points([values], own_missing)
     return Tables(model, points).pairs(np.array([0]), np.array([0]), np.array([1]))
 
 

@@ -28,7 +28,7 @@ def questions(seed: int, n_tables: int) -> Iterator[tuple[Model, Points]]:
     """Random tables with their points, some with a column whose bias is fixed."""
     rng = random.Random(seed)
     for number in range(n_tables):
-        holed = random_holed(rng, n_rows=12, own_holes=(0.0, 0.3)[number % 2])
+        holed = random_holed(rng, n_rows=12, own_missing=(0.0, 0.3)[number % 2])
         fixed = {"f0": Fraction(1, 3)} if number % 3 == 0 else {}
         model = Model(holed.index(), holed.alpha, holed.weights, fixed)
         if model.m > 1 and floats_do(model):

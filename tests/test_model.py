@@ -373,5 +373,5 @@ def test_a_table_without_any_row_left_has_no_verdict() -> None:
     assert found.label.tolist() == [None] * 3
     assert not certify(empty, POINTS, bias=0.5).certain.any()
     assert "0 hold up to a bias of 0.05, 3 open" in repr(found)
-    plan = cleaning_plan(empty, POINTS, own_holes="any")
+    plan = cleaning_plan(empty, POINTS, own_missing="any")
     assert (plan.n_done, plan.stuck) == (0, (0, 1, 2))

@@ -169,26 +169,26 @@ def test_double_below() -> None:
 
 
 def small_tables(
-    n: int, *, cap: int = 2000, own_holes: float = 0.3
+    n: int, *, cap: int = 2000, own_missing: float = 0.3
 ) -> list[tuple[Holed, random.Random]]:
     """Draw tables whose worlds can all be written out, each with a generator of its own."""
     found: list[tuple[Holed, random.Random]] = []
     rng = random.Random(SEED)
     while len(found) < n:
-        holed = random_holed(rng, n_rows=6, own_holes=own_holes)
+        holed = random_holed(rng, n_rows=6, own_missing=own_missing)
         if math.prod(len(options) for *_, options in holed.holes()) <= cap:
             found.append((holed, random.Random(rng.random())))
     return found
 
 
 def row_by_row(
-    holed: Holed, point: Sequence[Any], bias: bias_oracle.Bias, own_holes: OwnHoles
+    holed: Holed, point: Sequence[Any], bias: bias_oracle.Bias, own_missing: OwnHoles
 ) -> list[oracle.Supports]:
     """Write out the supports of every world."""
     return bias_oracle.outcomes_row_by_row(
         holed.rows, holed.labels, point, holed.domains,
         all_labels=holed.names, alpha=holed.alpha, prior=holed.prior, bias=bias,
-        own_holes=own_holes,
+        own_missing=own_missing,
     )  # fmt: skip
 
 
@@ -212,7 +212,7 @@ def test_row_by_row_equals_group_by_group() -> None:
 def test_tolerance_is_the_last_breakpoint_that_holds() -> None:
     """Row by row: it holds at its tolerance, not a hair above, and at no later breakpoint."""
     n_between = 0
-    for holed, _ in small_tables(100, cap=64, own_holes=0.1):
+    for holed, _ in small_tables(100, cap=64, own_missing=0.1):
         judge = holed.judge()
         point, d = holed.points[0], len(holed.features)
         tolerance = judge.tolerance(point)
@@ -227,7 +227,7 @@ def test_tolerance_is_the_last_breakpoint_that_holds() -> None:
 
 def test_counts_fill_a_box() -> None:
     """T9: jointly over labels and features, the counts of the worlds of a bias are a whole box."""
-    for holed, rng in small_tables(400, cap=150, own_holes=0.0):
+    for holed, rng in small_tables(400, cap=150, own_missing=0.0):
         judge, boxes = holed.judge(), holed.judge(BoxJudge)
         assert isinstance(boxes, BoxJudge)
         bias = tuple(random_bias(rng, judge) for _ in holed.features)
@@ -363,7 +363,7 @@ def disagrees(kind: type[Judge], n_tables: int) -> bool:
     """Whether another judge differs from the oracle in some verdict or tolerance."""
     rng = random.Random(SEED)
     for _ in range(n_tables):
-        holed = random_holed(rng, own_holes=0.3)
+        holed = random_holed(rng, own_missing=0.3)
         judge, other = holed.judge(), holed.judge(kind)
         bias = tuple(random_bias(rng, judge) for _ in holed.features)
         for point, reading in itertools.product(holed.points, READINGS):

@@ -322,7 +322,7 @@ def test_categorical_nb_agrees_on_certain_points(chunk: int) -> None:
         for _ in range(N_TABLES // 2):
             case = random_case(rng)
             judge = Judge(case)
-            model = fitted(case).set_params(own_holes="any")
+            model = fitted(case).set_params(own_missing="any")
             certificates = model.certify(list(case.points))
             for certificate, point in zip(certificates, case.points, strict=True):
                 if not certificate.certain:

@@ -18,8 +18,8 @@ ROWS: list[Any] = [("a", None), ("a", "x"), ("b", "y"), (None, "x"), ("b", {"x",
 LABELS = ["yes", "yes", "no", "no", "yes"] * 3
 POINTS: list[Any] = [("a", "y"), ("b", "y"), ("a", "x"), ("b", "x"), ("a", None)]
 LONG: dict[str, Callable[..., Any]] = {
-    "odds": lambda index, **told: label_odds(index, POINTS, own_holes="any", **told).lower,
-    "radii": lambda index, **told: radii(index, POINTS, own_holes="any", alpha=9, **told).radius,
+    "odds": lambda index, **told: label_odds(index, POINTS, own_missing="any", **told).lower,
+    "radii": lambda index, **told: radii(index, POINTS, own_missing="any", alpha=9, **told).radius,
     "plan": lambda index, **told: [*cleaning_plan(index, POINTS, **told).columns().values()],
     "likely plan": lambda index, **told: cleaning_plan(index, POINTS, confidence=0.9, **told).done,
     "attack": lambda index, **told: poison(index, POINTS, steps=3, alpha=2, **told).n_cells,
@@ -52,13 +52,13 @@ def test_all_long_work_tells_in_one_form(name: str) -> None:
 def test_tolerances_are_worked_out_once() -> None:
     """work_out tells of progress and keeps the tolerances that are asked for later."""
     said: list[float] = []
-    result = certify(index(), POINTS, own_holes="any")
+    result = certify(index(), POINTS, own_missing="any")
     result.work_out(lambda _, share: said.append(share))
     assert said == sorted(said)
     kept = result.tolerances
     result.work_out(lambda *_: pytest.fail("worked out twice"))
     assert result.tolerances is kept
-    expected = certify(index(), POINTS, own_holes="any").tolerance
+    expected = certify(index(), POINTS, own_missing="any").tolerance
     assert np.array_equal(result.tolerance, expected, equal_nan=True)
 
 

@@ -85,7 +85,7 @@ def test_odds() -> None:
     with pytest.warns(
         NullproofWarning, match="odds of 1 point not worked out; the first is point 1"
     ):
-        found = label_odds(index, points, own_holes="any")
+        found = label_odds(index, points, own_missing="any")
     alone = label_odds(index, [points[0], points[2]])
     assert np.array_equal(found.lower[[0, 2]], alone.lower)
     assert (found.lower[1].tolist(), found.upper[1].tolist()) == ([0.0, 0.0], [1.0, 1.0])
@@ -100,7 +100,7 @@ def test_odds() -> None:
 def test_cases() -> None:
     """An open point with holes of its own has no best case, but a reason."""
     found = cases(
-        open_index(), [("a",) * 11, (None,) * 11, ("b", "a") * 5 + ("b",)], own_holes="any"
+        open_index(), [("a",) * 11, (None,) * 11, ("b", "a") * 5 + ("b",)], own_missing="any"
     )
     assert np.isnan(found.best).tolist() == [False, True, False]
     assert [one.not_worked_out is None for one in found] == [True, False, True]
@@ -151,7 +151,7 @@ def test_commands(run: Runner, folder: Path, command: str) -> None:
         "test.csv",
         "--label",
         "label",
-        "--own-holes",
+        "--own-missing",
         "any",
         "--alpha",
         "0",

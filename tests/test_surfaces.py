@@ -84,21 +84,21 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("name", "own_holes"), CASES)
+@pytest.mark.parametrize(("name", "own_missing"), CASES)
 def test_no_surface_contradicts_another(
-    run: Runner, folder: Path, server: Served, name: str, own_holes: Any
+    run: Runner, folder: Path, server: Served, name: str, own_missing: Any
 ) -> None:
     """The same table, points and options give the same numbers, whoever is asked."""
     label = written(folder, name)
     index = CountIndex.from_table("train.csv", label)
-    asked = ("train.csv", "test.csv", "--label", label, "--own-holes", own_holes)
+    asked = ("train.csv", "test.csv", "--label", label, "--own-missing", own_missing)
 
     def told(command: str, *options: str) -> Any:
         done = run("-q", command, *asked, *options, "--json")
         assert done.code == 0, done
         return json.loads(done.out)
 
-    judged = certify(index, "test.csv", own_holes=own_holes)
+    judged = certify(index, "test.csv", own_missing=own_missing)
     certified, report = told("certify"), told("report")
     groups = {group["verdict"]: group for group in report["verdicts"]["groups"]}
     for verdict, group in groups.items():
@@ -111,18 +111,18 @@ def test_no_surface_contradicts_another(
     assert certified["labels"] == report["table"]["labels"] == [str(x) for x in index.labels]
     assert report["table"]["n_features"] == len(index.features)
 
-    n_sure = int(label_odds(index, "test.csv", own_holes=own_holes).sure.sum())
+    n_sure = int(label_odds(index, "test.csv", own_missing=own_missing).sure.sum())
     odds, plan = told("odds"), told("clean", "--confidence", "0.99")
     assert sum(max(point["lower"].values()) >= 0.99 for point in odds["points"]) == n_sure
     assert plan["n_done"] == n_sure
-    options: dict[str, Any] = {"confidence": 0.99, "own_holes": own_holes}
+    options: dict[str, Any] = {"confidence": 0.99, "own_missing": own_missing}
     assert cleaning_plan(index, "test.csv", **options).n_done == n_sure
     cleaning = report["cleaning"]
     if cleaning is not None:
         assert certified["n_certain"] + cleaning["n_likely"] == n_sure
 
     radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
-    exact = radius(index, "test.csv", own_holes=own_holes)
+    exact = radius(index, "test.csv", own_missing=own_missing)
     for point in report["points"]:
         if point["not_worked_out"] is None:
             assert point["radius"] == radii[point["point"]]
@@ -137,16 +137,16 @@ def test_no_surface_contradicts_another(
     assert headline is not None
     assert headline.groups() == (str(n_sure), str(len(judged)))
 
-    page = document_of(server, folder, label, own_holes)
+    page = document_of(server, folder, label, own_missing)
     assert answers(page) == answers(report)
 
 
-def document_of(server: Served, folder: Path, label: str, own_holes: str) -> Any:
+def document_of(server: Served, folder: Path, label: str, own_missing: str) -> Any:
     """What the page shows of the same two files."""
     train, points = (
         upload(server.client, (folder / name).read_bytes(), name)["id"]
         for name in ("train.csv", "test.csv")
     )
-    order = {"table": train, "points": points, "label": label, "own_holes": own_holes}
+    order = {"table": train, "points": points, "label": label, "own_missing": own_missing}
     name = analysed(server.client, **order)
     return server.client.get(f"/api/analyses/{name}/document").json()

@@ -48,16 +48,16 @@ def as_double(exact: Fraction | None) -> float:
 def assert_tolerances(
     holed: Holed,
     told: NDArray[np.float64],
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     fixed: dict[int, Fraction] | None = None,
 ) -> None:
     """Compare the tolerances of all points of a table with the oracle, to the last digit."""
     judge = holed.judge()
     assert len(told) == len(holed.points)
     for point, number in zip(holed.points, told, strict=True):
-        exact = judge.tolerance(point, own_holes, fixed)
+        exact = judge.tolerance(point, own_missing, fixed)
         # Whether zero has a sign is a law of its own, so that it hides no other disagreement.
-        told_so, said = float(number) + 0.0, f"{point} {exact} {own_holes} {fixed} {holed}"
+        told_so, said = float(number) + 0.0, f"{point} {exact} {own_missing} {fixed} {holed}"
         np.testing.assert_equal(told_so, as_double(exact), said)
 
 
@@ -71,9 +71,9 @@ def test_random_tables(chunk: int) -> None:
     print("seed", seed)
     rng = random.Random(seed)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
-        holed = random_holed(rng, n_rows=12, own_holes=rng.choice((0.0, 0.0, 0.3)))
+        holed = random_holed(rng, n_rows=12, own_missing=rng.choice((0.0, 0.0, 0.3)))
         index, reading = holed.index(), rng.choice(READINGS)
-        told = tolerance(index, list(holed.points), own_holes=reading, **holed.options)
+        told = tolerance(index, list(holed.points), own_missing=reading, **holed.options)
         assert told.dtype == np.float64
         assert_tolerances(holed, told, reading)
 
@@ -94,9 +94,9 @@ def test_random_tables_by_a_grid(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tolerances, "crossing_nearby", counted)
     for _ in range(300):
         monkeypatch.setattr(brackets, "_MIDDLE", next(middles))
-        holed = random_holed(rng, n_rows=12, own_holes=rng.choice((0.0, 0.0, 0.3)))
+        holed = random_holed(rng, n_rows=12, own_missing=rng.choice((0.0, 0.0, 0.3)))
         reading = rng.choice(READINGS)
-        told = tolerance(holed.index(), list(holed.points), own_holes=reading, **holed.options)
+        told = tolerance(holed.index(), list(holed.points), own_missing=reading, **holed.options)
         assert_tolerances(holed, told, reading)
     assert n_found > 50
 
@@ -106,12 +106,14 @@ def test_fixed_columns() -> None:
     rng = random.Random(SEED)
     kinds = set()
     for _ in range(250):
-        holed = random_holed(rng, n_rows=10, own_holes=0.1)
+        holed = random_holed(rng, n_rows=10, own_missing=0.1)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         places = rng.sample(range(len(holed.features)), rng.randint(0, len(holed.features)))
         fixed = {j: random_bias(rng, judge) for j in places}
         named = {f"f{j}": written(rng, bias) for j, bias in fixed.items()}
-        told = tolerance(index, list(holed.points), own_holes=reading, fixed=named, **holed.options)
+        told = tolerance(
+            index, list(holed.points), own_missing=reading, fixed=named, **holed.options
+        )
         assert_tolerances(holed, told, reading, fixed)
         kinds |= {"none" if np.isnan(x) else "one" if x == 1 else "between" for x in told}
     assert kinds == {"none", "one", "between"}
@@ -124,9 +126,9 @@ def test_one_means_certain() -> None:
     """The tolerance is 1 exactly for points that are certain, and that of certificates is the same."""
     rng = random.Random(SEED)
     for _ in range(150):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         index, points = holed.index(), list(holed.points)
-        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        options: dict[str, Any] = {"own_missing": rng.choice(READINGS), **holed.options}
         told, result = tolerance(index, points, **options), certify(index, points, **options)
         assert (told == 1).tolist() == result.certain.tolist(), holed
         np.testing.assert_array_equal(result.tolerance, told)
@@ -138,9 +140,9 @@ def test_a_point_holds_up_to_its_tolerance() -> None:
     """For doubles: certify at a bias says yes exactly if the tolerance is as great as the bias."""
     rng = random.Random(SEED)
     for _ in range(150):
-        holed = random_holed(rng, n_rows=10, own_holes=0.2)
+        holed = random_holed(rng, n_rows=10, own_missing=0.2)
         index, points = holed.index(), list(holed.points)
-        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        options: dict[str, Any] = {"own_missing": rng.choice(READINGS), **holed.options}
         told = tolerance(index, points, **options)
         asked = {0.0, 1.0, rng.random(), float(random_bias(rng, holed.judge()))}
         for number in told[~np.isnan(told)].tolist():
@@ -154,11 +156,11 @@ def test_order_does_not_matter() -> None:
     """Rows and columns in another order have the same tolerances."""
     rng = random.Random(SEED)
     for _ in range(80):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         moved, _ = holed.moved(rng)
         for reading in READINGS:
             before, after = (
-                tolerance(one.index(), list(one.points), own_holes=reading, **one.options)
+                tolerance(one.index(), list(one.points), own_missing=reading, **one.options)
                 for one in (holed, moved)
             )
             np.testing.assert_array_equal(before, after, str(holed))
@@ -169,8 +171,8 @@ def test_filling_keeps_a_certain_point_certain() -> None:
     rng = random.Random(SEED)
     n_filled = 0
     for _ in range(200):
-        holed = random_holed(rng, own_holes=0.2)
-        options: dict[str, Any] = {"own_holes": rng.choice(READINGS), **holed.options}
+        holed = random_holed(rng, own_missing=0.2)
+        options: dict[str, Any] = {"own_missing": rng.choice(READINGS), **holed.options}
         before = tolerance(holed.index(), list(holed.points), **options) == 1
         if not (before.any() and holed.holes()):
             continue
@@ -218,9 +220,9 @@ def test_the_estimator_has_tolerances() -> None:
     """CertifiedNB gives the tolerances of its own index, smoothing and prior."""
     rng = random.Random(SEED)
     for _ in range(60):
-        holed = random_holed(rng, own_holes=0.2, only_text=True)
+        holed = random_holed(rng, own_missing=0.2, only_text=True)
         for reading in READINGS:
-            told = fitted(holed, own_holes=reading).tolerance(list(holed.points))
+            told = fitted(holed, own_missing=reading).tolerance(list(holed.points))
             assert_tolerances(holed, told, reading)
 
 

@@ -52,17 +52,17 @@ class Expected(NamedTuple):
 
 
 def expected_of(
-    holed: Holed, point: tuple[Any, ...], own_holes: OwnHoles, fixed: dict[int, Fraction]
+    holed: Holed, point: tuple[Any, ...], own_missing: OwnHoles, fixed: dict[int, Fraction]
 ) -> Expected:
     judge, names = holed.judge(), holed.names
 
     def biases(bias: Any) -> tuple[Fraction, ...]:
         return tuple(fixed.get(j, Fraction(bias)) for j in range(len(holed.domains)))
 
-    winner = judge.verdict(point, biases(0), own_holes).label
+    winner = judge.verdict(point, biases(0), own_missing).label
     if winner is None:
         return Expected(math.nan, -1, -1)
-    exact = judge.tolerance(point, own_holes, fixed)
+    exact = judge.tolerance(point, own_missing, fixed)
     assert exact is not None
     value, place = double_below(exact), names.index(winner)
     if value == 1:
@@ -71,7 +71,7 @@ def expected_of(
     rivals = [
         k
         for k, name in enumerate(names)
-        if name != winner and not beats(judge, winner, name, point, own_holes, beyond)
+        if name != winner and not beats(judge, winner, name, point, own_missing, beyond)
     ]
     return Expected(value, rivals[0], place)
 
@@ -81,11 +81,11 @@ def beats(
     one: str,
     other: str,
     point: tuple[Any, ...],
-    own_holes: OwnHoles,
+    own_missing: OwnHoles,
     bias: tuple[Fraction, ...],
 ) -> bool:
     """Whether a label beats another in all worlds and for all completions of the point."""
-    kept, completions = shortened(point, judge.domains, own_holes)
+    kept, completions = shortened(point, judge.domains, own_missing)
     return all(
         min(judge.supports(one, kept, own, bias)) > max(judge.supports(other, kept, own, bias))
         for own in completions
@@ -94,7 +94,7 @@ def beats(
 
 class Question(NamedTuple):
     holed: Holed
-    own_holes: OwnHoles
+    own_missing: OwnHoles
     fixed: dict[int, Fraction]
     expected: list[Expected]
 
@@ -104,12 +104,12 @@ def questions() -> list[Question]:
     """Random tables, most with three labels or more, some with columns whose bias is fixed."""
     rng, found = random.Random(20261117), []
     for number in range(160):
-        holed = random_holed(rng, n_rows=12, own_holes=(0.0, 0.3)[number % 2])
-        own_holes = READINGS[number // 2 % 2]
+        holed = random_holed(rng, n_rows=12, own_missing=(0.0, 0.3)[number % 2])
+        own_missing = READINGS[number // 2 % 2]
         fixed = {0: random_bias(rng, holed.judge())} if number % 3 == 0 else {}
-        expected = [expected_of(holed, point, own_holes, fixed) for point in holed.points]
+        expected = [expected_of(holed, point, own_missing, fixed) for point in holed.points]
         if any(0 <= one.value < 1 for one in expected):
-            found.append(Question(holed, own_holes, fixed, expected))
+            found.append(Question(holed, own_missing, fixed, expected))
     return found
 
 
@@ -118,10 +118,10 @@ def test_every_way_finds_the_same(way: str, monkeypatch: pytest.MonkeyPatch) -> 
     """T10: the value, the winner, and of the rivals that catch up first the first one."""
     go(way, monkeypatch)
     rivals, kinds = set(), set()
-    for holed, own_holes, fixed, expected in questions():
+    for holed, own_missing, fixed, expected in questions():
         named = {f"f{j}": bias for j, bias in fixed.items()}
         model = Model(holed.index(), holed.alpha, holed.weights, named)
-        points = model.points(list(holed.points), own_holes)
+        points = model.points(list(holed.points), own_missing)
         told = tolerances_of(model, points)
         np.testing.assert_array_equal(told.value, [one.value for one in expected])
         assert told.rival.tolist() == [one.rival for one in expected]
@@ -322,10 +322,12 @@ def test_a_lead_within_the_slack_may_be_lost(
 # Edges --------------------------------------------------------------------------------------------
 
 
-def shares_told(model: Model, points: Any, own_holes: OwnHoles) -> list[float]:
+def shares_told(model: Model, points: Any, own_missing: OwnHoles) -> list[float]:
     told: list[float] = []
     tolerances_of(
-        model, model.points(points, own_holes), on_progress=lambda _what, share: told.append(share)
+        model,
+        model.points(points, own_missing),
+        on_progress=lambda _what, share: told.append(share),
     )
     return told
 
@@ -340,10 +342,10 @@ def test_progress(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     model = Model(index, 1)
     whole = ("a", "a")
     asked: tuple[list[Any], ...] = ([whole], [whole, whole, ("a", None)])
-    for points, own_holes in zip(asked, READINGS, strict=True):
-        told = tolerances_of(model, model.points(points, own_holes))
+    for points, own_missing in zip(asked, READINGS, strict=True):
+        told = tolerances_of(model, model.points(points, own_missing))
         assert ((told.value > 0) & (told.value < 1)).all()
-        shares = shares_told(model, points, own_holes)
+        shares = shares_told(model, points, own_missing)
         assert shares == sorted(shares)
         assert shares[0] == 0
         assert shares[-1] == pytest.approx(1)

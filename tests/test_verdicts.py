@@ -168,7 +168,7 @@ def test_numbers_beyond_doubles_are_left_to_integers() -> None:
     index = two_labels((100, 100), [1] * 180, [0] + [100] * 179)
     model = Model(index, Fraction(1, 10**350))
     points = first_point(index)
-    holed = replace(points, codes=points.codes.copy(), own_holes="any")
+    holed = replace(points, codes=points.codes.copy(), own_missing="any")
     holed.codes[0] = 4
     for asked in (points, holed):
         assert verdicts(model, asked).possible.tolist() == [[False, True]]
@@ -284,8 +284,8 @@ def test_pairs_of_features_are_added_once_for_many_points(n_features: int) -> No
     rows = [(*(None if code < 0 else code for code in row),) for row in codes.tolist()]
     for alpha in (0, 1):
         model = Model(index, alpha)
-        for own_holes in ("skip", "any"):
-            points = model.points(rows, own_holes)
+        for own_missing in ("skip", "any"):
+            points = model.points(rows, own_missing)
             assert verdicts(model, points.take(np.arange(0))).possible.shape == (0, 20)
             together = verdicts(model, points)
             assert together.possible.any(axis=1).all()

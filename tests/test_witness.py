@@ -38,9 +38,9 @@ def test_few_witnesses_within_a_bias(bias: Fraction) -> None:
     """T9: both worlds are worlds of the bias with the winners and supports they claim, and disagree."""
     rng, n_witnessed = random.Random(int(60 * bias)), 0
     for number in range(40):
-        holed = random_holed(rng, own_holes=0.2)
+        holed = random_holed(rng, own_missing=0.2)
         index, reading = holed.index(), ("skip", "any")[number % 2]
-        options: dict[str, Any] = {"bias": bias, "own_holes": reading, **holed.options}
+        options: dict[str, Any] = {"bias": bias, "own_missing": reading, **holed.options}
         for point in holed.points:
             if certify(index, point, **options).certain:
                 continue
@@ -79,15 +79,15 @@ def filled_by_hand(world: Any) -> list[list[int]]:
     ]
 
 
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
-def test_holes_that_hold_the_value_of_the_point(own_holes: Any) -> None:
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
+def test_holes_that_hold_the_value_of_the_point(own_missing: Any) -> None:
     """What a world says it fills is what it fills."""
     index = CountIndex.from_rows(ROWS, LABELS)
     n_open = 0
     for point in (("a", "y", "p"), ("b", "x", "q"), ("a", "y", None), ({"a", "b"}, "x", "p")):
-        if not certify(index, point, own_holes=own_holes).certain:
+        if not certify(index, point, own_missing=own_missing).certain:
             n_open += 1
-            for world in witness(index, point, own_holes=own_holes):
+            for world in witness(index, point, own_missing=own_missing):
                 found = world.filled()
                 known = [j for j, cell in enumerate(world.point) if cell is not None]
                 expected = filled_by_hand(world)
@@ -112,7 +112,7 @@ def test_every_form_of_one_point() -> None:
         np.array([[*cells.values()]], dtype=object),
     ]
     for form in forms:
-        one, other = witness(index, form, own_holes="any")
+        one, other = witness(index, form, own_missing="any")
         assert (one.point[:2], other.point[:2]) == (("a", "y"), ("a", "y"))
         assert {one.point[2], other.point[2]} <= {"p", "q"}
         skipped = witness(index, form)
@@ -127,7 +127,7 @@ def test_points_of_codes_and_of_rows_with_a_name() -> None:
     """Codes come back as they were given; a column that only names the rows is no cell of the point."""
     codes = np.array([[0, 1], [1, 0], [0, -1], [1, 1]])
     index = CountIndex.from_codes(codes, [0, 1, 0, 1])
-    for world in witness(index, np.array([[-1, 1]]), own_holes="any"):
+    for world in witness(index, np.array([[-1, 1]]), own_missing="any"):
         assert world.point[1] == 1
         assert world.point[0] in (0, 1)
     rows = [(f"id {k}", "uv"[k // 2 % 2], "xyz"[k % 3] if k % 5 else None) for k in range(24)]
@@ -272,7 +272,7 @@ def test_binned_candidates_of_a_point_and_of_rows() -> None:
         {"n": [[1.0, 9.0], [2.0], [8.0], [1.5, 5.0]], "w": ["u", "v", None, "u"], "y": list("AABB")}
     )
     index = CountIndex.from_table(frame, "y", bins=3, binning="uniform")
-    for world in witness(index, ({9.0, 1.0}, "u"), alpha=0, own_holes="any"):
+    for world in witness(index, ({9.0, 1.0}, "u"), alpha=0, own_missing="any"):
         assert world.point[0] in (1.0, 9.0)
         filled = world.complete(frame)
         for cell, own in zip(filled["n"].to_list(), frame["n"].to_list(), strict=True):

@@ -27,7 +27,7 @@ def assert_witnessed(case: Case) -> int:
         case.rows, case.labels, features=case.features, domains=case.declared
     )
     options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
-    options["own_holes"] = "any"
+    options["own_missing"] = "any"
     n_witnessed = 0
     for point in case.points:
         if oracle.certain(case.outcomes(point)):
@@ -112,7 +112,7 @@ def test_witness_of_an_open_point() -> None:
     """Where only the point is incomplete, the two worlds differ in how they complete the point."""
     rows, labels = [("a", "x"), ("a", "x"), ("b", "x"), ("b", "x")], ["A", "A", "B", "B"]
     first, second = witness(
-        CountIndex.from_rows(rows, labels), (None, "x"), own_holes="any", alpha=0
+        CountIndex.from_rows(rows, labels), (None, "x"), own_missing="any", alpha=0
     )
     assert {first.point: first.winners, second.point: second.winners} == {
         ("a", "x"): ("A",),
@@ -140,7 +140,7 @@ def test_spelled_missing_cells_of_the_point() -> None:
         alpha=0,
         prior=None,
     )
-    first, second = witness(index, ("?", "x"), own_holes="any", alpha=0)
+    first, second = witness(index, ("?", "x"), own_missing="any", alpha=0)
     assert check_world(case, case.points[0], first) != check_world(case, case.points[0], second)
 
 
@@ -198,13 +198,13 @@ def test_completed_frames(library: str) -> None:
     open_points = [
         p
         for p, certain in zip(
-            points, certify(index, points, own_holes="any", alpha=0).certain, strict=True
+            points, certify(index, points, own_missing="any", alpha=0).certain, strict=True
         )
         if not certain
     ]
     assert len(open_points) >= 3
     for point in open_points:
-        first, second = witness(index, point, own_holes="any", alpha=0)
+        first, second = witness(index, point, own_missing="any", alpha=0)
         assert first.winners != second.winners or len(first.winners) > 1
         for world in (first, second):
             filled = world.complete(frame)

@@ -72,6 +72,7 @@ RENAMED: dict[str, str] = {
     "robust": "certain",
     "n_robust": "n_certain",
     "robust_before": "certain_before",
+    "n_own_holes": "n_own_missing",
     "uncertain": "open",
     "n_uncertain": "n_open",
     "n_settled": "n_done",

@@ -64,7 +64,7 @@ class Certificate:
     predicted: Any
     min_log_support: dict[Any, float]
     max_log_support: dict[Any, float]
-    n_own_holes: int
+    n_own_missing: int
     position: int = field(compare=False)
     among: Judged = field(compare=False)
 
@@ -112,8 +112,8 @@ class Certificate:
 
     def __repr__(self) -> str:
         told = [f"{self.verdict}: {self._words()}"]
-        if self.n_own_holes:
-            told.append(many(self.n_own_holes, "own hole"))
+        if self.n_own_missing:
+            told.append(many(self.n_own_missing, "own hole"))
         if self.right is not None:
             told.append("right" if self.right else "wrong")
         return f"Certificate({'; '.join(told)})"

@@ -153,9 +153,9 @@ class Certificates:
         return found
 
     @property
-    def n_own_holes(self) -> NDArray[np.int64]:
+    def n_own_missing(self) -> NDArray[np.int64]:
         """How many cells of each point itself are not known."""
-        return self.points.n_own_holes
+        return self.points.n_own_missing
 
     @property
     def tolerance(self) -> Floats:
@@ -243,10 +243,10 @@ class Certificates:
         """How many points have a verdict."""
         return int((self.verdict == verdict).sum())
 
-    def n_certain_if(self, own_holes: OwnHoles) -> int:
+    def n_certain_if(self, own_missing: OwnHoles) -> int:
         """How many points would be certain with their own holes read this way."""
-        some = np.flatnonzero(self.n_own_holes)
-        other = verdicts(self.model, self.points.take(some).read(own_holes))
+        some = np.flatnonzero(self.n_own_missing)
+        other = verdicts(self.model, self.points.take(some).read(own_missing))
         return int(self.certain.sum() - self.certain[some].sum() + other.certain.sum())
 
     def curve(self, truth: Any = None) -> CertaintyCurve:
@@ -282,7 +282,7 @@ class Certificates:
             self.predicted[position],
             dict(zip(self.labels, self.min_log_support[position].tolist(), strict=True)),
             dict(zip(self.labels, self.max_log_support[position].tolist(), strict=True)),
-            int(self.n_own_holes[position]),
+            int(self.n_own_missing[position]),
             position,
             self,
         )
@@ -314,7 +314,7 @@ class Certificates:
             self._verdicts,
             self.verdicts,
             self.tolerances,
-            self.n_own_holes,
+            self.n_own_missing,
             self.actual,
         )
 
@@ -373,8 +373,8 @@ class Certificates:
             "holds up to a bias of": [tolerance(bias) for bias in self.tolerance[places].tolist()],
             "other possible labels": [", ".join(labels) for labels in lines["others"]],
         }
-        if any(lines["n_own_holes"]):
-            shown["own holes"] = lines["n_own_holes"]
+        if any(lines["n_own_missing"]):
+            shown["own holes"] = lines["n_own_missing"]
         if "right" in lines:
             shown["right"] = lines["right"]
         return shown

@@ -21,7 +21,7 @@ def certify(
     *,
     alpha: Alpha = ...,
     prior: Prior = ...,
-    own_holes: OwnHoles = ...,
+    own_missing: OwnHoles = ...,
     bias: Bias = ...,
     key: Key | None = ...,
     truth: Any = ...,
@@ -33,7 +33,7 @@ def certify(
     *,
     alpha: Alpha = ...,
     prior: Prior = ...,
-    own_holes: OwnHoles = ...,
+    own_missing: OwnHoles = ...,
     bias: Bias = ...,
     key: Key | None = ...,
     truth: Any = ...,
@@ -44,7 +44,7 @@ def certify(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
     key: Key | None = None,
     truth: Any = None,
@@ -61,7 +61,7 @@ def certify(
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
-    own_holes
+    own_missing
         ``"skip"``: predict from the cells that a point knows, as `predict` does. ``"any"``: the
         prediction must be the same whatever the point's own missing cells hold.
     bias
@@ -87,7 +87,7 @@ def certify(
       2: Certificate(certain: no in every world)
     """
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     found = certificates_of(model, encoded)
     if truth is not None:
         found = found.with_truth([truth] if encoded.single else truth)

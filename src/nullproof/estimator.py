@@ -76,7 +76,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`).
     domains
         Declared categories per column name (``x0``, ``x1``, … for arrays).
-    own_holes
+    own_missing
         ``"skip"``: certify from the cells that a row knows, as `predict` does; ``"any"``: whatever its
         missing cells hold.
     bias
@@ -113,7 +113,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         bins: int = 5,
         missing: Sequence[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
-        own_holes: OwnHoles = "skip",
+        own_missing: OwnHoles = "skip",
         bias: Bias = 1.0,
     ) -> None:
         self.alpha = alpha
@@ -122,7 +122,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.binning = binning
         self.missing = missing
         self.domains = domains
-        self.own_holes = own_holes
+        self.own_missing = own_missing
         self.bias = bias
 
     def fit(self, X: Any, y: Any, **unsupported: Any) -> Self:  # noqa: N803
@@ -283,7 +283,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def _points(self, X: Any) -> Points:  # noqa: N803
         """The rows, with their own holes read as was asked for."""
-        return self._encoded(X).read(self.own_holes)
+        return self._encoded(X).read(self.own_missing)
 
     def _judged(
         self,
@@ -323,7 +323,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return unchanged and table.names == (*names,)
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
-        refuse_reading(self.own_holes)
+        refuse_reading(self.own_missing)
         self._fitted = Model(index, self.alpha, self.prior, self.bias)
         self.index_, self.classes_ = index, classes
 

@@ -178,7 +178,7 @@ def explain(
     rival: Any = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
 ) -> Explanation:
     """Tell which cells of a point speak for its label and against it, and by how much.
@@ -198,7 +198,7 @@ def explain(
     rival
         The label to compare it with; by default the one with the greatest support against it in the
         least world.
-    alpha, prior, own_holes, bias
+    alpha, prior, own_missing, bias
         As for `certify`. With a bias the two worlds are the least and the greatest of that bias. A
         cell that the point does not know is left out, and adds nothing; under ``"any"`` it adds its
         worst value in the least world and its best one in the greatest.
@@ -215,7 +215,7 @@ def explain(
       x1: x: × 1.33 for yes (even to × 1.50 for yes)
     """
     model = Model(index, alpha, prior, bias)
-    points = model.points(point, own_holes)
+    points = model.points(point, own_missing)
     if len(points) != 1:
         raise NullproofError(
             f"explain takes one point but got {len(points):,}; give one row, or ask "

@@ -15,14 +15,15 @@ def public(
     Parameters
     ----------
     homes
-        For each public name the module of the package that it comes from.
+        For each public name the module that it comes from, within the package or whole.
     """
     names = sorted(homes)
 
     def get(name: str) -> Any:
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+        home = homes[name] if homes[name].startswith("nullproof.") else f"{package}.{homes[name]}"
+        return getattr(importlib.import_module(home), name)
 
     def listed() -> list[str]:
         return [*vars(importlib.import_module(package)), *names]

@@ -42,7 +42,7 @@ class Lines:
     judged: NDArray[np.int8]
     verdicts: Verdicts
     tolerances: Tolerances
-    n_own_holes: NDArray[np.int64]
+    n_own_missing: NDArray[np.int64]
     actual: NDArray[np.int32] | None
 
     def columns(self) -> dict[str, list[Any]]:
@@ -66,7 +66,7 @@ class Lines:
             "others": kinds.listed(kinds.others),
             "tolerance": [None if t != t else t for t in self.tolerances.value.tolist()],
             "rival": _texts(self.labels, self.tolerances.rival),
-            "n_own_holes": self.n_own_holes.tolist(),
+            "n_own_missing": self.n_own_missing.tolist(),
             **({} if right is None else {"right": _MARKS[right].tolist()}),
         }
 
@@ -88,7 +88,7 @@ class Lines:
             "others": _series(map(" | ".join, kinds.others), kinds.places),
             "tolerance": _numbers(self.tolerances.value),
             "rival": _series(labels, self.tolerances.rival),
-            "n_own_holes": _numbers(self.n_own_holes),
+            "n_own_missing": _numbers(self.n_own_missing),
             **({} if right is None else {"right": _marks(right)}),
         }
 

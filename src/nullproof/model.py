@@ -108,10 +108,10 @@ class Model:
         )
         return self.index is other.index and mine == theirs
 
-    def points(self, points: Any, own_holes: OwnHoles = "skip", key: Key | None = None) -> Points:
+    def points(self, points: Any, own_missing: OwnHoles = "skip", key: Key | None = None) -> Points:
         """Read the points of a question; ``key`` names them."""
         encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0, key=key)
-        return encoded.read(own_holes)
+        return encoded.read(own_missing)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
         """Cells of feature ``j`` that hold each value in every world of the bias; as `CountIndex.low`."""

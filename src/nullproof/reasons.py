@@ -20,7 +20,7 @@ def too_many_completions(n_completions: int, most: int) -> str:
     """The reason for a point with more completions than there is time for."""
     return (
         f"{how_many(n_completions)} completions to look at, more than {most:,}; fill in some of its "
-        "missing cells, or leave them out with own_holes='skip'"
+        "missing cells, or leave them out with own_missing='skip'"
     )
 
 

@@ -64,7 +64,7 @@ def tolerance(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     fixed: Mapping[str, float | Fraction] | None = None,
 ) -> Floats:
     """Find the largest bias up to which each prediction holds.
@@ -81,7 +81,7 @@ def tolerance(
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
-    own_holes
+    own_missing
         ``"skip"``: predict from the cells that a point knows; ``"any"``: whatever its holes hold.
     fixed
         Columns whose bias stays as it is given while that of all others grows.
@@ -104,7 +104,7 @@ def tolerance(
             f"fixed is {fixed!r}; give a mapping from columns to the bias that each keeps"
         )
     model = Model(index, alpha, prior, dict(fixed or {}))
-    return tolerances_of(model, model.points(points, own_holes)).value
+    return tolerances_of(model, model.points(points, own_missing)).value
 
 
 def tolerances_of(

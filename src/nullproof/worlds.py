@@ -191,7 +191,7 @@ def witness(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
 ) -> Witness:
     """Show two worlds that prove a point open: they disagree, or one of them ties.
@@ -209,7 +209,7 @@ def witness(
     [('a', 'y'), ('a', 'x'), ('a', 'y'), ('b', 'x')]
     """
     model = Model(index, alpha, prior, bias)
-    points = model.points(point, own_holes)
+    points = model.points(point, own_missing)
     if len(points) != 1:
         raise NullproofError(f"witness takes one point but got {len(points)}; give one row")
     found = verdicts(model, points)

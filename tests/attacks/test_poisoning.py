@@ -107,10 +107,10 @@ def test_incomplete_points_keep_an_honest_bound() -> None:
     """A joint attack on points with holes is verified; its bound is the largest radius."""
     index = CountIndex.from_rows(ROWS, LABELS)
     points: list[tuple[Any, ...]] = [("a", None, "p"), ("b", "y", "q")]
-    found = radius(index, points, own_holes="any", alpha=0)
+    found = radius(index, points, own_missing="any", alpha=0)
     assert (found > 0).all()
-    attack = poison(index, points, steps=20, own_holes="any", alpha=0)
-    assert not certify(attack.index_after, points, own_holes="any", alpha=0).certain.any()
+    attack = poison(index, points, steps=20, own_missing="any", alpha=0)
+    assert not certify(attack.index_after, points, own_missing="any", alpha=0).certain.any()
     assert attack.lower_bound == found.max()
 
 

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pytest
 from support.adding_oracle import Judge, small_case
 from support.blanking_oracle import radius_case
-from support.own_holes import without_holes
+from support.own_missing import without_holes
 from support.strategies import Case
 
 from nullproof.attacks.poisoning import poison

@@ -50,10 +50,10 @@ def state(cleaner: Cleaner) -> Any:
 # Laws -----------------------------------------------------------------------------------------------
 
 
-def clean_to_the_end(case: Case, rng: random.Random, own_holes: str) -> None:
+def clean_to_the_end(case: Case, rng: random.Random, own_missing: str) -> None:
     """Fill what is proposed with random values and check every state on the way."""
     truth, own = random_truth(case, rng), own_truth(case, rng)
-    cleaner = cleaner_of(case, own_holes=own_holes)
+    cleaner = cleaner_of(case, own_missing=own_missing)
     given: dict[tuple[int, int], Any] = {}
     told: dict[tuple[int, int], Any] = {}
     while not cleaner.finished:
@@ -74,7 +74,7 @@ def clean_to_the_end(case: Case, rng: random.Random, own_holes: str) -> None:
         assert cleaner.index.n_missing - cleaner.original.n_missing == -len(given)
     assert cleaner.complete() == [tuple(row) for row in with_values(case, given)]
     for position, point in enumerate(with_own(case, told)):
-        left = Grid(case, point, own_holes).after(given)
+        left = Grid(case, point, own_missing).after(given)
         certain = int(left.min()) == int(left.max()) != TIE
         assert cleaner.certain[position] == certain
         assert certain or (left == TIE).all(), (case, point)
@@ -112,13 +112,13 @@ def test_confidence(confidence: float) -> None:
     """Settled below certainty means odds that reach the confidence, after fills too."""
     rng = random.Random(SEED + 2)
     for number in range(N_TABLES // 4):
-        case, own_holes = small_case(rng), ("any", "skip")[number % 2]
+        case, own_missing = small_case(rng), ("any", "skip")[number % 2]
         truth = random_truth(case, rng)
         some = {cell: truth[cell] for cell in rng.sample([*truth], len(truth) // 2)}
-        cleaner = cleaner_of(case, confidence=confidence, cells="observed", own_holes=own_holes)
+        cleaner = cleaner_of(case, confidence=confidence, cells="observed", own_missing=own_missing)
         cleaner.fill({(i, case.features[j]): value for (i, j), value in some.items()})
         for position, point in enumerate(case.points):
-            grid = Grid(case, point, own_holes)
+            grid = Grid(case, point, own_missing)
             if len(grid.points) == 1 and cleaner.done[position]:
                 assert max(grid.odds("observed", some).values()) >= confidence - 1e-12
 

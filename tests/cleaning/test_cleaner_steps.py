@@ -34,15 +34,15 @@ class CleanerSteps(RuleBasedStateMachine):
     @initialize(
         table=TABLES,
         points=st.lists(ROW, min_size=1, max_size=4),
-        own_holes=st.sampled_from(HOLES),
+        own_missing=st.sampled_from(HOLES),
         bias=st.sampled_from((1.0, 0.25)),
     )
-    def start(self, table: Any, points: Any, own_holes: Any, bias: float) -> None:
+    def start(self, table: Any, points: Any, own_missing: Any, bias: float) -> None:
         both = [(("blue", "l"), "no"), (("red", "s"), "yes")]
         rows, labels = zip(*both, *table, strict=True)
         self.rows, self.labels, self.at = [*rows], [*labels], [*points]
         self.original = self.rows[:], self.at[:]
-        self.options = {"own_holes": own_holes, "bias": bias}
+        self.options = {"own_missing": own_missing, "bias": bias}
         self.index = CountIndex.from_rows(rows, labels, features=NAMES, domains=DOMAINS)
         self.cleaner = self._fresh(*self.original)
 

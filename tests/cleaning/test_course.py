@@ -84,9 +84,9 @@ def test_cells_until() -> None:
     assert curve(steps, 10) == {"n_cells": [0, 10, 20], "expected": [10, 20.0, 30.0]}
 
 
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
 @pytest.mark.parametrize("bias", [1.0, 0.1])
-def test_goals(own_holes: Any, bias: float) -> None:
+def test_goals(own_missing: Any, bias: float) -> None:
     """The goals count as done what certify says, never need fewer cells for more points, as plans do."""
     rng = np.random.default_rng(3)
     labels = rng.integers(0, 2, 120)
@@ -95,7 +95,7 @@ def test_goals(own_holes: Any, bias: float) -> None:
     cells[rng.random(rows.shape) < 0.15] = None
     table = [*map(tuple, cells)]
     index = CountIndex.from_rows(table, labels.tolist())
-    options: dict[str, Any] = {"own_holes": own_holes}
+    options: dict[str, Any] = {"own_missing": own_missing}
     plan = cleaning_plan(index, table[:50], bias=bias, **options)
     certain, biased, likely = goals(plan)
     held = bias if bias < 1 else 0.05

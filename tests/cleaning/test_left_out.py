@@ -90,5 +90,5 @@ def test_any_leaves_nothing_out() -> None:
     for _ in range(N_TABLES // 4 + 1):
         case = small_case(rng)
         index = index_of(case)
-        plan = cleaning_plan(index, list(case.points), own_holes="any", **options_of(case, index))
+        plan = cleaning_plan(index, list(case.points), own_missing="any", **options_of(case, index))
         assert plan.left_out == ()

@@ -36,20 +36,20 @@ READINGS: tuple[OwnHoles, OwnHoles] = ("any", "skip")
 ALPHAS: tuple[Any, ...] = (0, 1, Fraction(1, 2), 0.1)
 
 
-def assert_equals_oracle(case: Case, own_holes: OwnHoles) -> tuple[int, int]:
+def assert_equals_oracle(case: Case, own_missing: OwnHoles) -> tuple[int, int]:
     """Compare every point of a case; return how many were open, and how many of them stuck."""
     index = index_of(case)
-    options = {**options_of(case, index), "own_holes": own_holes}
+    options = {**options_of(case, index), "own_missing": own_missing}
     found = cases(index, list(case.points), **options)
     assert found.proven.all()
     certain = certify(index, list(case.points), **options).certain
     n_open = n_stuck = 0
     for position, point in enumerate(case.points):
         pair = found.best[position], found.worst[position]
-        grid = Grid(case, point, own_holes)
+        grid = Grid(case, point, own_missing)
         if certain[position]:
             assert pair == (0, 0)
-        elif not is_complete(point, own_holes):
+        elif not is_complete(point, own_missing):
             assert np.isnan(pair).all()
         else:
             assert pair == (grid.best(), grid.worst()), (case, point)
@@ -195,7 +195,7 @@ def test_candidates_without_the_value() -> None:
 def test_incomplete_points() -> None:
     """Incomplete points have no such numbers, unless they are certain."""
     index = CountIndex.from_rows(ROWS, LABELS)
-    found = cases(index, [(None, "x"), ("b", None)], alpha=1, own_holes="any")
+    found = cases(index, [(None, "x"), ("b", None)], alpha=1, own_missing="any")
     assert np.isnan([found.best[0], found.worst[0]]).all()
     assert (found.best[1], found.worst[1]) == (0, 0)
 

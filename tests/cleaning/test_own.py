@@ -20,7 +20,7 @@ from support.cleaning_oracle import (
     Grid,
     index_of,
     options_of,
-    own_holes,
+    own_missing,
     own_truth,
     random_truth,
     small_case,
@@ -40,7 +40,7 @@ SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 
 def holed_case(rng: random.Random, n_worlds: int = 130) -> Case:
     """A small table with holes, at least one of them in a point."""
-    while not own_holes(case := small_case(rng, n_worlds)):
+    while not own_missing(case := small_case(rng, n_worlds)):
         pass
     return case
 
@@ -52,7 +52,7 @@ def test_answers_for_points(reading: Any, tmp_path: Path) -> None:
     for _ in range(max(N_TABLES // 2, 10)):
         case = holed_case(rng)
         index = index_of(case)
-        options = options_of(case, index) | {"own_holes": reading}
+        options = options_of(case, index) | {"own_missing": reading}
         cleaner, other = (
             Cleaner(index, list(case.points), case.rows, list(case.labels), **options)
             for _ in range(2)
@@ -92,7 +92,7 @@ def test_wrong_answers_for_points(name: str) -> None:
     """One wrong answer and none is taken, those for the training table neither."""
     answers, message = WRONG[name]
     index = CountIndex.from_rows(ROWS, LABELS)
-    cleaner = Cleaner(index, POINTS, ROWS, LABELS, own_holes="any")
+    cleaner = Cleaner(index, POINTS, ROWS, LABELS, own_missing="any")
     cleaner.fill({(1, "x0", "points"): "a"})
     before = cleaner.filled, cleaner.index, cleaner.points.codes.tolist()
     with pytest.raises(NullproofError, match=message) as caught:
@@ -139,7 +139,7 @@ def test_expected_with_own_cells() -> None:
     for _ in range(max(N_TABLES // 2, 10)):
         case = holed_case(rng, 40)
         index = index_of(case)
-        options = options_of(case, index) | {"own_holes": "any"}
+        options = options_of(case, index) | {"own_missing": "any"}
         plan = cleaning_plan(index, list(case.points), **options)
         filled: list[tuple[int, int]] = []
         own: dict[int, set[int]] = {}
@@ -172,11 +172,11 @@ def test_own_cells_are_cheaper() -> None:
     labels = ["A"] * 41 + ["B"] * 42
     index = CountIndex.from_rows(rows, labels)
     points = [("a", "x", None), (None, "y", "v"), ("a", None, "v"), ("a", "x", "u")]
-    plan = cleaning_plan(index, points, own_holes="any")
+    plan = cleaning_plan(index, points, own_missing="any")
     assert plan.n_done == 3
     assert plan.steps[0].own == (Cell(2, "x1", "points"),)
     assert plan.steps[0].table == "points"
     assert plan.steps[0].expected > 3.5
-    dear = cleaning_plan(index, points, own_holes="any", costs={"x1": 100.0})
+    dear = cleaning_plan(index, points, own_missing="any", costs={"x1": 100.0})
     assert dear.steps
     assert certify(index, [("a", "x", "v"), ("a", "y", "v")]).certain.all()

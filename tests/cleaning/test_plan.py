@@ -69,8 +69,8 @@ def test_end_of_a_plan(chunk: int) -> None:
     rng = random.Random(SEED + chunk)
     n_stuck = 0
     for number in range(N_TABLES // N_CHUNKS):
-        case, own_holes = small_case(rng), READINGS[number % 2]
-        _, plan = plan_of(case, own_holes=own_holes)
+        case, own_missing = small_case(rng), READINGS[number % 2]
+        _, plan = plan_of(case, own_missing=own_missing)
         cells = chosen(case, plan)
         truth = {cell: value for cell, value in random_truth(case, rng).items() if cell in cells}
         own = {
@@ -80,16 +80,16 @@ def test_end_of_a_plan(chunk: int) -> None:
         stuck = []
         for position, point in enumerate(case.points):
             filled = [own.get((position, j), cell) for j, cell in enumerate(point)]
-            left = {*Grid(case, filled, own_holes).after(truth).ravel().tolist()}
+            left = {*Grid(case, filled, own_missing).after(truth).ravel().tolist()}
             assert len(left) == 1, (case, point)
             if not any(
-                Grid(case, one, own_holes).can_be_certain()
-                for one in fillings(case, point, own_holes)
+                Grid(case, one, own_missing).can_be_certain()
+                for one in fillings(case, point, own_missing)
             ):
                 stuck.append(position)
         # Of points with holes of their own it is told where a bound shows it.
         assert {*plan.stuck} <= {*stuck}, case
-        whole = {p for p in stuck if is_complete(case.points[p], own_holes)}
+        whole = {p for p in stuck if is_complete(case.points[p], own_missing)}
         assert whole <= {*plan.stuck}, case
         n_stuck += len(plan.stuck)
     assert n_stuck or N_TABLES < 100
@@ -100,9 +100,9 @@ def test_steps(chunk: int) -> None:
     """Every step fills all holes of its group; its best case is what some values of all so far bring."""
     rng = random.Random(SEED + 100 + chunk)
     for number in range(N_TABLES // N_CHUNKS):
-        case, own_holes = small_case(rng), READINGS[number % 2]
-        _, plan = plan_of(case, own_holes=own_holes)
-        grids = [Grid(case, point, own_holes) for point in case.points]
+        case, own_missing = small_case(rng), READINGS[number % 2]
+        _, plan = plan_of(case, own_missing=own_missing)
+        grids = [Grid(case, point, own_missing) for point in case.points]
         filled: list[tuple[int, int]] = []
         before = float(plan.n_done)
         for step in plan.steps:
@@ -111,7 +111,7 @@ def test_steps(chunk: int) -> None:
             assert not {*group} & {*filled}
             filled += group
             best = [bool(grid.certain(filled).any()) for grid in grids]
-            if all(is_complete(point, own_holes) for point in case.points):
+            if all(is_complete(point, own_missing) for point in case.points):
                 assert step.best == sum(best), case
             assert step.best >= sum(best)
             assert plan.n_done <= before <= step.expected + 1e-9
@@ -171,9 +171,9 @@ def test_confidence(how: Cells, confidence: float) -> None:
     rng = random.Random(SEED + 300)
     n_done = n_holed = 0
     for number in range(N_TABLES // 4):
-        case, own_holes = small_case(rng), READINGS[number % 2]
-        index, plan = plan_of(case, cells=how, confidence=confidence, own_holes=own_holes)
-        options = {**options_of(case, index), "own_holes": own_holes}
+        case, own_missing = small_case(rng), READINGS[number % 2]
+        index, plan = plan_of(case, cells=how, confidence=confidence, own_missing=own_missing)
+        options = {**options_of(case, index), "own_missing": own_missing}
         certain = certify(index, list(case.points), **options).certain
         for position, point in enumerate(case.points):
             done = plan.done[position]
@@ -181,8 +181,8 @@ def test_confidence(how: Cells, confidence: float) -> None:
                 assert done
                 continue
             every = [
-                Grid(case, filled, own_holes).odds(how)
-                for filled in fillings(case, point, own_holes)
+                Grid(case, filled, own_missing).odds(how)
+                for filled in fillings(case, point, own_missing)
             ]
             top = float(max(min(odds[label] for odds in every) for label in every[0]))
             assert top >= confidence - 1e-12 if done else top <= confidence + 1e-5, case
@@ -195,11 +195,11 @@ def test_confidence(how: Cells, confidence: float) -> None:
     assert n_holed or N_TABLES < 1000
 
 
-def fillings(case: Case, point: Sequence[Any], own_holes: OwnHoles) -> list[tuple[Any, ...]]:
+def fillings(case: Case, point: Sequence[Any], own_missing: OwnHoles) -> list[tuple[Any, ...]]:
     """Every way to fill the holes of a point; those that are skipped stay."""
     cells = zip(point, case.domains, strict=True)
     choices = (
-        (None,) if cell is None and own_holes == "skip" else oracle.candidates(cell, domain)
+        (None,) if cell is None and own_missing == "skip" else oracle.candidates(cell, domain)
         for cell, domain in cells
     )
     return [*itertools.product(*choices)]
@@ -327,12 +327,12 @@ def test_incomplete_points() -> None:
     """Holes of the points are cells to fill, each once, also where the table has none."""
     index = CountIndex.from_rows(ROWS, LABELS)
     points: list[Any] = [(None, "x"), ("b", None), (None, None), ("a", "y")]
-    plan = cleaning_plan(index, points, alpha=1, own_holes="any")
+    plan = cleaning_plan(index, points, alpha=1, own_missing="any")
     assert all(step.n_cells for step in plan.steps)
     assert 0 < sum(len(step.own) for step in plan.steps) <= 4
     known: list[Any] = [("a", "x"), ("b", "y"), ("a", "y")]
     index = CountIndex.from_rows(known, ["A", "B", "B"])
-    whole = cleaning_plan(index, [(None, None)], alpha=1, own_holes="any")
+    whole = cleaning_plan(index, [(None, None)], alpha=1, own_missing="any")
     assert [(step.own[0].row, step.label) for step in whole.steps] == [(0, None)] * 2
     assert (whole.n_done, whole.stuck) == (0, ())
 

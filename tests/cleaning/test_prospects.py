@@ -81,7 +81,7 @@ def test_the_order_never_changes_a_verdict(cells: Any) -> None:
         index = index_of(case)
         labels = list(case.labels)
         points = [next(oracle.completions(point, case.domains)) for point in case.points]
-        options = options_of(case, index) | {"own_holes": "skip"}
+        options = options_of(case, index) | {"own_missing": "skip"}
         cleaner = Cleaner(index, points, case.rows, labels, cells=cells, **options)
         truth = random_truth(case, rng)
         while not cleaner.finished:

@@ -109,7 +109,7 @@ def kept(
 
 
 @pytest.mark.parametrize("most", [5, None])
-@pytest.mark.parametrize("options", [(), ("--own-holes", "any"), ("--bias", "0.1")])
+@pytest.mark.parametrize("options", [(), ("--own-missing", "any"), ("--bias", "0.1")])
 @pytest.mark.parametrize("train", ["train.csv", "train.parquet"])
 def test_promises_are_kept(
     run: Runner, made_up: pl.DataFrame, options: tuple[str, ...], train: str, most: int | None
@@ -126,7 +126,7 @@ def test_promises_are_kept(
     kept(run, clean, outputs, (*options, "--key", "id"))
 
 
-@pytest.mark.parametrize("options", [(), ("--own-holes", "any")])
+@pytest.mark.parametrize("options", [(), ("--own-missing", "any")])
 def test_training_rows_as_points(
     run: Runner, made_up: pl.DataFrame, options: tuple[str, ...]
 ) -> None:
@@ -147,15 +147,15 @@ def test_training_rows_as_points(
 def test_answers_for_test(run: Runner, made_up: pl.DataFrame, reading: str) -> None:
     """Answers for cells of TEST are written to --repaired-test; without it they are told of."""
     index = CountIndex.from_table("train.csv", "churn", ignore=["id"])
-    cleaner = Cleaner(index, "test.csv", "train.csv", own_holes="any")
+    cleaner = Cleaner(index, "test.csv", "train.csv", own_missing="any")
     holes = np.argwhere(cleaner.points.missing).tolist()
     cells = [Cell(place, index.features[j], "points") for j, place in holes]
     assert write_worksheet(Path("sheet.csv"), cleaner, cells) == len(cells) > 3
     answered("sheet.csv", made_up, 120, -1)
-    options = ("--label", "churn", "--ignore", "id", "--own-holes", reading)
+    options = ("--label", "churn", "--ignore", "id", "--own-missing", reading)
     clean = ("clean", "train.csv", "test.csv", *options)
     outputs = ("--repaired", "new.csv", "--repaired-test", "new_test.csv")
-    kept(run, clean, outputs, ("--own-holes", reading))
+    kept(run, clean, outputs, ("--own-missing", reading))
     assert pl.read_csv("new_test.csv").null_count().sum_horizontal().item() == 1
     done = run(*clean, "--answers", "sheet.csv", "--repaired", "new.csv")
     told = f"{len(cells) - 1} answers for cells of test.csv stay out of new.csv; write them with "

@@ -224,7 +224,7 @@ def test_candidates_are_named(tmp_path: Path) -> None:
     rows: list[Any] = [(frozenset(["x", odd]),), (None,), ("x",), ("y",), (odd,), ("y",)]
     labels = ["A", "A", "B", "B", "A", "A"]
     index = CountIndex.from_rows(rows, labels, features=["f\x0bg"])
-    cleaner = Cleaner(index, rows, rows, labels, own_holes="any")
+    cleaner = Cleaner(index, rows, rows, labels, own_missing="any")
     cells = [Cell(0, "f\x0bg"), Cell(1, "f\x0bg"), Cell(1, "f\x0bg", "points")]
     path = tmp_path / "sheet.csv"
     assert write_worksheet(path, cleaner, cells) == 3
@@ -295,7 +295,7 @@ def test_keys_name_the_rows(work: Runner) -> None:
     named = [f"k{i}," + line for i, line in enumerate(TRAIN.splitlines())]
     Path("places.csv").write_text("\n".join(["id," + PLACES, *named[1:]]) + "\n")
     Path("new.csv").write_text("id,age,town,member,since\nnew,,Ulm,true,2024-01-01\n")
-    clean = (*CLEAN[:2], "new.csv", *CLEAN[2:], "--key", "id", "--own-holes", "any")
+    clean = (*CLEAN[:2], "new.csv", *CLEAN[2:], "--key", "id", "--own-missing", "any")
     assert work(*clean, "-o", "sheet.csv").code == 0
     lines = read("sheet.csv")
     assert [*lines[0]][:3] == ["table", "row", "key"]

@@ -79,9 +79,9 @@ def test_done_is_what_certify_says() -> None:
     """What a plan calls done holds up to its bias, in both readings; no bias is a bias of 1."""
     rng = random.Random(SEED)
     for number in range(2 * N_TABLES):
-        case, own_holes = small_case(rng), ("any", "skip")[number % 2]
+        case, own_missing = small_case(rng), ("any", "skip")[number % 2]
         index, points = index_of(case), list(case.points)
-        options = {**options_of(case, index), "own_holes": own_holes}
+        options = {**options_of(case, index), "own_missing": own_missing}
         bias = some_bias(case, rng)
         plan = cleaning_plan(index, points, bias=bias, **options)
         found = certify(index, points, bias=bias, **options)
@@ -146,9 +146,12 @@ def test_cleaning_with_a_bias_to_the_end() -> None:
     """After each answer the verdicts are those of the table as it is; at the end only ties are left."""
     rng = random.Random(SEED + 2)
     for number in range(N_TABLES):
-        case, own_holes = small_case(rng), ("any", "skip")[number % 2]
+        case, own_missing = small_case(rng), ("any", "skip")[number % 2]
         index, points, truth = index_of(case), list(case.points), random_truth(case, rng)
-        options = options_of(case, index) | {"own_holes": own_holes, "bias": some_bias(case, rng)}
+        options = options_of(case, index) | {
+            "own_missing": own_missing,
+            "bias": some_bias(case, rng),
+        }
         cleaner = Cleaner(index, points, case.rows, list(case.labels), **options)
         given: dict[Hole, Any] = {}
         told: dict[Hole, Any] = {}
@@ -166,7 +169,7 @@ def test_cleaning_with_a_bias_to_the_end() -> None:
             expected = certify(cleaner.index, points, **options)
             assert cleaner.done.tolist() == expected.certain.tolist()
         for position in np.flatnonzero(~cleaner.done).tolist():
-            left = Grid(case, points[position], own_holes).after(given)
+            left = Grid(case, points[position], own_missing).after(given)
             assert (left == TIE).all(), (case, points[position])
 
 
@@ -194,15 +197,18 @@ def test_effects_with_a_bias() -> None:
     """Could: some filling of a feature's holes makes the point hold, all others up to the bias."""
     rng = random.Random(SEED + 3)
     for number in range(N_TABLES):
-        case, own_holes = small_case(rng, 40), ("any", "skip")[number % 2]
+        case, own_missing = small_case(rng, 40), ("any", "skip")[number % 2]
         index, points = index_of(case), list(case.points)
-        options = options_of(case, index) | {"own_holes": own_holes, "bias": some_bias(case, rng)}
+        options = options_of(case, index) | {
+            "own_missing": own_missing,
+            "bias": some_bias(case, rng),
+        }
         is_open = ~certify(index, points, **options).certain
         found = feature_effects(index, points, **options)
         assert found.n_open == is_open.sum()
         for effect in found:
             j = case.features.index(effect.feature)
-            if own_holes == "any" and any(not is_complete([point[j]]) for point in points):
+            if own_missing == "any" and any(not is_complete([point[j]]) for point in points):
                 continue  # A hole of the point itself is filled too.
             if any(isinstance(point[j], frozenset) for point in points):
                 continue
@@ -278,7 +284,7 @@ def test_cells_that_no_point_asks_for() -> None:
     points: list[Any] = [("a", None), ("b", None)]
     plan = cleaning_plan(index, points, alpha=1)
     assert {step.feature for step in plan.steps} <= {"x0"}
-    strict = cleaning_plan(index, points, alpha=1, own_holes="any")
+    strict = cleaning_plan(index, points, alpha=1, own_missing="any")
     assert {step.feature for step in strict.steps} >= {"x1"}
     cleaner = Cleaner(index, points, rows, ["yes", "yes", "no", "no"], alpha=1)
     assert {cell.column for cell in cleaner.next(9)} <= {"x0"}

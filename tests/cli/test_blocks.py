@@ -41,10 +41,10 @@ POINTS = pl.DataFrame(
 ASKED: dict[str, tuple[str, ...]] = {
     "plain": (),
     "key and truth": ("--key", "id", "--check"),
-    "any": ("--own-holes", "any", "--key", "id"),
+    "any": ("--own-missing", "any", "--key", "id"),
     "bias": ("--bias", "0.05", "--prior", "uniform"),
     "bias by column": ("--bias", "town=0.2", "--bias", "0.01", "--alpha", "1/2"),
-    "no smoothing": ("--alpha", "0", "--own-holes", "any"),
+    "no smoothing": ("--alpha", "0", "--own-missing", "any"),
 }
 
 

@@ -61,13 +61,13 @@ def shown(run: Runner, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
 
 def test_the_summary_follows_the_question(shown: Callable[..., str]) -> None:
     """A bias that is asked about is the threshold; the other reading and named columns are told."""
-    strict = shown("--bias", "0.5", "--own-holes", "any")
+    strict = shown("--bias", "0.5", "--own-missing", "any")
     assert (
         "Of 5 predictions 2 are certain, 0 more hold up to a bias of 0.5 and 3 are open."
         in strict.replace("\n", " ")
     )
     assert "same label up to a bias of 0.5 (see below)" in strict
-    assert "they may hold anything (--own-holes any). With\n--own-holes skip 3" in strict
+    assert "they may hold anything (--own-missing any). With\n--own-missing skip 3" in strict
     assert "instead of 2 points are certain within a bias of 0.5." in strict.replace("\n", " ")
     named = shown("--bias", "age=0", "--bias", "claim=1/4", "--bias", "0.1")
     assert "Columns that keep a bias of their own: age 0 and claim 0.25." in named
@@ -205,12 +205,12 @@ def test_json_has_tolerance_and_truth(run: Runner, folder: Path, index: CountInd
             one.rival,
             one.verdict,
         )
-        assert point["n_own_holes"] == one.n_own_holes == int(place == 3)
+        assert point["n_own_missing"] == one.n_own_missing == int(place == 3)
         found = math.nan if point["tolerance"] is None else point["tolerance"]
         np.testing.assert_equal(found, one.tolerance)
     assert document["n_certain"] == 3
     assert document["verdicts"] == {"certain": 3, "holds": 1, "open": 1}
-    assert (document["threshold"], document["bias"], document["own_holes"]) == (0.05, 1, "skip")
+    assert (document["threshold"], document["bias"], document["own_missing"]) == (0.05, 1, "skip")
     assert document["curve"][0] == {"bias": 0, "n_hold": 4}
     assert document["curve"][-1] == {"bias": 1, "n_hold": 3}
     assert [point["right"] for point in document["points"]] == [True, False, True, None, None]
@@ -261,22 +261,22 @@ def test_the_truth_never_decides(run: Runner, folder: Path) -> None:
         (("--bias", "age=1/3"), {"age": 1 / 3}),
     ],
 )
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
 def test_assumptions_reach_the_library(
     run: Runner,
     folder: Path,
     index: CountIndex,
     options: tuple[str, ...],
     bias: Any,
-    own_holes: Any,
+    own_missing: Any,
 ) -> None:
-    """--bias and --own-holes mean what they mean in the library; --check follows them."""
+    """--bias and --own-missing mean what they mean in the library; --check follows them."""
     points = index.encode(folder / "new.csv")
-    expected = certify(index, points, bias=bias, own_holes=own_holes, alpha=0)
-    document = asked(run, *options, "--own-holes", own_holes)
+    expected = certify(index, points, bias=bias, own_missing=own_missing, alpha=0)
+    document = asked(run, *options, "--own-missing", own_missing)
     assert [point["certain"] for point in document["points"]] == expected.certain.tolist()
     assert [point["verdict"] for point in document["points"]] == expected.verdict.tolist()
-    checked = run(*DEMO, *options, "--own-holes", own_holes, "--check", "--json").code
+    checked = run(*DEMO, *options, "--own-missing", own_missing, "--check", "--json").code
     assert checked == int(not expected.certain.all())
 
 
@@ -300,7 +300,7 @@ def test_check_within_a_bias(run: Runner, folder: Path) -> None:
         (("--bias", "churn=1"), "no feature; they are age, in_us, income, claim, and '*'"),
         (("--bias", "1", "--bias", "*=0"), "--bias gives the rest two numbers; give one"),
         (("--bias", "age=1", "--bias", "age=0"), "--bias gives 'age' two numbers; give one"),
-        (("--own-holes", "none"), "--own-holes is 'none'; give 'skip' (predict from the cells"),
+        (("--own-missing", "none"), "--own-missing is 'none'; give 'skip' (predict from the cells"),
     ],
 )
 def test_bad_assumptions(run: Runner, options: tuple[str, ...], reason: str) -> None:
@@ -333,27 +333,27 @@ LIBRARY: dict[str, Callable[..., Any]] = {
 }
 
 
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
 @pytest.mark.parametrize("command", [*LIBRARY])
-def test_every_question_reads_own_holes(
-    run: Runner, folder: Path, index: CountIndex, command: str, own_holes: str
+def test_every_question_reads_own_missing(
+    run: Runner, folder: Path, index: CountIndex, command: str, own_missing: str
 ) -> None:
-    """--own-holes reaches every question about points."""
+    """--own-missing reaches every question about points."""
     pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
-    done = run(command, *DEMO[1:], "--json", "--own-holes", own_holes)
+    done = run(command, *DEMO[1:], "--json", "--own-missing", own_missing)
     expected = LIBRARY[command](
-        index, index.encode(folder / "new.csv"), alpha=0, own_holes=own_holes
+        index, index.encode(folder / "new.csv"), alpha=0, own_missing=own_missing
     )
     assert (done.code, done.err) == (0, "")
     assert answers(json.loads(done.out)) == answers(json.loads(json.dumps(expected)))
 
 
-def test_an_attack_reads_own_holes(run: Runner, folder: Path) -> None:
+def test_an_attack_reads_own_missing(run: Runner, folder: Path) -> None:
     """A point that its own holes make open needs no attack; with those left out it does."""
     pl.read_csv(folder / "new.csv")[[3]].write_csv(folder / "new.csv")
     arguments = ("poison", *DEMO[1:], "--steps", "1", "--json")
     n_cells = [
-        json.loads(run(*arguments, "--own-holes", how).out)["n_cells"] for how in ("skip", "any")
+        json.loads(run(*arguments, "--own-missing", how).out)["n_cells"] for how in ("skip", "any")
     ]
     assert n_cells[0] > n_cells[1] == 0
 

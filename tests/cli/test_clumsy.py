@@ -57,7 +57,7 @@ CALLS: dict[str, str] = {
     "demo --json": "not to demo; leave it out",
     f"index train.csv {LABEL} -o new.index --alpha 1": f"--alpha {_QUESTION}",
     f"index train.csv {LABEL} -o new.index --prior uniform": f"--prior {_QUESTION}",
-    f"index train.csv {LABEL} -o new.index --own-holes any": f"--own-holes {_QUESTION}",
+    f"index train.csv {LABEL} -o new.index --own-missing any": f"--own-missing {_QUESTION}",
     f"index train.csv {LABEL} -o new.index --bias 0.1": f"--bias {_QUESTION}",
     f"index train.csv {LABEL} -o new.index --json": "--json is for answers",
     f"index {BOTH} -o new.index": "index counts TRAIN alone, and TEST belongs to the question",
@@ -87,7 +87,7 @@ CALLS: dict[str, str] = {
     f"odds {BOTH} --gap 7": "gap is 7.0; give a number from",
     f"clean {BOTH} --confidence 0.2": "confidence is 0.2; give 1 for certain, or odds above 0.5",
     f"clean {BOTH} --cells any": "cells is 'any'; give 'uniform', 'observed' or 'model'",
-    f"certify {BOTH} --own-holes none": "--own-holes is 'none'; give 'skip'",
+    f"certify {BOTH} --own-missing none": "--own-missing is 'none'; give 'skip'",
     f"poison {BOTH} --steps many": "Invalid value for '--steps'",
     # Where the answer goes
     f"certify {BOTH} -o out.xlsx": "-o out.xlsx names no format by its ending; end it in .csv,",

@@ -15,7 +15,7 @@ WAYS: dict[str, tuple[str, ...]] = {
     "plain": ("new.csv", "--ignore", "customer"),
     "keyed": ("new.csv", "--key", "customer"),
     "training rows": ("--ignore", "customer"),
-    "any": ("new.csv", "--ignore", "customer", "--own-holes", "any"),
+    "any": ("new.csv", "--ignore", "customer", "--own-missing", "any"),
 }
 
 

@@ -40,7 +40,7 @@ def expected_document(train: Path, points: Any, truth: Any = None) -> dict[str, 
             for bias in (0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1)
         ],
         "n_missing": index.n_missing,
-        "own_holes": "skip",
+        "own_missing": "skip",
         "bias": 1.0,
         "labels": list(index.labels),
         "points": [
@@ -54,7 +54,7 @@ def expected_document(train: Path, points: Any, truth: Any = None) -> dict[str, 
                 "others": list(one.others),
                 "tolerance": None if math.isnan(one.tolerance) else one.tolerance,
                 "rival": one.rival,
-                "n_own_holes": one.n_own_holes,
+                "n_own_missing": one.n_own_missing,
                 **({} if truth is None else {"right": one.right}),
             }
             for position, one in enumerate(result)

@@ -40,7 +40,7 @@ ESTIMATORS = [
     CertifiedNB(),
     CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
     CertifiedNB(prior="uniform", binning="none"),
-    CertifiedNB(alpha=1.0, own_holes="any", bias=0.05),
+    CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
 ]
 
 
@@ -123,7 +123,7 @@ def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) 
         "others",
         "tolerance",
         "rival",
-        "n_own_holes",
+        "n_own_missing",
     ]
     some = frame.iloc[[5, 3, 8]]
     assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
@@ -243,7 +243,7 @@ def test_parameters() -> None:
         binning="quantile",
         missing=("?",),
         domains={},
-        own_holes="any",
+        own_missing="any",
         bias={"x0": 0.5},
     )
     assert model.get_params() == {
@@ -253,7 +253,7 @@ def test_parameters() -> None:
         "binning": "quantile",
         "missing": ("?",),
         "domains": {},
-        "own_holes": "any",
+        "own_missing": "any",
         "bias": {"x0": 0.5},
     }
     copied = clone(model.set_params(binning="none", bins=5).fit([["a"], ["b"]], [0, 1]))
@@ -267,24 +267,24 @@ def test_parameters() -> None:
 def test_cleaning_plan_is_that_of_the_index() -> None:
     """The plan of an estimator is the one of its index, with its smoothing; labels are its classes."""
     rows = pd.DataFrame({"a": ["x", None, "y", "y", None], "b": ["p", "p", "q", None, "q"]})
-    model = CertifiedNB(alpha=1, own_holes="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
+    model = CertifiedNB(alpha=1, own_missing="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
     options: dict[str, Any] = {"confidence": 0.9, "cells": "observed"}
     plan = model.cleaning_plan(rows, **options)
-    same = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", **options)
+    same = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", **options)
     assert plan.columns() == same.columns()
     # A cell that a point itself lacks belongs to no label.
     found = {(step.table, step.label) for step in model.cleaning_plan(rows).steps}
     assert {table for table, _ in found} == {"training", "points"}
     assert found <= {("training", "no"), ("training", "yes"), ("points", None)}
-    near = cleaning_plan(model.index_, rows, alpha=1, own_holes="any", bias=0.1)
+    near = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", bias=0.1)
     assert model.set_params(bias=0.1).cleaning_plan(rows).columns() == near.columns()
 
 
 ASSUMPTIONS: list[dict[str, Any]] = [
     {},
-    {"own_holes": "any"},
+    {"own_missing": "any"},
     {"bias": 0.05},
-    {"bias": {"age": 1, "*": 0.1}, "own_holes": "any"},
+    {"bias": {"age": 1, "*": 0.1}, "own_missing": "any"},
 ]
 
 
@@ -299,7 +299,7 @@ def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> No
     assert certainty_rate(model, points) == expected.certain.mean()
     revived = CertifiedNB.from_index(index, alpha=1, **assumptions)
     np.testing.assert_array_equal(revived.certify(points).certain, expected.certain)
-    strict = CertifiedNB(alpha=1, own_holes=model.own_holes).fit(points, LABELS)
+    strict = CertifiedNB(alpha=1, own_missing=model.own_missing).fit(points, LABELS)
     np.testing.assert_array_equal(model.radius(points), strict.radius(points))
     assert {*model.radius(points, only={"columns": []}).tolist()} <= {0, np.inf}
     np.testing.assert_array_equal(
@@ -325,9 +325,9 @@ def test_assumptions_may_be_set_later() -> None:
     model = CertifiedNB(alpha=1).fit(polars_frame(), LABELS)
     strict = certainty_rate(model, polars_frame())
     assert certainty_rate(model.set_params(bias=0.02), polars_frame()) > strict
-    for wrong in ({"bias": 2}, {"own_holes": "none"}):
+    for wrong in ({"bias": 2}, {"own_missing": "none"}):
         with pytest.raises(NullproofError, match="give"):
-            clone(model).set_params(bias=1, own_holes="skip").fit(
+            clone(model).set_params(bias=1, own_missing="skip").fit(
                 polars_frame(), LABELS
             ).set_params(**wrong).certify(polars_frame())
 

@@ -165,7 +165,7 @@ def test_the_first_point_that_is_not_complete_is_named() -> None:
         ([("a", {"x", "y"}), ("a", "x"), (None, "x")], "point 0 has several candidates"),
     ):
         with pytest.raises(NullproofError, match=reason):
-            sampled_odds(INDEX, points, 5, own_holes="any")
+            sampled_odds(INDEX, points, 5, own_missing="any")
 
 
 # Tables -------------------------------------------------------------------------------------------

@@ -65,7 +65,7 @@ def test_incomplete_points_are_bounded_over_completions() -> None:
     filled = np.repeat(complete[:1], 5, axis=0)
     filled[:, 1] = range(5)
     one, every = (
-        label_odds(index, point, own_holes="any", alpha=0),
+        label_odds(index, point, own_missing="any", alpha=0),
         label_odds(index, filled, alpha=0),
     )
     assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
@@ -77,9 +77,9 @@ def test_too_many_completions_are_told() -> None:
     index, complete = large_index(seed=6, n_rows=200, d=8)
     point = np.where(np.arange(8) < 6, -1, complete[:1])
     with pytest.warns(NullproofWarning, match="15,625 completions to look at, more than 1,024"):
-        odds = label_odds(index, point, own_holes="any", alpha=0)
+        odds = label_odds(index, point, own_missing="any", alpha=0)
     assert not odds.lower.any()
-    assert (odds.upper == certify(index, point, own_holes="any", alpha=0).possible).all()
+    assert (odds.upper == certify(index, point, own_missing="any", alpha=0).possible).all()
 
 
 def test_wide_bounds_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +129,7 @@ def test_wrong_questions_are_refused() -> None:
     with pytest.raises(NullproofError, match="one complete point but got 2 points"):
         count_worlds(index, [("a", "y"), ("a", "x")], alpha=0)
     with pytest.raises(NullproofError, match="got a point with missing cells"):
-        count_worlds(index, ("a", None), own_holes="any", alpha=0)
+        count_worlds(index, ("a", None), own_missing="any", alpha=0)
     with pytest.raises(NullproofError, match="got a point with several candidates"):
         count_worlds(index, ("a", {"x", "y"}), alpha=0)
 

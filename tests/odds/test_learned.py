@@ -104,7 +104,7 @@ def test_odds_equal_all_worlds(chunk: int) -> None:
         ):
             continue
         index = index_of(case)
-        options = options_of(case, index) | {"own_holes": "any"}
+        options = options_of(case, index) | {"own_missing": "any"}
         gap = rng.choice([0.01, 1e-4])
         points = [next(oracle.completions(point, case.domains)) for point in case.points]
         odds = label_odds(

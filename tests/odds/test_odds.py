@@ -111,7 +111,11 @@ def index_of(case: Case) -> CountIndex:
 def assert_equals_oracle(case: Case, cells: Cells, gap: float) -> None:
     """Compare exact counts and bounds of every point with the enumeration of all worlds."""
     index = index_of(case)
-    options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels), "own_holes": "any"}
+    options: Any = {
+        "alpha": case.alpha,
+        "prior": case.prior_for(index.labels),
+        "own_missing": "any",
+    }
     odds = label_odds(index, list(case.points), cells=cells, gap=gap, **options)
     possible = certify(index, list(case.points), **options).possible
     every = weighed_worlds(case, cells)
@@ -181,7 +185,7 @@ def test_grid_on_random_tables(seed: int, seldom: float, monkeypatch: pytest.Mon
                 list(case.points),
                 alpha=case.alpha,
                 prior=case.prior_for(index.labels),
-                own_holes="any",
+                own_missing="any",
                 cells=cells,
                 gap=rng.choice((0.3, 0.01)),
             )

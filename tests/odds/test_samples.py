@@ -113,7 +113,7 @@ def test_wrong_questions_are_refused() -> None:
     with pytest.raises(NullproofError, match="n is 0; give how many worlds"):
         sample_worlds(index, ("a", "x"), 0)
     with pytest.raises(NullproofError, match="point 1 has missing cells of its own"):
-        sample_worlds(index, [("a", "x"), ("a", None)], 5, own_holes="any")
+        sample_worlds(index, [("a", "x"), ("a", None)], 5, own_missing="any")
     with pytest.raises(NullproofError, match="point 1 has several candidates for a cell"):
         sample_worlds(index, [("a", None), ("a", {"x", "y"})], 5)
     with pytest.raises(NullproofError, match="the label 'maybe', which the index does not have"):

@@ -53,7 +53,7 @@ def test_small_tables_world_by_world() -> None:
         if sum(1 for _ in itertools.islice(oracle.worlds(case.rows, case.domains), 301)) > 300:
             continue
         counts = count_worlds(
-            index, point, alpha=case.alpha, prior=case.prior_for(index.labels), own_holes="any"
+            index, point, alpha=case.alpha, prior=case.prior_for(index.labels), own_missing="any"
         )
         truth = winners_of(
             case.rows, case.labels, point, case.domains, alpha=case.alpha, prior=case.prior
@@ -140,8 +140,8 @@ def test_what_is_not_one_complete_point() -> None:
         (("a", {"x", "y"}), "got a point with several candidates for a cell"),
     ):
         with pytest.raises(NullproofError, match=f"one complete point but {reason}; give one row"):
-            count_worlds(index, points, own_holes="any")
-    assert count_worlds(index, [("a", "x")], own_holes="any").total == 12
+            count_worlds(index, points, own_missing="any")
+    assert count_worlds(index, [("a", "x")], own_missing="any").total == 12
 
 
 def test_a_million_supports_are_too_many() -> None:

@@ -51,7 +51,7 @@ def assert_equals_brute_force(case: Case) -> int:
     """Compare every point of a case; return how many have a radius to find."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
-    found = radii(index, list(case.points), alpha=case.alpha, prior=prior, own_holes="any")
+    found = radii(index, list(case.points), alpha=case.alpha, prior=prior, own_missing="any")
     expected = [brute_radius(case, point) for point in case.points]
     assert found.radius.tolist() == expected, case
     assert_consistent(found)
@@ -99,7 +99,7 @@ def test_all_subsets_of_cells_and_all_worlds(chunk: int) -> None:
         index = index_of(case)
         prior = case.prior_for(index.labels)
         expected = [subset_radius(case, point) for point in case.points]
-        options: Any = {"alpha": case.alpha, "prior": prior, "own_holes": "any"}
+        options: Any = {"alpha": case.alpha, "prior": prior, "own_missing": "any"}
         assert radius(index, list(case.points), **options).tolist() == expected
         n_attacked += sum(0 < value < math.inf for value in expected)
     assert n_attacked >= 5

@@ -33,7 +33,7 @@ def radii_of_case(case: Case, only: Any = None) -> list[float]:
         case.rows, case.labels, features=case.features, domains=case.declared
     )
     prior = case.prior_for(index.labels)
-    asked: Any = {"alpha": case.alpha, "prior": prior, "own_holes": "any", "only": only}
+    asked: Any = {"alpha": case.alpha, "prior": prior, "own_missing": "any", "only": only}
     found: list[float] = radius(index, list(case.points), **asked).tolist()
     return found
 

@@ -39,7 +39,7 @@ def test_hole_is_any_value_of_the_domain() -> None:
     index = two_labels((10, 10), (9, 8), (4, 5))
     full = radii(index, [("0", "0"), ("0", "1")], alpha=0)
     points = [("0", None), ("0", {"0"}), ("0", {"0", "1"}), (None, None)]
-    found = radius(index, points, own_holes="any", alpha=0)
+    found = radius(index, points, own_missing="any", alpha=0)
     weakest = min(full.radius) if full.label[1] == "L0" else 0
     assert found.tolist() == [weakest, full.radius[0], weakest, 0]
 

@@ -48,7 +48,7 @@ def found_and_expected(rng: random.Random, case: Case, brute: Any) -> tuple[list
     index = index_of(case)
     only, within = random_limits(rng, case)
     options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels), "only": only}
-    found = radii(index, list(case.points), own_holes="any", **options)
+    found = radii(index, list(case.points), own_missing="any", **options)
     finite = np.isfinite(found.radius)
     assert (found.radius[finite] == (found.n_raise + found.n_lower)[finite]).all()
     return found.radius.tolist(), [brute(case, point, within) for point in case.points]
@@ -148,7 +148,7 @@ def test_a_value_out_of_reach_replaces_none_within() -> None:
     mask[4], mask[2, 1] = False, False
     index = CountIndex.from_rows(rows, labels)
     only = {"cells": mask, "table": rows, "labels": labels}
-    assert radius(index, [(None, None)], own_holes="any", only=only).tolist() == [3]
+    assert radius(index, [(None, None)], own_missing="any", only=only).tolist() == [3]
 
 
 # Laws ---------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.adding_oracle import ALPHAS, rows_radius, rows_radius_by_worlds, small_case
 from support.count_tables import index_from_counts, random_codes, random_index
-from support.own_holes import with_own_holes, without_holes
+from support.own_missing import with_own_missing, without_holes
 from support.strategies import Case
 
 from nullproof.counts.index import CountIndex
@@ -41,12 +41,17 @@ def index_of(case: Case) -> CountIndex:
     )
 
 
-def found_for(case: Case, own_holes: Any) -> Radii:
+def found_for(case: Case, own_missing: Any) -> Radii:
     """Ask for the radii of a case's points."""
     index = index_of(case)
     prior = case.prior_for(index.labels)
     return radii(
-        index, list(case.points), alpha=case.alpha, prior=prior, own_holes=own_holes, threat="rows"
+        index,
+        list(case.points),
+        alpha=case.alpha,
+        prior=prior,
+        own_missing=own_missing,
+        threat="rows",
     )
 
 
@@ -84,7 +89,7 @@ def test_points_that_leave_features_out(chunk: int) -> None:
     n_tables, n_attacked = math.ceil(N_TABLES * 0.2 / N_CHUNKS), 0
     for _ in range(n_tables):
         case, most = small_case(rng, 120)
-        case = replace(with_own_holes(rng, case, n_points=2), alpha=case.alpha)
+        case = replace(with_own_missing(rng, case, n_points=2), alpha=case.alpha)
         found = found_for(case, "skip")
         expected = [rows_radius(*without_holes(case, point), most) for point in case.points]
         assert capped(found, most) == expected, case
@@ -194,7 +199,7 @@ def test_no_number_of_rows_is_enough() -> None:
     alone = index_from_counts([3], [[(1,), (2,)]])
     assert radius(alone, [("0",), ("1",)], threat="rows").tolist() == [math.inf] * 2
     index = index_from_counts([3, 2], [[(2, 0), (1, 2)], [(3, 2)]])
-    options: Any = {"threat": "rows", "own_holes": "skip"}
+    options: Any = {"threat": "rows", "own_missing": "skip"}
     assert radius(index, [("0", "0")], prior=[1, 0], **options).tolist() == [math.inf]
     assert radius(index, [(None, "0")], prior=[2, 1], **options).tolist() == [math.inf]
     assert radius(index, [(None, "0")], **options).tolist() == [1]

@@ -13,7 +13,7 @@ from support.adding_oracle import rows_radius, small_case
 from support.blanking_oracle import brute_radius, radius_case
 from support.count_tables import two_labels
 from support.limits import random_limits
-from support.own_holes import with_own_holes, without_holes
+from support.own_missing import with_own_missing, without_holes
 from support.strategies import Case
 
 from nullproof.counts.index import CountIndex
@@ -58,7 +58,7 @@ def test_small_tables(limited: bool) -> None:
         case = radius_case(rng, max_rows=7, max_features=3)
         only, within = random_limits(rng, case) if limited else (None, None)
         expected = [brute_radius(case, point, within) for point in case.points]
-        assert_radii(found_for(case, own_holes="any", only=only), expected)
+        assert_radii(found_for(case, own_missing="any", only=only), expected)
         n_attacked += sum(0 < value < math.inf for value in expected)
     assert n_attacked > 10
 
@@ -68,7 +68,7 @@ def test_points_that_leave_features_out() -> None:
     rng = random.Random("left out")
     n_attacked = 0
     for _ in range(40):
-        case = with_own_holes(rng, radius_case(rng, max_rows=7, max_features=3))
+        case = with_own_missing(rng, radius_case(rng, max_rows=7, max_features=3))
         expected = [brute_radius(*without_holes(case, point)) for point in case.points]
         assert_radii(found_for(case), expected)
         n_attacked += sum(0 < value < math.inf for value in expected)
@@ -81,7 +81,7 @@ def test_added_rows() -> None:
     n_attacked = 0
     for _ in range(30):
         case, most = small_case(rng, 60)
-        case = with_own_holes(rng, case) if rng.random() < 0.4 else case
+        case = with_own_missing(rng, case) if rng.random() < 0.4 else case
         found = found_for(case, threat="rows")
         pairs = [without_holes(case, point) for point in case.points]
         expected = [rows_radius(*pair, most) for pair in pairs]

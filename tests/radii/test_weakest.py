@@ -56,7 +56,7 @@ def found_for(case: Case, **asked: Any) -> list[float]:
         case.rows, case.labels, features=case.features, domains=case.declared
     )
     options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels), **asked}
-    found: list[float] = radius(index, list(case.points), own_holes="any", **options).tolist()
+    found: list[float] = radius(index, list(case.points), own_missing="any", **options).tolist()
     return found
 
 

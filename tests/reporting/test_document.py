@@ -28,7 +28,7 @@ N_TABLES = 60
 
 def told(case: Case, **options: Any) -> dict[str, Any]:
     index = index_of(case)
-    options = {"prior": case.prior_for(index.labels), "own_holes": "any", **options}
+    options = {"prior": case.prior_for(index.labels), "own_missing": "any", **options}
     return tell(index, list(case.points), alpha=case.alpha, **options)
 
 

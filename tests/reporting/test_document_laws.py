@@ -116,7 +116,7 @@ def test_the_document_is_strict_json() -> None:
         }
     )
     for alpha in (0, 1000):
-        document = tell(index, new, alpha=alpha, own_holes="any")
+        document = tell(index, new, alpha=alpha, own_missing="any")
         assert json.loads(json.dumps(document, allow_nan=False)) == document
         kinds = [point["values"][0]["kind"] for point in document["points"]]
         assert kinds == ["known", "unseen", "missing"]
@@ -201,7 +201,7 @@ def test_a_hole_in_a_column_of_names() -> None:
     labels = ["xy"[i % 2] for i in range(3000)] + ["y", "x"]
     index = CountIndex.from_rows(rows, labels, keep=["x0"])
     points = [(None, "a"), ("name 0", "a")]
-    document = tell(index, points, own_holes="any", alpha=0)
+    document = tell(index, points, own_missing="any", alpha=0)
     # With a name of an odd row x has no support, and y only by the hole of its last row.
     assert [point["certain"] for point in document["points"]] == [False, True]
     could = {row["feature"]: row["n_could"] for row in document["features"]["features"]}

@@ -41,9 +41,9 @@ def table(n_rows: int = 400, seed: int = 5) -> tuple[CountIndex, list[Any], list
 INDEX, POINTS, TRUTH = table()
 OPTIONS: list[dict[str, Any]] = [
     {},
-    {"own_holes": "any"},
+    {"own_missing": "any"},
     {"bias": 0.02},
-    {"bias": 0.02, "own_holes": "any"},
+    {"bias": 0.02, "own_missing": "any"},
     {"bias": {"a": 1.0, "*": 0.1}},
     {"bias": {"a": 0.0}},
 ]
@@ -67,7 +67,7 @@ def assert_numbers(document: dict[str, Any], index: CountIndex, points: Any, opt
         assert point["predicted"] == (None if one.predicted is None else str(one.predicted))
         assert point["tolerance"] == (None if math.isnan(one.tolerance) else one.tolerance)
         assert point["tolerance_rival"] == (None if one.rival is None else str(one.rival))
-        assert point["n_own_holes"] == one.n_own_holes
+        assert point["n_own_missing"] == one.n_own_missing
         assert point["certain"] == (point["verdict"] == "certain") == (point["label"] is not None)
 
 
@@ -83,10 +83,10 @@ def test_numbers_are_those_of_the_library(options: Any) -> None:
         reading: int(verdicts(model, encoded.read(reading)).certain.sum())
         for reading in ("skip", "any")
     }
-    own = document["own_holes"]
+    own = document["own_missing"]
     assert own["n_certain"] == certain
     assert own["n_points"] == sum(None in point for point in POINTS)
-    assert own["reading"] == options.get("own_holes", "skip")
+    assert own["reading"] == options.get("own_missing", "skip")
     assert all(0 <= share <= 1 for share in document["curve"]["drawn"]["share"])
     n_drawn = document["curve"]["drawn"]["n_hold"]
     assert n_drawn == sorted(n_drawn, reverse=True)
@@ -100,7 +100,7 @@ def test_numbers_of_small_tables(seed: int) -> None:
     case = random_case(rng)
     index, points = index_of(case), list(case.points)
     options = options_of(case, index) | {"bias": rng.choice([1, 0.3, 0])}
-    options |= {"own_holes": rng.choice(["skip", "any"])}
+    options |= {"own_missing": rng.choice(["skip", "any"])}
     made = report(index, points, **options)
     assert_numbers(made.document, index, points, options)
     assert made.html()
@@ -144,7 +144,7 @@ def test_pages_tell_it(options: Any) -> None:
         assert "How far the predictions hold" in form
         assert "catches up" in form
         assert HOSTILE not in form
-    reading = options.get("own_holes", "skip")
+    reading = options.get("own_missing", "skip")
     assert ("not known, left out" in page) == (reading == "skip")
     assert ('<em class="hole">missing</em>' in page) == (reading == "any")
     assert 'data-verdict="holds"' in page
@@ -177,7 +177,7 @@ def test_no_points_have_no_curve() -> None:
     assert made.document["verdicts"]["groups"][0]["share"] is None
     assert 'id="tolerance"' not in made.html()
     assert "How far the predictions hold" not in made.markdown()
-    assert made.document["own_holes"]["n_points"] == 0
+    assert made.document["own_missing"]["n_points"] == 0
 
 
 @pytest.mark.parametrize("options", [{}, {"bias": 0.02}])

@@ -116,10 +116,10 @@ def worlds_of_bias(
 
 
 def shortened(
-    point: oracle.Row, domains: oracle.Domains, own_holes: OwnHoles
+    point: oracle.Row, domains: oracle.Domains, own_missing: OwnHoles
 ) -> tuple[tuple[int, ...], list[tuple[Any, ...]]]:
     """Return the features that count for a point, and its completions over these."""
-    kept = tuple(j for j, cell in enumerate(point) if own_holes == "any" or cell is not None)
+    kept = tuple(j for j, cell in enumerate(point) if own_missing == "any" or cell is not None)
     cells = [oracle.candidates(point[j], domains[j]) for j in kept]
     return kept, list(itertools.product(*cells))
 
@@ -134,10 +134,10 @@ def outcomes_row_by_row(
     alpha: Any,
     prior: oracle.Prior,
     bias: Bias,
-    own_holes: OwnHoles,
+    own_missing: OwnHoles,
 ) -> list[oracle.Supports]:
     """List the supports of every label in every world of the bias and every completion."""
-    kept, points = shortened(point, domains, own_holes)
+    kept, points = shortened(point, domains, own_missing)
     short_domains = [domains[j] for j in kept]
     share = oracle.shares(labels, all_labels, prior)
     found = []
@@ -285,12 +285,12 @@ class Judge:
             below *= n_rows * under + over * len(self.domains[j])
         return [self.share[label] * Fraction(product, below) for product in products]
 
-    def verdict(self, point: oracle.Row, bias: Bias, own_holes: OwnHoles = "skip") -> Verdict:
+    def verdict(self, point: oracle.Row, bias: Bias, own_missing: OwnHoles = "skip") -> Verdict:
         """Go through all worlds of the bias and all completions of the point.
 
         Labels share no cells: every support of one meets every support of the other in some world.
         """
-        kept, points = shortened(point, self.domains, own_holes)
+        kept, points = shortened(point, self.domains, own_missing)
         beaten: set[tuple[Any, Any]] = set(itertools.permutations(self.names, 2))
         for completed in points:
             every = {label: self.supports(label, kept, completed, bias) for label in self.names}
@@ -316,7 +316,7 @@ class Judge:
     def tolerance(
         self,
         point: oracle.Row,
-        own_holes: OwnHoles = "skip",
+        own_missing: OwnHoles = "skip",
         fixed: dict[int, Fraction] | None = None,
     ) -> Fraction | None:
         """Return the largest bias (of the features not ``fixed``) at which one label always wins.
@@ -330,7 +330,7 @@ class Judge:
 
         def holds(bias: Fraction) -> bool:
             every = tuple(fixed.get(j, bias) for j in range(len(self.domains)))
-            return self.verdict(point, every, own_holes).label is not None
+            return self.verdict(point, every, own_missing).label is not None
 
         steps = self.breakpoints(free)
         if not holds(steps[0]):

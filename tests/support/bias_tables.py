@@ -177,7 +177,7 @@ def random_holed(
     rng: random.Random,
     *,
     n_rows: int = 8,
-    own_holes: float = 0.0,
+    own_missing: float = 0.0,
     only_null: bool = False,
     only_text: bool = False,
 ) -> Holed:
@@ -185,7 +185,7 @@ def random_holed(
 
     Parameters
     ----------
-    own_holes
+    own_missing
         The chance that a cell of a point is a hole or a set of candidates.
     only_null
         Without candidate sets in the table or in the points.
@@ -201,7 +201,7 @@ def random_holed(
         columns.append(cells)
         domains.append(domain)
     points = tuple(
-        tuple(_point_cell(rng, domain, own_holes, only_null) for domain in domains)
+        tuple(_point_cell(rng, domain, own_missing, only_null) for domain in domains)
         for _ in range(rng.randint(1, 3))
     )
     has_empty_label = not only_text and rng.random() < 0.15
@@ -301,10 +301,10 @@ def _subset(rng: random.Random, values: Sequence[Any]) -> frozenset[Any]:
 
 
 def _point_cell(
-    rng: random.Random, domain: Sequence[Any], own_holes: float, only_null: bool
+    rng: random.Random, domain: Sequence[Any], own_missing: float, only_null: bool
 ) -> Any:
     unseen = UNSEEN[isinstance(domain[0], int)]
-    if rng.random() < own_holes:
+    if rng.random() < own_missing:
         if only_null or rng.random() < 0.6:
             return None
         return _subset(rng, (*domain, unseen) if rng.random() < 0.2 else domain)
@@ -315,15 +315,15 @@ def _point_cell(
 
 
 def assert_verdicts(
-    holed: Holed, judge: Judge, result: Any, bias: Bias, own_holes: OwnHoles
+    holed: Holed, judge: Judge, result: Any, bias: Bias, own_missing: OwnHoles
 ) -> None:
     """Compare the certificates of all points of a table with the enumeration of the worlds."""
     names = np.array(holed.names, dtype=object)
     assert result.possible.shape == (len(holed.points), len(names))
     for place, point in enumerate(holed.points):
-        expected = judge.verdict(point, bias, own_holes)
+        expected = judge.verdict(point, bias, own_missing)
         told = result.label[place], frozenset(names[result.possible[place]])
-        assert told == (expected.label, expected.possible), (point, bias, own_holes, holed)
+        assert told == (expected.label, expected.possible), (point, bias, own_missing, holed)
         assert bool(result.certain[place]) == (expected.label is not None), (point, bias, holed)
 
 

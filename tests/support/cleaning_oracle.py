@@ -27,10 +27,10 @@ _LEFT_OUT = "left out"
 Hole = tuple[int, int]
 
 
-def is_complete(point: Sequence[Any], own_holes: str = "any") -> bool:
+def is_complete(point: Sequence[Any], own_missing: str = "any") -> bool:
     """Whether a point has one value for every feature that is not left out."""
     return not any(
-        (cell is None and own_holes == "any") or (isinstance(cell, frozenset) and len(cell) > 1)
+        (cell is None and own_missing == "any") or (isinstance(cell, frozenset) and len(cell) > 1)
         for cell in point
     )
 
@@ -38,13 +38,13 @@ def is_complete(point: Sequence[Any], own_holes: str = "any") -> bool:
 class Grid:
     """The winners of one point in all worlds; the last axis is the completions of the point.
 
-    With ``own_holes="skip"`` the features that the point does not know leave the product.
+    With ``own_missing="skip"`` the features that the point does not know leave the product.
     """
 
-    def __init__(self, case: Case, point: Sequence[Any], own_holes: str = "any") -> None:
+    def __init__(self, case: Case, point: Sequence[Any], own_missing: str = "any") -> None:
         self.case, self.domains = case, case.domains
-        self._kept = [j for j, cell in enumerate(point) if own_holes == "any" or cell is not None]
-        if own_holes == "skip":
+        self._kept = [j for j, cell in enumerate(point) if own_missing == "any" or cell is not None]
+        if own_missing == "skip":
             point = [_LEFT_OUT if cell is None else cell for cell in point]
         self.names = oracle.distinct(case.labels)
         self.holes = holes(case)
@@ -262,7 +262,7 @@ def with_values(case: Case, values: dict[Hole, Any]) -> list[tuple[Any, ...]]:
     ]
 
 
-def own_holes(case: Case) -> list[tuple[int, int]]:
+def own_missing(case: Case) -> list[tuple[int, int]]:
     """The cells that points lack, or that may hold several values."""
     return [
         (place, j)
@@ -276,7 +276,7 @@ def own_truth(case: Case, rng: Any) -> dict[tuple[int, int], Any]:
     """A value for every cell that a point lacks."""
     return {
         (place, j): rng.choice(oracle.candidates(case.points[place][j], case.domains[j]))
-        for place, j in own_holes(case)
+        for place, j in own_missing(case)
     }
 
 

@@ -158,7 +158,7 @@ def test_worlds_fill_the_rows_that_count(counted: tuple[CountIndex, Path]) -> No
     """A witness fills the holes of rows with a label and leaves the others as they are."""
     index, path = counted
     kept = written(path.parent, KEPT, "kept.csv")
-    for world in witness(index, (None, "Ulm"), own_holes="any"):
+    for world in witness(index, (None, "Ulm"), own_missing="any"):
         whole = world.complete(path)
         assert [tuple(map(str, row)) for row in whole[PLACES].rows()] == [
             tuple(map(str, row)) for row in world.complete(kept).rows()

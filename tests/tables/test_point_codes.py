@@ -28,39 +28,39 @@ ROWS = [*itertools.product(WORDS, WHOLES)]
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 
 
-def meaning(cell: Any, j: int, own_holes: str) -> str:
+def meaning(cell: Any, j: int, own_missing: str) -> str:
     if cell is None:
-        return "skipped" if own_holes == "skip" else "missing"
+        return "skipped" if own_missing == "skip" else "missing"
     if isinstance(cell, set):
         return "candidates"
     return "known" if cell in VALUES[j] else "unseen"
 
 
-def choices(cell: Any, j: int, own_holes: str) -> set[Any]:
+def choices(cell: Any, j: int, own_missing: str) -> set[Any]:
     """The values that a cell may have; None for one that is left out, "unseen" for all others."""
     if cell is None:
-        return {None} if own_holes == "skip" else {*VALUES[j]}
+        return {None} if own_missing == "skip" else {*VALUES[j]}
     some = cell if isinstance(cell, set) else {cell}
     return {value if value in VALUES[j] else "unseen" for value in some}
 
 
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
-def test_every_meaning(own_holes: Any) -> None:
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
+def test_every_meaning(own_missing: Any) -> None:
     """Kinds, candidates and all that is counted of cells follow from the rows, cell by cell."""
-    points = INDEX.encode(ROWS).read(own_holes)
+    points = INDEX.encode(ROWS).read(own_missing)
     for j in range(2):
         size = len(VALUES[j])
         for place, row in enumerate(ROWS):
             code = int(points.codes[j, place])
-            assert points.kind(j, code) == meaning(row[j], j, own_holes)
+            assert points.kind(j, code) == meaning(row[j], j, own_missing)
             named = [
                 VALUES[j][own] if own < size else "unseen" if own == size else None
                 for own in points.candidates(j, code)
             ]
             assert len(named) == len({*named})
-            assert {*named} == choices(row[j], j, own_holes)
+            assert {*named} == choices(row[j], j, own_missing)
     kinds = np.array(
-        [[meaning(cell, j, own_holes) for j, cell in enumerate(row)] for row in ROWS]
+        [[meaning(cell, j, own_missing) for j, cell in enumerate(row)] for row in ROWS]
     ).T
     open_kinds = np.isin(kinds, ["missing", "candidates"])
     assert (points.unseen == (kinds == "unseen")).all()
@@ -70,9 +70,9 @@ def test_every_meaning(own_holes: Any) -> None:
     assert (points.complete == ~open_kinds.any(axis=0)).all()
     assert points.n_unseen.tolist() == (kinds == "unseen").sum(axis=1).tolist()
     own = np.isin(kinds, ["skipped", "missing", "candidates"]).sum(axis=0)
-    assert points.n_own_holes.tolist() == own.tolist()
+    assert points.n_own_missing.tolist() == own.tolist()
     for place, row in enumerate(ROWS):
-        n_ways = [len(choices(cell, j, own_holes)) for j, cell in enumerate(row)]
+        n_ways = [len(choices(cell, j, own_missing)) for j, cell in enumerate(row)]
         assert points.n_completions(place) == n_ways[0] * n_ways[1]
         ways = points.completions(place)
         assert len({*zip(*ways.codes.tolist(), strict=True)}) == len(ways) == n_ways[0] * n_ways[1]
@@ -85,13 +85,13 @@ def test_readings_turn_into_each_other(rows: Any) -> None:
     points = INDEX.encode(rows)
     before = points.codes.copy()
     skipped, anything = points.read("skip"), points.read("any")
-    assert (skipped.own_holes, anything.own_holes) == ("skip", "any")
+    assert (skipped.own_missing, anything.own_missing) == ("skip", "any")
     assert anything is points
     for one in (skipped, anything):
-        assert one.read(one.own_holes) is one
+        assert one.read(one.own_missing) is one
         assert (one.read("any").codes == anything.codes).all()
         assert (one.read("skip").codes == skipped.codes).all()
-        assert (one.read("any").own_holes, one.read("skip").own_holes) == ("any", "skip")
+        assert (one.read("any").own_missing, one.read("skip").own_missing) == ("any", "skip")
     assert (points.codes == before).all()
     has_hole = any(cell is None for row in rows for cell in row)
     assert (skipped.codes is points.codes) == (not has_hole)
@@ -257,7 +257,7 @@ def test_one_number_outside_is_told() -> None:
 @pytest.mark.parametrize("reading", [None, 1, "", "Skip", ["skip"], ("any",)])
 def test_other_readings_are_refused(reading: Any) -> None:
     """There are two readings of holes, told by their names."""
-    with pytest.raises(NullproofError, match=r"own_holes is .*; give 'skip'"):
+    with pytest.raises(NullproofError, match=r"own_missing is .*; give 'skip'"):
         INDEX.encode(ROWS).read(reading)
 
 

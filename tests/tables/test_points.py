@@ -269,7 +269,7 @@ def test_two_readings_of_holes() -> None:
     assert skipped.skipped.tolist() == points.missing.tolist() == skipped.missing.tolist()
     assert not points.skipped.any()
     assert not skipped.holes.any()
-    assert points.n_own_holes.tolist() == skipped.n_own_holes.tolist() == [0, 1, 1, 2]
+    assert points.n_own_missing.tolist() == skipped.n_own_missing.tolist() == [0, 1, 1, 2]
     assert np.array_equal(skipped.read("any").codes, points.codes)
     assert skipped.read("skip") is skipped
     assert [skipped.kind(0, int(code)) for code in skipped.codes[0]] == [
@@ -278,7 +278,7 @@ def test_two_readings_of_holes() -> None:
         "known",
         "skipped",
     ]
-    with pytest.raises(NullproofError, match="own_holes is 'both'; give 'skip'"):
+    with pytest.raises(NullproofError, match="own_missing is 'both'; give 'skip'"):
         points.read("both")  # type: ignore[arg-type]
 
 

@@ -46,20 +46,20 @@ def sheet_of(server: Served, analysis: str) -> str:
     return server.client.get(f"/api/analyses/{analysis}/files/worksheet.csv").text
 
 
-def ordered(server: Served, own_holes: str, *, points: bool) -> tuple[dict[str, Any], str]:
+def ordered(server: Served, own_missing: str, *, points: bool) -> tuple[dict[str, Any], str]:
     """An order for the two tables, or for the training rows, and the id of its analysis."""
-    order = {"table": upload(server.client, TRAIN)["id"], "label": "y", "own_holes": own_holes}
+    order = {"table": upload(server.client, TRAIN)["id"], "label": "y", "own_missing": own_missing}
     if points:
         order["points"] = upload(server.client, POINTS, "p.csv")["id"]
     return order, analysed(server.client, **order)
 
 
-@pytest.mark.parametrize(("own_holes", "points"), [("any", True), ("skip", False)])
+@pytest.mark.parametrize(("own_missing", "points"), [("any", True), ("skip", False)])
 def test_answers_are_those_of_the_command(
-    server: Served, run: Runner, folder: Path, own_holes: str, points: bool
+    server: Served, run: Runner, folder: Path, own_missing: str, points: bool
 ) -> None:
     """Every verdict is that of the repaired files, counted as before; the next worksheet is the same."""
-    order, first = ordered(server, own_holes, points=points)
+    order, first = ordered(server, own_missing, points=points)
     answers = filled(sheet_of(server, first), 9)
     sheet = send(server, answers, "folder/filled.csv").json()
     assert (sheet["name"], sheet["n_lines"]) == ("filled.csv", len(answers.splitlines()) - 1)
@@ -69,7 +69,7 @@ def test_answers_are_those_of_the_command(
     (folder / "t.csv").write_text(TRAIN)
     (folder / "p.csv").write_text(POINTS)
     files = ["t.csv", *(["p.csv"] if points else [])]
-    how = ["--own-holes", own_holes]
+    how = ["--own-missing", own_missing]
     mended = ["--repaired", "t2.csv", *(["--repaired-test", "p2.csv"] if points else [])]
     taken = ["--label", "y", *how, "--answers", "filled.csv"]
     assert run("-q", "clean", *files, *taken, *mended).code == 0

@@ -39,14 +39,14 @@ def ordered(server: Served, points: str | bytes | None = POINTS, **order: Any) -
     return analysed(server.client, table=table, points=named, label="y", alpha=1, **order)
 
 
-@pytest.mark.parametrize("own_holes", ["skip", "any"])
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
 @pytest.mark.parametrize("bias", [1, 0.05, 0.3])
 def test_every_answer_follows_the_settings(
-    server: Served, index: CountIndex, points: pl.DataFrame, own_holes: Any, bias: float
+    server: Served, index: CountIndex, points: pl.DataFrame, own_missing: Any, bias: float
 ) -> None:
     """List, point, typed point and file say what `certify` says with the same options."""
-    own = f"/api/analyses/{ordered(server, own_holes=own_holes, bias=bias)}"
-    expected = certify(index, points, alpha=1, own_holes=own_holes, bias=bias)
+    own = f"/api/analyses/{ordered(server, own_missing=own_missing, bias=bias)}"
+    expected = certify(index, points, alpha=1, own_missing=own_missing, bias=bias)
     page = server.client.get(f"{own}/points", params={"limit": 100}).json()
     assert page["bias"] == expected.threshold
     for line in page["points"]:
@@ -55,7 +55,7 @@ def test_every_answer_follows_the_settings(
         assert line["verdict"] == expected.verdict[line["point"]]
         assert (line["certain"], line["possible"]) == (one.certain, [*one.possible])
         assert line["tolerance"] == (None if one.tolerance != one.tolerance else one.tolerance)
-        assert (line["tolerance_rival"], line["n_own_holes"]) == (one.rival, one.n_own_holes)
+        assert (line["tolerance_rival"], line["n_own_missing"]) == (one.rival, one.n_own_missing)
     for place in range(0, 40, 7):
         values = {name: points[name][place] for name in FEATURES}
         answer = server.client.get(f"{own}/points/{place}").json()
@@ -77,7 +77,7 @@ def test_the_curve_counts_as_verdicts_do(
     asked = [0, 0.013, 0.05, 0.31, 0.75, 1]
     answer = server.client.get(f"{own}/curve", params={"bias": asked}).json()
     assert (answer["n_points"], answer["n_labelled"]) == (40, 40)
-    assert (answer["own_holes"], answer["bias"], answer["threshold"]) == ("skip", 1, 0.05)
+    assert (answer["own_missing"], answer["bias"], answer["threshold"]) == ("skip", 1, 0.05)
     truth = points["y"].to_list()
     for step, bias in zip(answer["at"], asked, strict=True):
         found = certify(index, points, alpha=1, bias=bias)
@@ -162,16 +162,16 @@ def test_support_at_a_bias(
                 assert {one["label"]: one[side] for one in answer["support"]} == pytest.approx(logs)
 
 
-def test_what_if_keeps_bias_and_own_holes(
+def test_what_if_keeps_bias_and_own_missing(
     server: Served, index: CountIndex, points: pl.DataFrame
 ) -> None:
     """Certainty on the changed table is that of the same bias and reading."""
     fill = {"do": "fill", "feature": "a", "label": "p", "value": "u", "n_cells": 5}
     changed = index.fill("a", "u", "p", n_cells=5)
-    for own_holes, bias in (("skip", 0.1), ("any", 0.1), ("skip", 1)):
-        own = f"/api/analyses/{ordered(server, own_holes=own_holes, bias=bias)}"
+    for own_missing, bias in (("skip", 0.1), ("any", 0.1), ("skip", 1)):
+        own = f"/api/analyses/{ordered(server, own_missing=own_missing, bias=bias)}"
         answer = server.client.post(f"{own}/what-if", json={"changes": [fill]}).json()
-        options: Any = {"alpha": 1, "own_holes": own_holes, "bias": bias}
+        options: Any = {"alpha": 1, "own_missing": own_missing, "bias": bias}
         before, after = (certify(counted, points, **options) for counted in (index, changed))
         assert answer["n_certain_before"] == before.certain.sum()
         assert answer["n_certain"] == after.certain.sum()
@@ -222,8 +222,8 @@ def test_a_wrong_bias_is_told(server: Served, bias: Any) -> None:
 def test_other_wrong_settings_are_told(server: Served) -> None:
     """An unknown reading, no bias, and too many of them are refused."""
     table = upload(server.client, TRAIN)["id"]
-    order = {"table": table, "label": "y", "own_holes": "guess"}
-    told(server.client.post("/api/analyses", json=order), 422, "own_holes", "'guess'", "'skip'")
+    order = {"table": table, "label": "y", "own_missing": "guess"}
+    told(server.client.post("/api/analyses", json=order), 422, "own_missing", "'guess'", "'skip'")
     own = f"/api/analyses/{ordered(server)}"
     told(server.client.post(f"{own}/support", json={"values": {}}), 422, "bias", "required")
     many = {"bias": [0.1] * 201}

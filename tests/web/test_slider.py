@@ -127,7 +127,7 @@ def test_the_list_follows_the_slider(page: Page, tmp_path: Path) -> None:
         assert {*chips(page)} == {"open"}
 
 
-def test_own_holes_are_left_out_or_not(page: Page, tmp_path: Path) -> None:
+def test_own_missing_are_left_out_or_not(page: Page, tmp_path: Path) -> None:
     """A hole of a point itself is told to be left out, and may be read as any value instead."""
     analyse(page, tmp_path)
     assert "not known, left out" in page.inner_text("table.list")

@@ -49,7 +49,7 @@ def poison(
     threat: Literal["cells"] = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     only: Only = None,
     time_limit: float = 10.0,
     steps: int | None = None,
@@ -66,7 +66,7 @@ def poison(
     threat: Literal["rows"],
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     time_limit: float = 10.0,
     steps: int | None = None,
     seed: int = 0,
@@ -81,7 +81,7 @@ def poison(  # noqa: PLR0913
     threat: Threat = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     only: Only = None,
     time_limit: float = 10.0,
     steps: int | None = None,
@@ -104,7 +104,7 @@ def poison(  # noqa: PLR0913
     points
         As for `certify`. Points that are open already cost nothing. A certain point whose radius is
         not worked out is left out, with a warning.
-    own_holes
+    own_missing
         ``"skip"``: a point is predicted from the cells that it knows, so blanking cells of the
         features that it lacks changes nothing. ``"any"``: it falls as soon as one of its completions
         does.
@@ -139,7 +139,7 @@ def poison(  # noqa: PLR0913
     """
     refuse_threat(threat, only)
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     if threat == "rows":
         judged = verdicts(model, encoded)
         return row_attack_of(model, encoded, judged, skip_unbreakable, on_progress)

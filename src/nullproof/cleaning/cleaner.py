@@ -54,7 +54,7 @@ class Cleaner:
     confidence, cells, costs
         As for `cleaning_plan`. With ``cells="model"`` also the cells of one label and feature are told
         apart: those whose rows promise most come first.
-    own_holes, bias
+    own_missing, bias
         As for `certify`. Each answer changes the counts, and with them what the bias assumes of the
         cells that are left. Verdicts are exact for the table as it then is.
 
@@ -83,14 +83,14 @@ class Cleaner:
         costs: Mapping[str, float] | None = None,
         alpha: Alpha = 1.0,
         prior: Prior = None,
-        own_holes: OwnHoles = "skip",
+        own_missing: OwnHoles = "skip",
         bias: Bias = 1.0,
     ) -> None:
         self.original = index
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
         model = Model(index, alpha, prior, bias)
-        self._own = OwnAnswers(index.schema, model.points(points, own_holes))
+        self._own = OwnAnswers(index.schema, model.points(points, own_missing))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
         if cells == "model":

@@ -111,7 +111,7 @@ def feature_effects(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
 ) -> FeatureEffects:
     """How many open points would become certain if one feature had no holes.
@@ -123,7 +123,7 @@ def feature_effects(
 
     Parameters
     ----------
-    own_holes, bias
+    own_missing, bias
         As for `certify`. A feature that a point leaves out does nothing for that point.
 
     Examples
@@ -136,7 +136,7 @@ def feature_effects(
       x1: 0 would be certain, 0 could be (1 hole)
     """
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_missing)
     return effects_of(model, encoded, verdicts(model, encoded))
 
 
@@ -151,9 +151,9 @@ def effects_of(
     if model.unbiased is not model:
         # Filled cells may hold anything, and so let labels win that the bias rules out.
         possible = np.ones_like(possible)
-    own_holes = some.holes.any(axis=1)
+    own_missing = some.holes.any(axis=1)
     order = np.argsort(-n_missing, kind="stable")
-    order = order[((n_missing > 0) | own_holes)[order]]
+    order = order[((n_missing > 0) | own_missing)[order]]
     n_features = MOST_FEATURES
     if not some.complete.all():
         n_features = min(n_features, max(1, _BUDGET // (model.d * (model.m + 1))))

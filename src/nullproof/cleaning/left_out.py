@@ -1,6 +1,6 @@
 """What it would do to look up cells that points leave out of their predictions (theory 9).
 
-With ``own_holes="skip"`` a point is predicted from the cells that it knows, so nothing that it lacks
+With ``own_missing="skip"`` a point is predicted from the cells that it knows, so nothing that it lacks
 must be looked up. But a cell that is known afterwards takes part: it may secure a prediction that is
 open, and it may change one, even a certain one. Each cell is tried with every value of its column, by
 exact verdicts; only how likely the values are is an estimate.

@@ -43,7 +43,7 @@ MOST_OPEN = 20_000_000
 _TYPICAL_EFFORT = 100
 _HOLED = (
     "holes of its own, so the fewest cells depend on what they hold; fill them in, or leave them out "
-    "with own_holes='skip'"
+    "with own_missing='skip'"
 )
 
 
@@ -111,7 +111,7 @@ def cases(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
 ) -> Cases:
     """Count the fewest and the most missing cells that each point needs until it is certain.
 
@@ -125,7 +125,7 @@ def cases(
     Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
     """
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes)
+    encoded = model.points(points, own_missing)
     return cases_of(model, encoded, verdicts(model, encoded))
 
 

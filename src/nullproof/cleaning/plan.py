@@ -245,7 +245,7 @@ def cleaning_plan(
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
     key: Key | None = None,
     on_progress: Progress | None = None,
@@ -268,7 +268,7 @@ def cleaning_plan(
         a bias ``"observed"``.
     costs
         The cost of a cell by column name; 1 for columns that are not named.
-    own_holes
+    own_missing
         As for `certify`. Cells of a feature that a point leaves out do not matter to it.
     bias
         As for `certify`: a point is done when it holds up to this bias. A cell that is filled is a
@@ -288,7 +288,7 @@ def cleaning_plan(
       2 cells of the training table, x0 (no), x1 (yes): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     return plan_of(
         model,
         encoded,

@@ -31,8 +31,8 @@ def certify_in_blocks(request: Request, bias: list[str] | None, *, check: bool) 
     with working("reading and counting"):
         index, blocks = request.load_blocks()
     asked = request.model(index)
-    own_holes = asked.pop("own_holes")
-    certified = _Certified(Model(index, bias=asked_bias, **asked), blocks, own_holes)
+    own_missing = asked.pop("own_missing")
+    certified = _Certified(Model(index, bias=asked_bias, **asked), blocks, own_missing)
     assert request.output is not None
     with working("certifying") as say:
         write_frames(request.output, certified.frames(say, **request.naming(blocks)))
@@ -47,7 +47,7 @@ class _Certified:
 
     model: Model
     blocks: Blocks
-    own_holes: Any
+    own_missing: Any
     n_points: int = 0
     all_certain: bool = True
 
@@ -58,7 +58,7 @@ class _Certified:
 
         schema, smoothed = self.model.index.schema, self.model.alpha != 0
         certify = partial(self._certified, judged=self._have_labels())
-        blocks = arrivals(schema, self.blocks, self.own_holes, key, smoothed=smoothed)
+        blocks = arrivals(schema, self.blocks, self.own_missing, key, smoothed=smoothed)
         for some, found in on_both_cores(lambda block: (block, certify(block)), blocks):
             self.n_points += len(found)
             self.all_certain &= bool(found.certain.all())

@@ -103,7 +103,7 @@ def table(result: Certificates, places: NDArray[np.intp], n_weakest: int) -> Tab
         ("verdict", [Text(own, _STYLES[own], no_wrap=True) for own in lines["verdict"]]),
         (">holds up to", [tolerance(own) for own in shown.tolerance.tolist()]),
         ("or else", [*map(_or_else, lines["others"], lines["rival"])]),
-        (">own holes", [f"{own:,}" if own else "" for own in lines["n_own_holes"]]),
+        (">own holes", [f"{own:,}" if own else "" for own in lines["n_own_missing"]]),
         ("right?", [_JUDGED[own] for own in lines.get("right", [])]),
     ]
     # A column without a word would take the room of others.
@@ -225,22 +225,23 @@ def _remarks(result: Certificates) -> list[str]:
             found.append(
                 f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
             )
-    return found + _own_holes(result, result.points.own_holes)
+    return found + _own_missing(result, result.points.own_missing)
 
 
-def _own_holes(result: Certificates, own_holes: OwnHoles) -> list[str]:
+def _own_missing(result: Certificates, own_missing: OwnHoles) -> list[str]:
     """How many points have holes of their own, and what the other reading of those says."""
-    n_points = int((result.n_own_holes > 0).sum())
+    n_points = int((result.n_own_missing > 0).sum())
     if not n_points:
         return []
     have = "1 point has" if n_points == 1 else f"{n_points:,} points have"
-    read = "they are left out" if own_holes == "skip" else "they may hold anything"
-    line = f"{have} missing cells too; {read} (--own-holes {own_holes})."
+    read = "they are left out" if own_missing == "skip" else "they may hold anything"
+    line = f"{have} missing cells too; {read} (--own-missing {own_missing})."
     if result.model.m > _MANY_LABELS:
         # The other reading compares all pairs of labels, which is too long for a remark.
         return [line]
-    n_now, n_other = int(result.certain.sum()), result.n_certain_if(_OTHER[own_holes])
+    n_now, n_other = int(result.certain.sum()), result.n_certain_if(_OTHER[own_missing])
     if n_other != n_now:
         what = "certain" if result.strict else f"certain within {result.up_to}"
-        line += f" With --own-holes {_OTHER[own_holes]} {n_other:,} instead of {n_now:,} points are {what}."
+        other = f"--own-missing {_OTHER[own_missing]}"
+        line += f" With {other} {n_other:,} instead of {n_now:,} points are {what}."
     return [line]

@@ -109,7 +109,7 @@ def certify(
             lambda console: show_certificates(console, result, shown),
             shown.then,
             n_missing=index.n_missing,
-            own_holes=request.own_holes,
+            own_missing=request.own_missing,
             bias=plain_bias(asked_bias),
             **request.whose,
         )
@@ -131,7 +131,7 @@ def radius(
 
     One number answers both; --threat rows tells how many rows must be added instead.
 
-    With --own-holes any, a point with over 65,536 completions may take too long and is not worked out.
+    With --own-missing any, a point with over 65,536 completions may take too long and is not worked out.
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
@@ -191,7 +191,7 @@ def poison(
 
     --threat rows chooses rows to add instead, and -o writes the longer table.
 
-    With --own-holes any, a point with over 65,536 completions may take too long and is left out.
+    With --own-missing any, a point with over 65,536 completions may take too long and is left out.
 
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
@@ -273,7 +273,7 @@ def odds(
 ) -> None:
     """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
 
-    With --own-holes any, a point with more than 1,024 completions is not worked out.
+    With --own-missing any, a point with more than 1,024 completions is not worked out.
 
     [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
     """

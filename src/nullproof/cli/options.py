@@ -59,10 +59,10 @@ class Request:
             "--prior", metavar="P", help="'uniform', or label=number,…; else label frequencies."
         ),
     ] = None
-    own_holes: Annotated[
+    own_missing: Annotated[
         str,
         typer.Option(
-            "--own-holes",
+            "--own-missing",
             metavar="HOW",
             help="Missing cells of the points: 'skip' them, or let them hold 'any' value.",
         ),
@@ -173,7 +173,7 @@ class Request:
         from nullproof.tables.options import TableOptions
         from nullproof.tables.points import refuse_reading
 
-        refuse_reading(self.own_holes, "--own-holes")
+        refuse_reading(self.own_missing, "--own-missing")
         if self.test is None and self.is_index:
             raise NullproofError(f"{self.train} is a saved index, without rows; name TEST too")
         if self.test is None and self.is_lazy:
@@ -327,7 +327,7 @@ class Request:
         return {
             "alpha": written_number(self.alpha),
             "prior": written_prior(self.prior, index),
-            "own_holes": self.own_holes,
+            "own_missing": self.own_missing,
         }
 
     @property

@@ -94,7 +94,7 @@ def clean(
     }
     with working("planning") as say:
         judged = Model(index, options["alpha"], options["prior"], asked_bias)
-        encoded = judged.points(points, options["own_holes"], **request.naming(points))
+        encoded = judged.points(points, options["own_missing"], **request.naming(points))
         work = Work(
             index,
             encoded,
@@ -146,7 +146,7 @@ def clean(
 
 @command(
     without={
-        **dict.fromkeys(("--alpha", "--prior", "--own-holes", "--bias", "--check"), _QUESTION),
+        **dict.fromkeys(("--alpha", "--prior", "--own-missing", "--bias", "--check"), _QUESTION),
         "--json": "is for answers, and index writes counts to a file; leave it out",
         TEST: "index counts TRAIN alone, and TEST belongs to the question; leave it out here and give it "
         "to certify",

@@ -193,7 +193,7 @@ def label_odds(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     cells: Rule = "uniform",
     table: Any = None,
     labels: Sequence[Any] | None = None,
@@ -213,7 +213,7 @@ def label_odds(
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
-    own_holes
+    own_missing
         ``"skip"``: the odds of a point come from the cells that it knows. ``"any"``: its bounds hold
         whatever its missing cells hold.
     cells
@@ -243,7 +243,7 @@ def label_odds(
       1: no 50.0 %, yes 50.0 %
     """
     model = Model(index, alpha, prior)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     found = verdicts(model, encoded)
     rule = rule_of(index, cells, table, labels)
     return odds_of(model, encoded, found, cells=rule, gap=gap, on_progress=on_progress)

@@ -34,7 +34,7 @@ def sample_worlds(
     seed: int = 0,
     *,
     cells: Rule = "uniform",
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
 ) -> NDArray[np.int64]:
     """Draw worlds, each told by how many cells of every label and feature hold a point's value.
 
@@ -48,7 +48,7 @@ def sample_worlds(
         How many worlds to draw for each point.
     cells
         How missing cells are filled, as in `label_odds`; each by its row with ``Learned.of(index, table)``.
-    own_holes
+    own_missing
         ``"skip"``: a feature that a point does not know is left out. ``"any"``: a point with a
         missing cell is refused.
 
@@ -69,7 +69,7 @@ def sample_worlds(
     """
     _refuse_number(n)
     refuse_seed(seed)
-    encoded = _complete(index, points, own_holes)
+    encoded = _complete(index, points, own_missing)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.empty((len(encoded), n, len(index.labels), len(index.features)), dtype=np.int64)
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
@@ -110,11 +110,11 @@ def sampled_odds(
     alpha: Alpha = 1.0,
     prior: Prior = None,
     cells: Rule = "uniform",
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
 ) -> Floats:
     """Estimate the odds of each label from drawn worlds, points × labels; ties are shared out.
 
-    The options are those of `sample_worlds` and `label_odds`; with ``own_holes="any"`` a point with
+    The options are those of `sample_worlds` and `label_odds`; with ``own_missing="any"`` a point with
     a missing cell is refused.
 
     Examples
@@ -127,7 +127,7 @@ def sampled_odds(
     """
     _refuse_number(n)
     refuse_seed(seed)
-    model, encoded = Model(index, alpha, prior), _complete(index, points, own_holes)
+    model, encoded = Model(index, alpha, prior), _complete(index, points, own_missing)
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):
@@ -185,14 +185,14 @@ def _refuse_number(n: Any) -> None:
         raise NullproofError(f"n is {n!r}; give how many worlds to draw, at least 1")
 
 
-def _complete(index: CountIndex, points: Any, own_holes: OwnHoles) -> Points:
-    encoded = index.encode(points).read(own_holes)
+def _complete(index: CountIndex, points: Any, own_missing: OwnHoles) -> Points:
+    encoded = index.encode(points).read(own_missing)
     if not encoded.complete.all():
         place = int(np.flatnonzero(~encoded.complete)[0])
         missing = encoded.missing[:, place].any()
         has = "missing cells of its own" if missing else "several candidates for a cell"
         raise NullproofError(
-            f"point {place} has {has}; give one value per feature, or leave own_holes at 'skip' for "
+            f"point {place} has {has}; give one value per feature, or leave own_missing at 'skip' for "
             "missing cells"
         )
     return encoded

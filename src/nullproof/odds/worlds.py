@@ -68,7 +68,7 @@ def count_worlds(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
 ) -> WorldCounts:
     """Count the worlds in which each label wins a point, as exact integers.
 
@@ -79,7 +79,7 @@ def count_worlds(
     ----------
     point
         One row: every cell has one value or is missing.
-    own_holes
+    own_missing
         ``"skip"``: the point is predicted from the cells that it knows; worlds that differ only
         elsewhere are still counted one by one. ``"any"``: a missing cell is refused.
 
@@ -90,11 +90,11 @@ def count_worlds(
     >>> count_worlds(index, ("a", "y"))
     WorldCounts(total=2, wins={'no': 1, 'yes': 1}, ties={})
     """
-    points = index.encode(point).read(own_holes)
+    points = index.encode(point).read(own_missing)
     if len(points) != 1 or not points.complete[0]:
         raise NullproofError(
             f"count_worlds takes one complete point but got {_described(points)}; give one row with one "
-            "value per feature, or leave own_holes at 'skip' for its missing cells"
+            "value per feature, or leave own_missing at 'skip' for its missing cells"
         )
     _refuse_many_cells(index)
     model = Model(index, alpha, prior)

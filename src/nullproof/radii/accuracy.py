@@ -160,7 +160,7 @@ def certified_accuracy_curve(
     threat: Threat = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     only: Only = None,
 ) -> AccuracyCurve:
     """Tell how many predictions are right and stay so under any attack, for every size of attack at once.
@@ -187,7 +187,7 @@ def certified_accuracy_curve(
     """
     refuse_threat(threat, only)
     model, reach = Model(index, alpha, prior), Reach.of(index, only)
-    return accuracy_curve_of(model, model.points(points, own_holes), labels, threat, reach)
+    return accuracy_curve_of(model, model.points(points, own_missing), labels, threat, reach)
 
 
 def accuracy_curve_of(

@@ -34,7 +34,7 @@ def radius(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     threat: Threat = "cells",
     only: Only = None,
 ) -> Floats:
@@ -52,7 +52,7 @@ def radius(
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
-    own_holes
+    own_missing
         ``"skip"``: a point is predicted from the cells that it knows, so blanking cells of the
         features that it lacks changes nothing. ``"any"``: a missing cell may hold any value, and the
         radius is that of the weakest completion.
@@ -83,7 +83,7 @@ def radius(
     >>> radius(index, [("a", "x"), ("b", "y"), ("b", "x")], only={"columns": ["x0"]})
     array([inf,  2., inf])
     """
-    asked: Any = {"alpha": alpha, "prior": prior, "own_holes": own_holes}
+    asked: Any = {"alpha": alpha, "prior": prior, "own_missing": own_missing}
     return radii(index, points, threat=threat, only=only, **asked).radius
 
 
@@ -93,7 +93,7 @@ def radii(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     key: Key | None = None,
     on_progress: Progress | None = None,
     threat: Threat = "cells",
@@ -118,7 +118,7 @@ def radii(
     model = Model(index, alpha, prior)
     refuse_threat(threat, only)
     reach = Reach.of(index, only)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     found = verdicts(model, encoded)
     return radii_of(model, encoded, found, on_progress, threat=threat, reach=reach)
 

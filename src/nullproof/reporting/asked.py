@@ -84,6 +84,6 @@ def _of_model(judged: Certificates) -> dict[str, str]:
     return {
         "alpha": number(model.alpha),
         "prior": some((f"{label} {float(share):.3g}" for label, share in prior), _MOST_LABELS),
-        "own holes": judged.points.own_holes,
+        "own holes": judged.points.own_missing,
         "bias": "any" if judged.strict else judged.up_to,
     }

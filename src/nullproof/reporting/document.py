@@ -36,7 +36,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     bias up to which a prediction holds), and ``groups``, certain, holds and open: ``verdict``,
     ``n_points``, ``share``, ``n_right`` and of how many (``n_known``: those whose true label is known;
     both null if none is).
-``own_holes``
+``own_missing``
     Cells that points themselves do not know: ``reading`` (``"skip"``: they are left out, ``"any"``:
     whatever they hold), ``n_points`` that have some, and ``n_certain``: how many points are certain in
     each reading.
@@ -96,9 +96,9 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     too), ``verdict``, ``certain``, ``label`` (or null), ``predicted`` (null for a tie),
     ``truth`` and ``right`` (the true label and whether the prediction is right, null if not known),
     ``tolerance`` (the largest bias up to which the prediction holds, null if there is none),
-    ``tolerance_rival`` (the label that catches up then, or null), ``n_own_holes``, ``possible``, ``radius``
-    (0 if not certain, null if no attack exists) and its ``rival``, ``not_worked_out`` (the reason why the
-    radius of a certain point is not known and null, else null), and
+    ``tolerance_rival`` (the label that catches up then, or null), ``n_own_missing``, ``possible``,
+    ``radius`` (0 if not certain, null if no attack exists) and its ``rival``, ``not_worked_out``
+    (the reason why the radius of a certain point is not known and null, else null), and
 
     - ``values``: ``feature``, ``value``, ``kind`` (``"known"``, ``"unseen"``, ``"skipped"`` (not known,
       left out), ``"missing"`` (may hold anything) or ``"candidates"``), and ``own``: the point's own
@@ -161,7 +161,7 @@ def tell(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
     truth: Any = None,
     limit: int = LIMIT,
@@ -174,7 +174,7 @@ def tell(
 
     Parameters
     ----------
-    points, alpha, prior, own_holes, bias
+    points, alpha, prior, own_missing, bias
         As for `certify`.
     truth
         The true label of each point (None where it is not known), to tell how many predictions are
@@ -196,7 +196,7 @@ def tell(
     say = on_progress or (lambda _text, _share: None)
     say("reading the points", 0.0)
     model = Model(index, alpha, prior, bias)
-    encoded = model.points(points, own_holes, key)
+    encoded = model.points(points, own_missing, key)
     say("certifying", 0.05)
     found = certificates_of(model, encoded)
     places = [place_of(text(one), encoded.names, len(encoded), "a point asked for") for one in also]
@@ -237,8 +237,8 @@ def document_of(
     notes = [*overview.sentences(asked.notices), *document["notes"]]
     if asked.training_rows:
         notes.insert(0, _TRAINING_ROWS)
-    if document["own_holes"]["reading"] == "skip":
-        notes.append(tolerance.own_holes_text(document["own_holes"]))
+    if document["own_missing"]["reading"] == "skip":
+        notes.append(tolerance.own_missing_text(document["own_missing"]))
     document["notes"] = overview.told_once(notes)
     document["findings"] = findings(document)
     document["next"] = next_step(document, asked.commands)
@@ -265,7 +265,7 @@ def _document(
         "table": overview.table(model),
         "outside": overview.outside(model.index, points),
         "verdicts": groups,
-        "own_holes": tolerance.own_holes(model, points, certain["n_certain"]),
+        "own_missing": tolerance.own_missing(model, points, certain["n_certain"]),
         "curve": tolerance.curve_columns(curve),
         "accuracy": accuracy(anywhere, fragile, curve),
         "certain": certain,

@@ -42,7 +42,7 @@ def sections(document: dict[str, Any]) -> list[str]:
 
 def nothing_missing(document: dict[str, Any]) -> bool:
     """Whether there is but one world: no hole in the table, none in the points."""
-    return not document["table"]["n_missing"] and not document["own_holes"]["n_points"]
+    return not document["table"]["n_missing"] and not document["own_missing"]["n_points"]
 
 
 def _has_content(document: dict[str, Any], name: str) -> bool:

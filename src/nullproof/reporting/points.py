@@ -94,7 +94,7 @@ def _verdict(judged: Certificates, at: int) -> dict[str, Any]:
         "predicted": _text_or_none(judged.predicted[at]),
         "tolerance": None if math.isnan(tolerance) else tolerance,
         "tolerance_rival": _text_or_none(judged.rival[at]),
-        "n_own_holes": int(judged.n_own_holes[at]),
+        "n_own_missing": int(judged.n_own_missing[at]),
     }
 
 

@@ -113,7 +113,7 @@ def report(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_holes: OwnHoles = "skip",
+    own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
     truth: Any = None,
     limit: int = LIMIT,
@@ -132,7 +132,7 @@ def report(
         Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
     prior
         None for the label frequencies, ``"uniform"``, or one number per label.
-    own_holes
+    own_missing
         ``"skip"``: predict from the cells that a point knows. ``"any"``: the prediction must be the
         same whatever the point's own missing cells hold.
     bias
@@ -169,7 +169,7 @@ def report(
             points,
             alpha=alpha,
             prior=prior,
-            own_holes=own_holes,
+            own_missing=own_missing,
             bias=bias,
             truth=truth,
             limit=limit,

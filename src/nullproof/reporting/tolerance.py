@@ -47,7 +47,7 @@ def assumptions(judged: Certificates) -> list[str]:
         said.append(
             "Cells that a point itself does not know are left out: it is predicted from those that "
             "it knows."
-            if judged.points.own_holes == "skip"
+            if judged.points.own_missing == "skip"
             else "Cells that a point itself does not know may hold anything, too."
         )
     return said
@@ -92,12 +92,12 @@ def curve_columns(curve: CertaintyCurve) -> dict[str, Any]:
     }
 
 
-def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
+def own_missing(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
     """How many points have holes of their own, and how many points are certain in each reading.
 
     ``n_certain`` is the number of points that are certain in the reading that was asked for.
     """
-    reading = points.own_holes
+    reading = points.own_missing
     counts: dict[str, int] = {"skip": n_certain, "any": n_certain}
     holed = np.flatnonzero(points.missing.any(axis=0))
     if len(holed):
@@ -108,12 +108,12 @@ def own_holes(model: Model, points: Points, n_certain: int) -> dict[str, Any]:
         counts = {one: n_certain - both[reading] + both[one] for one in both}
     return {
         "reading": reading,
-        "n_points": int((points.n_own_holes > 0).sum()),
+        "n_points": int((points.n_own_missing > 0).sum()),
         "n_certain": counts,
     }
 
 
-def own_holes_text(own: dict[str, Any]) -> str:
+def own_missing_text(own: dict[str, Any]) -> str:
     """Say what the points' own holes change; nothing where they change nothing."""
     if not own["n_points"]:
         return ""

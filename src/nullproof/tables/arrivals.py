@@ -25,7 +25,7 @@ class Arrival(NamedTuple):
 
 
 def arrivals(
-    schema: Schema, blocks: Blocks, own_holes: OwnHoles, key: str | None, *, smoothed: bool
+    schema: Schema, blocks: Blocks, own_missing: OwnHoles, key: str | None, *, smoothed: bool
 ) -> Iterator[Arrival]:
     """Encode points block by block; after the last, say of all what `encode_points` says.
 
@@ -47,7 +47,7 @@ def arrivals(
             names = row_names(key, points.frame, points.rows, len(points))
             doubts.look_at(names)
             points = replace(points, names=names)
-        yield Arrival(points.read(own_holes), table, first, share)
+        yield Arrival(points.read(own_missing), table, first, share)
         first += len(points)
     tell_of_strange(schema, n_unseen, n_outside, smoothed=smoothed)
     doubts.tell()

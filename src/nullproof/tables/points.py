@@ -50,7 +50,7 @@ class Points:
     sets: tuple[tuple[tuple[int, ...], ...], ...]
     single: bool = False
     source: Any = None
-    own_holes: OwnHoles = "any"
+    own_missing: OwnHoles = "any"
     rows: Any = None
     n_outside: tuple[int, ...] = ()
     names: RowNames | None = None
@@ -68,29 +68,29 @@ class Points:
         """The data frame that they were read from, if it was one."""
         return None if self.source is None else nw.from_native(self.source)
 
-    def read(self, own_holes: OwnHoles) -> Points:
+    def read(self, own_missing: OwnHoles) -> Points:
         """The points with their own holes read in one of two ways (theory 9).
 
         ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
         """
-        refuse_reading(own_holes)
+        refuse_reading(own_missing)
         if self._plain:
-            return self if self.own_holes == own_holes else self._called(own_holes)
-        before, after = (_MISSING, _SKIPPED) if own_holes == "skip" else (_SKIPPED, _MISSING)
+            return self if self.own_missing == own_missing else self._called(own_missing)
+        before, after = (_MISSING, _SKIPPED) if own_missing == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
             holes = self.codes[j] == int(self.n_values[j]) + before
             if holes.any():
                 codes = self.codes.copy() if codes is self.codes else codes
                 np.copyto(codes[j], int(self.n_values[j]) + after, where=holes)
-        if codes is self.codes and self.own_holes == own_holes:
+        if codes is self.codes and self.own_missing == own_missing:
             return self
-        return replace(self, codes=codes, own_holes=own_holes)
+        return replace(self, codes=codes, own_missing=own_missing)
 
-    def _called(self, own_holes: OwnHoles) -> Points:
+    def _called(self, own_missing: OwnHoles) -> Points:
         """The same points, read the other way; what was found of their codes is kept."""
         other = Points.__new__(Points)
-        vars(other).update(vars(self), own_holes=own_holes)
+        vars(other).update(vars(self), own_missing=own_missing)
         return other
 
     @property
@@ -135,7 +135,7 @@ class Points:
         return np.asarray(self.codes > self.n_values[:, None] + _SKIPPED)
 
     @cached_property
-    def n_own_holes(self) -> NDArray[np.int64]:
+    def n_own_missing(self) -> NDArray[np.int64]:
         """Per point: its cells without a known value, left out or not."""
         some = np.flatnonzero(self._largest > self.n_values)
         n_holes: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
@@ -224,11 +224,11 @@ class Points:
         return self.with_codes(np.ascontiguousarray(codes.T))
 
 
-def refuse_reading(own_holes: Any, option: str = "own_holes") -> None:
+def refuse_reading(own_missing: Any, option: str = "own_missing") -> None:
     """Refuse what is none of the two readings of a point's own holes."""
-    if not isinstance(own_holes, str) or own_holes not in ("skip", "any"):
+    if not isinstance(own_missing, str) or own_missing not in ("skip", "any"):
         raise NullproofError(
-            f"{option} is {own_holes!r}; give 'skip' (predict from the cells that a point knows) "
+            f"{option} is {own_missing!r}; give 'skip' (predict from the cells that a point knows) "
             "or 'any' (whatever its holes hold)"
         )
 

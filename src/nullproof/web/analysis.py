@@ -52,7 +52,7 @@ class Options:
     alpha: str
     prior: str | None
     table: TableOptions
-    own_holes: OwnHoles = "skip"
+    own_missing: OwnHoles = "skip"
     bias: float = 1.0
     key: str | None = None
     truth: str | None = None
@@ -66,7 +66,7 @@ class Result:
     Parameters
     ----------
     points
-        The points, with their own holes read as ``own_holes`` says.
+        The points, with their own holes read as ``own_missing`` says.
     truth
         The label that each point has in its table, None where it has none; None if no such column.
     work
@@ -77,7 +77,7 @@ class Result:
     points: Points
     certificates: Certificates
     document: dict[str, Any]
-    own_holes: OwnHoles
+    own_missing: OwnHoles
     truth: list[Any] | None
     work: Callable[[], Work]
 
@@ -208,7 +208,7 @@ class Analysis:
         if self.before is not None:
             document["compared"] = compared(document, self.before, "the analysis before")
             self.before = None
-        return Result(model, points, certificates, document, self.options.own_holes, truth, work)
+        return Result(model, points, certificates, document, self.options.own_missing, truth, work)
 
     def _model(self, index: CountIndex) -> Model:
         options = self.options
@@ -223,7 +223,7 @@ class Analysis:
             "costs": None,
             "alpha": written_number(options.alpha),
             "prior": options.prior or None,
-            "own_holes": options.own_holes,
+            "own_missing": options.own_missing,
             "bias": options.bias,
         }
         same = self._points is None
@@ -270,7 +270,7 @@ class Analysis:
             named = encode_points(index.schema, points, key=None if lacks else key)
         except NullproofError as problem:
             raise upload.explained(problem) from problem
-        return named.read(self.options.own_holes)
+        return named.read(self.options.own_missing)
 
 
 def _truth(index: CountIndex, points: Points, options: Options) -> list[Any] | None:

@@ -49,7 +49,7 @@ def about_points(
             "possible": [labels[i] for i in np.flatnonzero(certificates.possible[place])],
             "tolerance": _number(tolerance[place]),
             "tolerance_rival": _named(rival[place]),
-            "n_own_holes": int(certificates.n_own_holes[place]),
+            "n_own_missing": int(certificates.n_own_missing[place]),
         }
         for order, place in enumerate(positions.tolist())
     ]
@@ -125,7 +125,7 @@ def curve(result: Result, biases: Sequence[float]) -> dict[str, Any]:
         "n_points": len(certificates),
         "n_certain": int((certificates.tolerance == 1).sum()),
         "n_labelled": None if labelled is None else labelled.n_points,
-        "own_holes": result.own_holes,
+        "own_missing": result.own_missing,
         "bias": float(max(result.model.bias, default=1)),
         "threshold": certificates.threshold,
         "at": [
@@ -204,7 +204,7 @@ def typed_point(result: Result, index: CountIndex, values: dict[str, Any]) -> Po
     for name, cell in values.items():
         _refuse_huge(name, cell)
     whole = {name: values.get(name) for name in index.features}
-    return encode_quietly(index.schema, whole).read(result.own_holes)
+    return encode_quietly(index.schema, whole).read(result.own_missing)
 
 
 def _refuse_huge(name: str, cell: Any) -> None:

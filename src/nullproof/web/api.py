@@ -202,7 +202,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
             missing_only=wanted.missing_only,
             unlabelled=wanted.unlabelled,
         ),
-        wanted.own_holes,
+        wanted.own_missing,
         wanted.bias,
         wanted.key,
         wanted.truth,

@@ -109,7 +109,7 @@ class PointLine(BaseModel):
         description="The largest bias up to which the prediction holds; null: not even 0 decides."
     )
     tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
-    n_own_holes: int = Field(description="Cells of the point itself that are not known.")
+    n_own_missing: int = Field(description="Cells of the point itself that are not known.")
 
 
 class PointsPage(BaseModel):
@@ -141,7 +141,7 @@ class CurveForm(BaseModel):
     n_labelled: int | None = Field(
         description="Points whose own label is known, which the accuracies are about."
     )
-    own_holes: Literal["skip", "any"]
+    own_missing: Literal["skip", "any"]
     bias: float = Field(description="The bias that the analysis was ordered with.")
     threshold: float = Field(description="The bias of summaries: that one, or 0.05 if it is 1.")
     at: list[CurveStep]
@@ -172,7 +172,7 @@ class PointAnswer(BaseModel):
                     "possible": ["no", "yes"],
                     "tolerance": 0.18,
                     "tolerance_rival": "yes",
-                    "n_own_holes": 0,
+                    "n_own_missing": 0,
                     "radius": 0,
                     "rival": None,
                     "support": [
@@ -204,7 +204,7 @@ class PointAnswer(BaseModel):
         description="The largest bias up to which the prediction holds; null: not even 0 decides."
     )
     tolerance_rival: str | None = Field(description="The label that catches up beyond it.")
-    n_own_holes: int = Field(description="Cells of the point itself that are not known.")
+    n_own_missing: int = Field(description="Cells of the point itself that are not known.")
     radius: int | None = Field(
         description="Fewest training cells to blank before the point is not certain; 0 if it is "
         "not certain now, null if no attack exists."

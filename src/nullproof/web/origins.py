@@ -25,7 +25,7 @@ _FLAGS = {
     "missing_only": "--missing-only",
     "ignore": "--ignore",
     "keep": "--keep",
-    "own_holes": "--own-holes",
+    "own_missing": "--own-missing",
     "key": "--key",
     "bias": "--bias",
 }

@@ -50,7 +50,7 @@ class AnalysisOrder(Form):
                     "alpha": 1,
                     "missing": ["unknown"],
                     "ignore": ["customer"],
-                    "own_holes": "skip",
+                    "own_missing": "skip",
                     "bias": 1,
                 }
             ]
@@ -103,7 +103,7 @@ class AnalysisOrder(Form):
     )
     ignore: list[str] = Field([], max_length=2000, description="Columns to leave out.")
     keep: list[str] = Field([], max_length=2000, description="Columns to keep that name rows.")
-    own_holes: Literal["skip", "any"] = Field(
+    own_missing: Literal["skip", "any"] = Field(
         "skip",
         description="A point's own missing cells: left out, or whatever they hold.",
     )

@@ -119,7 +119,13 @@ def _forms(asked: Asked) -> dict[str, Any]:
         "ignore": ["day"],
         "bias": 1.0,
     }
-    order |= {"own_holes": "any", "truth": "y", "key": "town", "changes": [change], "keep": ["age"]}
+    order |= {
+        "own_missing": "any",
+        "truth": "y",
+        "key": "town",
+        "changes": [change],
+        "keep": ["age"],
+    }
     order["prior"] = "uniform"
     return {
         f"{own}/point": point,

@@ -131,7 +131,7 @@ def saved_indexes(folder: Path) -> list[bytes]:
 
 
 def cleaner() -> Cleaner:
-    return Cleaner(index(), FRAME.drop(LABEL), FRAME, own_holes="any")
+    return Cleaner(index(), FRAME.drop(LABEL), FRAME, own_missing="any")
 
 
 def worksheets(folder: Path, ending: str) -> list[bytes]:

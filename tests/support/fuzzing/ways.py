@@ -160,7 +160,7 @@ def _cleaning(folder: Path) -> list[Way]:
                 folder / f"input{ending}",
                 seeds.worksheets(folder, ending),
             )
-            options = {"cells": None, "own_holes": "any", "alpha": 1.0}
+            options = {"cells": None, "own_missing": "any", "alpha": 1.0}
 
             def read(raw: bytes) -> None:
                 path.write_bytes(raw)

@@ -137,8 +137,8 @@ def _holds(point: dict[str, Any]) -> str:
             f"; then {data(rival)} catches up" if rival and point["tolerance"] is not None else ""
         )
         said += f"{then}."
-    if point["n_own_holes"]:
-        said += f" {many(point['n_own_holes'], 'cell')} of the point not known."
+    if point["n_own_missing"]:
+        said += f" {many(point['n_own_missing'], 'cell')} of the point not known."
     return said
 
 

@@ -131,8 +131,8 @@ function span(node, from, to) {
   node.style.width = `${100 * Math.max(to - from, 0.004)}%`;
 }
 
-export function legend(answer, { values, ownHoles, bias }) {
-  const open = (cell) => Array.isArray(cell) || (cell === null && ownHoles === "any");
+export function legend(answer, { values, ownMissing, bias }) {
+  const open = (cell) => Array.isArray(cell) || (cell === null && ownMissing === "any");
   const own = Object.values(values).some(open);
   const worlds = bias === 1 ? "every world" : "every world of this bias";
   const labels = answer.possible.slice(0, 8).flatMap((

@@ -214,7 +214,7 @@ async function show(id, { title, cleaning }, point, turn) {
   });
   const list = new PointList(id, known.labels, {
     bias: slider.bias,
-    ownHoles: held.own_holes,
+    ownMissing: held.own_missing,
     labelled: held.n_labelled > 0,
     named: order.key,
     onPoint: open,
@@ -327,19 +327,19 @@ function settingsForm() {
   const text = (value) =>
     el("input", { type: "text", value: String(value), inputmode: "decimal", autocomplete: "off", size: 6 });
   const [alpha, bias] = [text(order.alpha), text(order.bias)];
-  const holes = choice(OWN_HOLES, order.own_holes);
+  const holes = choice(OWN_HOLES, order.own_missing);
   const problem = el("p", { className: "problem", role: "alert", hidden: true });
   const submit = (event) => {
     event.preventDefault();
     const wanted = {
       alpha: alpha.value.trim() || "1",
-      own_holes: holes.value,
+      own_missing: holes.value,
       bias: asNumber(bias.value),
     };
     problem.hidden = !wrongBias(wanted.bias);
     problem.textContent = wrongBias(wanted.bias) ?? "";
     if (!problem.hidden) return;
-    for (const key of ["alpha", "own_holes", "bias"]) options[key].value = String(wanted[key]);
+    for (const key of ["alpha", "own_missing", "bias"]) options[key].value = String(wanted[key]);
     start({ ...order, ...wanted });
   };
   return el(

@@ -47,7 +47,7 @@ export class Options {
     });
     this.alpha = typed(String(preset.alpha ?? 1), { inputmode: "decimal" });
     this.bins = typed(String(preset.bins ?? 5), { inputmode: "numeric" });
-    this.own_holes = choice(OWN_HOLES, preset.own_holes ?? "skip");
+    this.own_missing = choice(OWN_HOLES, preset.own_missing ?? "skip");
     this.bias = typed(String(preset.bias ?? 1), { inputmode: "decimal" });
     this.binning = choice([
       ["mdl", "where the label changes"],
@@ -105,7 +105,7 @@ export class Options {
         ),
         field("What names the rows", this.key, "shown beside each point, and no feature"),
         this.truthField,
-        field("A point's own holes", this.own_holes, "cells that the point itself does not know"),
+        field("A point's own holes", this.own_missing, "cells that the point itself does not know"),
         field("Bias", this.bias, "how far holes may differ from known cells; 1: any values"),
         field("Smoothing α", this.alpha, "1 as in scikit-learn, 0 as in the paper"),
         field("Bins of numbers", this.binning),
@@ -271,7 +271,7 @@ export class Options {
       alpha: this.alpha.value.trim() || "1",
       bins: bins === "" ? 5 : Number(bins),
       binning: this.binning.value,
-      own_holes: this.own_holes.value,
+      own_missing: this.own_missing.value,
       bias: asNumber(this.bias.value),
       missing: this.spellings,
       unlabelled: this.unlabelled,

@@ -112,7 +112,7 @@ export class PointPanel {
     });
     fill(
       this.legend,
-      legend(now, { values: this.values, ownHoles: this.settings.own_holes, bias: now.bias }),
+      legend(now, { values: this.values, ownMissing: this.settings.own_missing, bias: now.bias }),
     );
   }
 
@@ -173,7 +173,7 @@ export class PointPanel {
   }
 
   get #unknown() {
-    return this.settings.own_holes === "skip" ? "not known, left out" : "not known, any value";
+    return this.settings.own_missing === "skip" ? "not known, left out" : "not known, any value";
   }
 
   #cell(feature) {

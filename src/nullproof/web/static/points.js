@@ -7,8 +7,8 @@ import { choice, count, debounced, el, field, fill, many, name, table } from "./
 const SIZE = 12;
 
 export class PointList {
-  constructor(analysis, labels, { bias, ownHoles, labelled, named, onPoint }) {
-    Object.assign(this, { analysis, bias, ownHoles, labelled, onPoint, offset: 0, order: 0, chosen: null });
+  constructor(analysis, labels, { bias, ownMissing, labelled, named, onPoint }) {
+    Object.assign(this, { analysis, bias, ownMissing, labelled, onPoint, offset: 0, order: 0, chosen: null });
     this.loadSoon = debounced(120, () => this.load());
     const start = () => {
       this.offset = 0;
@@ -140,7 +140,7 @@ export class PointList {
         line.predicted === null ? el("span", { className: "soft" }, "a tie") : name(line.predicted, 30),
         line.truth !== null && line.truth !== line.predicted &&
           el("small", { className: "own" }, "really ", name(line.truth, 30)),
-        line.n_own_holes > 0 && el("small", { className: "own" }, holes(line, this.ownHoles)),
+        line.n_own_missing > 0 && el("small", { className: "own" }, holes(line, this.ownMissing)),
       ),
       cell,
       el(
@@ -180,5 +180,5 @@ function verdict(line, bias) {
   ];
 }
 
-const holes = (line, ownHoles) =>
-  `${count(line.n_own_holes)} not known${ownHoles === "skip" ? ", left out" : ""}`;
+const holes = (line, ownMissing) =>
+  `${count(line.n_own_missing)} not known${ownMissing === "skip" ? ", left out" : ""}`;

@@ -17,7 +17,7 @@ from support import oracle
 from support.blanking_oracle import radius_case
 from support.joint_oracle import Table, certain, fewest_by_counts
 from support.joint_tables import index_of, larger_table, random_table
-from support.own_holes import with_own_holes, without_holes
+from support.own_missing import with_own_missing, without_holes
 
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.joint.problem import Problem
@@ -162,7 +162,7 @@ def test_altered_tables_of_points_with_holes() -> None:
     rng = random.Random(f"{SEED}-altered")
     n_altered = 0
     for _ in range(200):
-        case = with_own_holes(rng, radius_case(rng), 1)
+        case = with_own_missing(rng, radius_case(rng), 1)
         point, names = case.points[0], oracle.distinct(case.labels)
         index = CountIndex.from_rows(
             case.rows, case.labels, features=case.features, domains=case.declared
@@ -209,13 +209,13 @@ def test_the_two_readings() -> None:
     rows = [("a", "x")] * 6 + [("a", "y")] * 2 + [("b", "y")] * 5 + [("b", "x")] * 3
     index = CountIndex.from_rows(rows, ["yes"] * 8 + ["no"] * 8)
     points: list[Any] = [("a", None), (None, "x")]
-    skip = poison(index, points, own_holes="skip", steps=5, alpha=0)
-    any_value = poison(index, points, own_holes="any", steps=5, alpha=0)
+    skip = poison(index, points, own_missing="skip", steps=5, alpha=0)
+    any_value = poison(index, points, own_missing="any", steps=5, alpha=0)
     assert skip.optimal
     assert [target.codes for target in skip.targets] == [(0, 3), (3, 0)]
     assert [target.radius > 0 for target in any_value.targets] == [True, False]
     assert max(any_value.targets[0].codes) < 2
-    assert not certify(skip.index_after, points, own_holes="skip", alpha=0).certain.any()
-    assert not certify(any_value.index_after, points, own_holes="any", alpha=0).certain.any()
-    with pytest.raises(NullproofError, match="own_holes is 'no'"):
-        poison(index, points, own_holes="no", alpha=0)  # type: ignore[call-overload]
+    assert not certify(skip.index_after, points, own_missing="skip", alpha=0).certain.any()
+    assert not certify(any_value.index_after, points, own_missing="any", alpha=0).certain.any()
+    with pytest.raises(NullproofError, match="own_missing is 'no'"):
+        poison(index, points, own_missing="no", alpha=0)  # type: ignore[call-overload]

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 from support import oracle
 from support.odds_tables import assert_bounds, large_index, only_grids
-from support.own_holes import with_own_holes, without_holes
+from support.own_missing import with_own_missing, without_holes
 from support.strategies import EXTREME_ALPHAS, Case, random_case
 
 import nullproof.odds.grid as grid_module
@@ -75,7 +75,7 @@ def shared_out(wins: Wins, labels: Any) -> list[Fraction]:
 
 def completed(rng: random.Random, case: Case) -> Case:
     """A case whose points have one value in each known cell, as well as holes of their own."""
-    case = with_own_holes(rng, case)
+    case = with_own_missing(rng, case)
     domains = case.domains
     points = tuple(
         tuple(
@@ -125,7 +125,7 @@ def test_candidate_sets_beside_holes() -> None:
     """A set of candidates keeps its meaning: the bounds hold for each of its completions."""
     rng = random.Random(f"{SEED}-skip-sets")
     for _ in range(120):
-        case = with_own_holes(rng, random_case(rng))
+        case = with_own_missing(rng, random_case(rng))
         index = index_of(case)
         options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
         odds = label_odds(index, list(case.points), **options)
@@ -236,15 +236,15 @@ def test_the_two_readings() -> None:
     index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no", "no"])
     points = [("a", None), (None, None)]
     skip = label_odds(index, points, alpha=1)
-    any_value = label_odds(index, points, alpha=1, own_holes="any")
+    any_value = label_odds(index, points, alpha=1, own_missing="any")
     assert skip.gap <= 0.01 < any_value.gap
     assert skip[1] == {"no": (1.0, 1.0), "yes": (0.0, 0.0)}
     assert certify(index, points, alpha=1).certain.all()
     with pytest.raises(NullproofError, match="a point with missing cells"):
-        count_worlds(index, ("a", None), own_holes="any", alpha=0)
+        count_worlds(index, ("a", None), own_missing="any", alpha=0)
     with pytest.raises(NullproofError, match="point 0 has missing cells of its own"):
-        sample_worlds(index, points, 5, own_holes="any")
+        sample_worlds(index, points, 5, own_missing="any")
     with pytest.raises(NullproofError, match="point 0 has missing cells of its own"):
-        sampled_odds(index, points, 5, own_holes="any", alpha=0)
-    with pytest.raises(NullproofError, match="own_holes is 'all'"):
-        label_odds(index, points, own_holes="all", alpha=0)  # type: ignore[arg-type]
+        sampled_odds(index, points, 5, own_missing="any", alpha=0)
+    with pytest.raises(NullproofError, match="own_missing is 'all'"):
+        label_odds(index, points, own_missing="all", alpha=0)  # type: ignore[arg-type]

@@ -46,7 +46,7 @@ def test_random_tables(chunk: int) -> None:
     print("seed", seed)
     rng = random.Random(seed)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
-        holed = random_holed(rng, own_holes=rng.choice((0.4, 0.7)))
+        holed = random_holed(rng, own_missing=rng.choice((0.4, 0.7)))
         judge, index = holed.judge(), holed.index()
         bias = rng.choice((Fraction(1), random_bias(rng, judge)))
         for reading in READINGS:
@@ -54,7 +54,7 @@ def test_random_tables(chunk: int) -> None:
                 index,
                 list(holed.points),
                 bias=written(rng, bias),
-                own_holes=reading,
+                own_missing=reading,
                 **holed.options,
             )
             assert_verdicts(holed, judge, result, (bias,) * len(holed.features), reading)
@@ -64,15 +64,15 @@ def test_skipping_is_the_default() -> None:
     """Without a word on own holes they are skipped, by every question that has the option."""
     rng = random.Random(SEED)
     for _ in range(80):
-        holed = random_holed(rng, own_holes=0.5, only_text=True)
+        holed = random_holed(rng, own_missing=0.5, only_text=True)
         index, points = holed.index(), list(holed.points)
         told = certify(index, points, **holed.options)
-        skipped = certify(index, points, own_holes="skip", **holed.options)
+        skipped = certify(index, points, own_missing="skip", **holed.options)
         assert told.possible.tolist() == skipped.possible.tolist()
         assert fitted(holed).certify(points).possible.tolist() == skipped.possible.tolist()
         np.testing.assert_array_equal(
             tolerance(index, points, **holed.options),
-            tolerance(index, points, own_holes="skip", **holed.options),
+            tolerance(index, points, own_missing="skip", **holed.options),
         )
 
 
@@ -107,11 +107,11 @@ def test_any_value_is_stricter_than_skipping() -> None:
     rng = random.Random(SEED)
     n_held = 0
     for n_asked in range(300):
-        holed = random_holed(rng, own_holes=0.4)
+        holed = random_holed(rng, own_missing=0.4)
         index, points = holed.index(), list(holed.points)
         bias = random_bias(rng, holed.judge())
         skipped, whatever = (
-            certify(index, points, bias=bias, own_holes=reading, **holed.options)
+            certify(index, points, bias=bias, own_missing=reading, **holed.options)
             for reading in READINGS
         )
         for one, other in zip(skipped.label, whatever.label, strict=True):
@@ -128,7 +128,7 @@ def test_any_value_is_the_set_of_the_whole_domain() -> None:
     """A hole under "any" is the set of all values, which means the same under both readings."""
     rng = random.Random(SEED)
     for _ in range(100):
-        holed = random_holed(rng, own_holes=0.5)
+        holed = random_holed(rng, own_missing=0.5)
         named = [
             tuple(
                 frozenset(domain) if cell is None else cell
@@ -138,20 +138,20 @@ def test_any_value_is_the_set_of_the_whole_domain() -> None:
         ]
         options: dict[str, Any] = {"bias": random_bias(rng, holed.judge()), **holed.options}
         index = holed.index()
-        told = certify(index, list(holed.points), own_holes="any", **options)
+        told = certify(index, list(holed.points), own_missing="any", **options)
         for reading in READINGS:
-            other = certify(index, named, own_holes=reading, **options)
+            other = certify(index, named, own_missing=reading, **options)
             assert other.possible.tolist() == told.possible.tolist(), holed
             np.testing.assert_array_equal(other.tolerance, told.tolerance, str(holed))
 
 
-def test_number_of_own_holes() -> None:
+def test_number_of_own_missing() -> None:
     """Certificates say how many cells of each point are unknown."""
     index = CountIndex.from_rows([("a", "x"), ("b", "y")], ["A", "B"])
     points: list[tuple[Any, ...]] = [("a", "x"), (None, "x"), (None, None)]
     for reading in READINGS:
-        result = certify(index, points, own_holes=reading, alpha=1)
-        assert result.n_own_holes.tolist() == [0, 1, 2]
+        result = certify(index, points, own_missing=reading, alpha=1)
+        assert result.n_own_missing.tolist() == [0, 1, 2]
 
 
 # Named cases --------------------------------------------------------------------------------------
@@ -166,7 +166,7 @@ def test_the_two_readings_by_hand() -> None:
     index = CountIndex.from_rows(rows, list("AABB"))
     assert certify(index, (None, "x"), alpha=0).label == "A"
     assert certify(index, (None, "x"), alpha=0).possible == ("A",)
-    whatever = certify(index, (None, "x"), alpha=0, own_holes="any")
+    whatever = certify(index, (None, "x"), alpha=0, own_missing="any")
     assert (whatever.label, whatever.possible) == (None, ("A", "B"))
     assert whatever.predicted == "A"
 
@@ -203,13 +203,13 @@ def test_a_label_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
 # Bad values ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("own_holes", ["Skip", "ignore", "", None, True, 1, ["skip"]])
+@pytest.mark.parametrize("own_missing", ["Skip", "ignore", "", None, True, 1, ["skip"]])
 @pytest.mark.parametrize("ask", [certify, witness, tolerance])
-def test_other_words_are_refused(ask: Any, own_holes: Any) -> None:
+def test_other_words_are_refused(ask: Any, own_missing: Any) -> None:
     """Only the two words are understood; the refusal is one sentence that names both."""
     index = CountIndex.from_rows([("a",), (None,), ("b",)], list("AAB"))
     with pytest.raises(NullproofError) as problem:
-        ask(index, ("b",), alpha=1, own_holes=own_holes)
+        ask(index, ("b",), alpha=1, own_missing=own_missing)
     told = str(problem.value)
     assert len(told.splitlines()) == 1
     assert "skip" in told
@@ -221,7 +221,7 @@ def test_the_estimator_refuses_other_words() -> None:
     from nullproof import CertifiedNB
 
     with pytest.raises(NullproofError):
-        CertifiedNB(own_holes="both", alpha=0).fit(  # type: ignore[arg-type]
+        CertifiedNB(own_missing="both", alpha=0).fit(  # type: ignore[arg-type]
             [["a"], ["b"]], ["A", "B"]
         ).certify([["a"]])
     with pytest.raises(NullproofError):

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.blanking_oracle import brute_radius, radius_case, subset_radius
 from support.count_tables import index_from_counts, random_codes, random_index
-from support.own_holes import with_own_holes, without_holes
+from support.own_missing import with_own_missing, without_holes
 from support.strategies import EXTREME_ALPHAS, Case
 
 from nullproof.attacks.poisoning import poison
@@ -77,7 +77,8 @@ def test_random_tables(chunk: int) -> None:
     rng = random.Random(seed)
     n_tables = math.ceil(N_TABLES / N_CHUNKS / 2)
     n_attacked = sum(
-        assert_equals_shorter_points(with_own_holes(rng, radius_case(rng))) for _ in range(n_tables)
+        assert_equals_shorter_points(with_own_missing(rng, radius_case(rng)))
+        for _ in range(n_tables)
     )
     assert n_attacked >= n_tables // 10
 
@@ -87,7 +88,7 @@ def test_all_subsets_of_cells_and_all_worlds() -> None:
     rng = random.Random(f"{SEED}-skip-subsets")
     n_attacked = 0
     for _ in range(60):
-        case = with_own_holes(rng, radius_case(rng, max_rows=4, max_features=3), 2)
+        case = with_own_missing(rng, radius_case(rng, max_rows=4, max_features=3), 2)
         index = index_of(case)
         expected = [subset_radius(*without_holes(case, point)) for point in case.points]
         options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
@@ -100,7 +101,7 @@ def test_smoothing_beyond_doubles() -> None:
     """Where no double holds the smoothing, integers leave features out as well."""
     rng = random.Random(f"{SEED}-skip-extreme")
     for _ in range(60):
-        case = with_own_holes(rng, radius_case(rng))
+        case = with_own_missing(rng, radius_case(rng))
         extreme = Case(
             case.rows, case.labels, case.features, case.declared, case.points,
             rng.choice(EXTREME_ALPHAS), case.prior,
@@ -174,17 +175,17 @@ def test_the_two_readings() -> None:
     """The reading is asked for by name; whatever holds for "any" value holds without it."""
     rng = random.Random(f"{SEED}-readings")
     for _ in range(60):
-        case = with_own_holes(rng, radius_case(rng))
+        case = with_own_missing(rng, radius_case(rng))
         index = index_of(case)
         options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
         points = list(case.points)
-        skip = radius(index, points, own_holes="skip", **options)
-        any_value = radius(index, points, own_holes="any", **options)
+        skip = radius(index, points, own_missing="skip", **options)
+        any_value = radius(index, points, own_missing="any", **options)
         assert any_value.tolist() == [brute_radius(case, point) for point in points]
         assert ((any_value > 0) <= (skip > 0)).all()
         assert radius(index, points, **options).tolist() == skip.tolist()
-    with pytest.raises(NullproofError, match="own_holes is 'none'"):
-        radius(index, points, own_holes="none", alpha=0)  # type: ignore[arg-type]
+    with pytest.raises(NullproofError, match="own_missing is 'none'"):
+        radius(index, points, own_missing="none", alpha=0)  # type: ignore[arg-type]
 
 
 def test_feature_with_many_values() -> None:

@@ -31,7 +31,7 @@ def without_holes(case: Case, point: Sequence[Any]) -> tuple[Case, tuple[Any, ..
     ), shorter
 
 
-def with_own_holes(rng: random.Random, case: Case, n_points: int = 3) -> Case:
+def with_own_missing(rng: random.Random, case: Case, n_points: int = 3) -> Case:
     """A case whose points have many holes of their own, and a smoothing from `ALPHAS`."""
     share = rng.choice([0.2, 0.5, 0.8])
     points = tuple(
