@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -70,38 +68,6 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
             if place.startswith(TRACED_ONCE):
                 item.add_marker(pytest.mark.no_cover)
-
-
-class _Nothing(BaseException):
-    """Comes up only to be caught."""
-
-
-@pytest.fixture(scope="session", autouse=True)
-def traced_jobs_end() -> Iterator[None]:
-    """Let jobs end while coverage is measured.
-
-    Python 3.11 goes on looking for an exception that was taken back before it came up, and a traced
-    function then never gets to its first line. So it is replaced by one that does come up.
-    """
-    from nullproof.web import jobs
-
-    raise_in = jobs._raise_in
-
-    def raise_or_catch(thread: int, kind: type[BaseException] | None) -> None:
-        if kind is not None:
-            raise_in(thread, kind)
-            return
-        try:
-            raise_in(thread, _Nothing)
-            while True:
-                pass
-        except _Nothing:
-            pass
-
-    with pytest.MonkeyPatch.context() as patch:
-        if sys.gettrace() is not None and sys.version_info < (3, 12):
-            patch.setattr(jobs, "_raise_in", raise_or_catch)
-        yield
 
 
 @pytest.fixture

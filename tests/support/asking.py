@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple, Self, cast
+from typing import Any, NamedTuple, Self, TypeVar, cast
 
-from nullproof.web.app import make_app
-from nullproof.web.settings import Settings
+from nullproof.web import create_app
 
 TABLE = b"age,town,day,paid,y\n1,x,2020-01-01,true,p\n2,,2021-01-01,false,p\n,x,2022-01-01,true,q\n"
+T = TypeVar("T")
 Headers = Sequence[tuple[bytes, bytes]]
 
 
@@ -33,9 +34,22 @@ class Asked:
     """The application, asked without a connection."""
 
     def __init__(self, folder: Path, **limits: Any) -> None:
-        self.app = make_app(Settings(max_upload=1 << 20, **limits), folder)
-        self.inner = cast("Any", self.app._app)
-        self.desk = self.inner.state.desk
+        self.app = cast("Any", create_app(folder, max_upload=1 << 20, **limits))
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._loop.run_forever, daemon=True)
+        self._thread.start()
+        self._life = _Life(self.app)
+        self._run(self._life.begin())
+
+    def close(self) -> None:
+        """Stop the application, as a server that ends does."""
+        self._run(self._life.finish())
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return asyncio.run_coroutine_threadsafe(asyncio.wait_for(work, 120), self._loop).result()
 
     def analyse(self) -> Self:
         """Upload a table and analyse it."""
@@ -67,7 +81,7 @@ class Asked:
             "client": ("127.0.0.1", 1),
             "server": ("127.0.0.1", 80),
         }
-        return asyncio.run(asyncio.wait_for(self._ask(scope, body), 120))
+        return self._run(self._ask(scope, body))
 
     async def _ask(self, scope: dict[str, Any], body: bytes) -> Answer:
         sent: list[Any] = []
@@ -82,12 +96,21 @@ class Asked:
         await self.app(scope, receive, send)
         return Answer(sent[0]["status"], b"".join(part.get("body", b"") for part in sent[1:]))
 
+    def state(self, analysis: str) -> dict[str, Any]:
+        """How far an analysis is, and how it ended."""
+        found: dict[str, Any] = json.loads(self("GET", f"/api/analyses/{analysis}").content)
+        return found
+
     def outcome(self, analysis: str) -> str | None:
         """Wait for an analysis, and tell why it failed."""
-        job = self.desk.analyses.get(analysis).job
-        while not job.over:
+        while (found := self.state(analysis))["state"] in ("waiting", "working"):
             time.sleep(0.01)
-        found: str | None = job.error
+        error: str | None = found["error"]
+        return error
+
+    def addresses(self) -> dict[str, Any]:
+        """What can be asked, as the application describes itself."""
+        found: dict[str, Any] = json.loads(self("GET", "/openapi.json").content)["paths"]
         return found
 
     def fine(self, *request: Any, **more: Any) -> Answer:
@@ -98,3 +121,32 @@ class Asked:
             assert "\n" not in answer.error
             assert 10 < len(answer.error) < 700, answer.error
         return answer
+
+
+class _Life:
+    """The beginning and the end of an application, which a server tells it about."""
+
+    def __init__(self, app: Any) -> None:
+        self._app, self._told = app, False
+
+    async def begin(self) -> None:
+        self._ended, begun = asyncio.Event(), asyncio.Event()
+
+        async def receive() -> Any:
+            if not self._told:
+                self._told = True
+                return {"type": "lifespan.startup"}
+            await self._ended.wait()
+            return {"type": "lifespan.shutdown"}
+
+        async def send(message: Any) -> None:
+            assert message["type"].endswith(".complete"), message
+            begun.set()
+
+        scope = {"type": "lifespan", "asgi": {"version": "3.0"}, "state": {}}
+        self._task = asyncio.create_task(self._app(scope, receive, send))
+        await begun.wait()
+
+    async def finish(self) -> None:
+        self._ended.set()
+        await self._task

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import atexit
+import gc
 import io
 import sys
 import warnings
+from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
@@ -12,8 +15,7 @@ from typing import NamedTuple
 import polars as pl
 import pytest
 
-from nullproof.cli import run as cli
-from nullproof.cli.demo import load
+from nullproof.__main__ import main
 
 TRAIN = "age,town,churn\n31,Ulm,no\n,Bonn,no\n50,,yes\n64,Bonn,yes\n33,Ulm,no\n61,Ulm,yes\n"
 TEST = "town,age,churn,other\nUlm,32,?,1\nBonn,62,,2\n,33,yes,3\n"
@@ -23,9 +25,18 @@ PAPER = ("--alpha", "0", "--binning", "uniform")
 CERTIFY = ("certify", "train.csv", "test.csv", "--label", "churn", *PAPER)
 
 
+def demo_tables() -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Load the training table of the demo and its new customers, which are part of the package."""
+    folder = files("nullproof") / "demo"
+    return (
+        pl.read_csv((folder / "customers.csv").read_bytes()),
+        pl.read_csv((folder / "new_customers.csv").read_bytes()),
+    )
+
+
 def write_customers(folder: Path) -> None:
-    """The table of the demo, and five customers: one has a hole, one a label of its own, one has none."""
-    train, new = load()
+    """Write the demo's table and five customers: one lacks a cell, one has a new label, one has none."""
+    train, new = demo_tables()
     train.write_csv(folder / "customers.csv")
     points = new[[0, 2, 3, 3, 1]].with_columns(
         churn=pl.Series(["yes", "yes", "yes", "maybe", None])
@@ -51,10 +62,16 @@ class Runner:
     def __call__(self, *arguments: str, stdin: bytes = b"") -> Done:
         self.monkeypatch.setattr(sys, "argv", ["nullproof", *arguments])
         self.monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(stdin)))
-        with warnings.catch_warnings():
-            warnings.simplefilter("default")
-            with pytest.raises(SystemExit) as left:
-                cli.main()
+        threshold = gc.get_threshold()
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("default")
+                with pytest.raises(SystemExit) as left:
+                    main()
+        finally:
+            # The program prepares for the end of its process, which here goes on.
+            gc.set_threshold(*threshold)
+            atexit.unregister(gc.freeze)
         shown = self.capsys.readouterr()
         assert isinstance(left.value.code, int)
         return Done(left.value.code, shown.out, shown.err)

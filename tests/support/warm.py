@@ -27,7 +27,7 @@ def warm_command(folder: Path, arguments: tuple[str, ...], **environment: str) -
 
 
 def _run(folder: Path, arguments: tuple[str, ...], environment: dict[str, str]) -> None:
-    from nullproof.cli.run import main
+    from nullproof.__main__ import main
 
     os.chdir(folder)
     os.environ.update(environment)

@@ -45,14 +45,11 @@ def served(folder: Path, **limits: Any) -> Iterator[Served]:
     uvicorn = pytest.importorskip("uvicorn", reason="uvicorn is not installed")
     pytest.importorskip("fastapi", reason="FastAPI is not installed")
     httpx = pytest.importorskip("httpx", reason="httpx is not installed")
-    from nullproof.web.app import make_app
-    from nullproof.web.settings import Settings
+    from nullproof.web import create_app
 
     uploads = folder / "uploads"
     uploads.mkdir()
-    config = uvicorn.Config(
-        make_app(Settings(**limits), uploads), port=0, log_level="critical", ws="none"
-    )
+    config = uvicorn.Config(create_app(uploads, **limits), port=0, log_level="critical", ws="none")
     server = uvicorn.Server(config)
     thread = threading.Thread(target=server.run)
     thread.start()

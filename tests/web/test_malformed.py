@@ -27,14 +27,14 @@ pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarni
 def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     asked = Asked(tmp_path_factory.mktemp("asked")).analyse()
     yield asked
-    asked.desk.close()
+    asked.close()
 
 
 def routes(asked: Asked) -> list[tuple[str, str]]:
     """Every address of the API and the page, with its method."""
     own = {"analysis": asked.analysis, "table": asked.table, "point": "0", "feature": "0"}
     own |= {"name": "certificates.csv"}
-    described = asked.inner.openapi()["paths"]
+    described = asked.addresses()
     found = [
         (method.upper(), path.format_map(own))
         for path, methods in described.items()

@@ -65,7 +65,7 @@ class PageSteps(RuleBasedStateMachine):
         self.read: set[str] = set()
 
     def teardown(self) -> None:
-        self.asked.desk.close()
+        self.asked.close()
         # A job that is being cancelled holds its table a moment longer.
         until(lambda: [*Path(self.place.name).iterdir()] == [])
         self.place.cleanup()
@@ -204,7 +204,7 @@ def test_a_waiting_analysis_keeps_its_table(tmp_path: Path, end: str) -> None:
         assert (job.state, job.error) == (end, None)
     until(lambda: [*tmp_path.iterdir()] == [])
     busy.set()
-    asked.desk.close()
+    asked.close()
 
 
 def assert_set(event: threading.Event) -> None:
