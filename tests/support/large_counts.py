@@ -1,18 +1,93 @@
-"""Indexes of millions of cells with holes and candidate sets, made from counts alone."""
+"""Indexes of millions of rows, made from counts through the public doors.
+
+What a label's column counts says nothing about the rows of another column, so each column is laid out
+value by value, one below the other: few distinct rows, each many times. Their index is made by doubling.
+"""
 
 from __future__ import annotations
 
 import random
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
-
-import numpy as np
 
 from nullproof import CountIndex
 from support.bias_box import BoxJudge
 from support.bias_oracle import Group
-from support.count_tables import index_from_counts
+
+Piles = Sequence[tuple[Any, int]]  # cells of one label in one column, and how often each comes
+
+
+def index_of_piles(
+    columns: Sequence[Mapping[Any, Piles]], domains: Sequence[Sequence[Any]]
+) -> CountIndex:
+    """Make an index from the cells of every column and label; a cell may be None or a set."""
+    labels = list(columns[0])
+    rows = [(row, label, n) for label in labels for row, n in _rows(columns, label)]
+    names = [f"x{j}" for j in range(len(columns))]
+    first = tuple(domain[0] for domain in domains)
+    template = CountIndex.from_rows(
+        [first] * len(labels),
+        labels,
+        domains=dict(zip(names, domains, strict=True)),
+        keep=names,
+    )
+    index: CountIndex | None = None
+    for bit in reversed(range(max(n for _, _, n in rows).bit_length())):
+        index = index + index if index is not None else None
+        now = [(row, label) for row, label, n in rows if n >> bit & 1]
+        if now:
+            part = CountIndex.from_rows(*zip(*now, strict=True), like=template)
+            index = index + part if index is not None else part
+    assert index is not None
+    return index
+
+
+def _rows(columns: Sequence[Mapping[Any, Piles]], label: Any) -> list[tuple[tuple[Any, ...], int]]:
+    """Lay the piles of each column side by side: the distinct rows of a label and their numbers."""
+    left = [[[cell, n] for cell, n in column[label] if n] for column in columns]
+    found = []
+    while all(left):
+        n = min(piles[0][1] for piles in left)
+        found.append((tuple(piles[0][0] for piles in left), n))
+        for piles in left:
+            piles[0][1] -= n
+            if not piles[0][1]:
+                del piles[0]
+    assert not any(left), "the columns of a label have different numbers of rows"
+    return found
+
+
+def index_from_counts(
+    sizes: Sequence[int], known: Sequence[Any], n_null: Sequence[Sequence[int]] | None = None
+) -> CountIndex:
+    """Make an index of labels ``L0``, … and values ``"0"``, …: ``known[feature][value][label]``.
+
+    ``n_null[feature][label]`` cells are missing; together they make up the rows of each label.
+    """
+    missing = n_null or [[0] * len(sizes)] * len(known)
+    width = len(str(len(sizes) - 1))
+    domains = [[str(v) for v in range(len(counts))] for counts in known]
+    columns = [
+        {
+            f"L{i:0{width}}": [
+                *((value, int(counts[v][i])) for v, value in enumerate(domain)),
+                (None, int(open_cells[i])),
+            ]
+            for i in range(len(sizes))
+        }
+        for counts, domain, open_cells in zip(known, domains, missing, strict=True)
+    ]
+    index = index_of_piles(columns, domains)
+    assert index.n_rows == sum(sizes)
+    return index
+
+
+def two_labels(sizes: tuple[int, int], winner: Sequence[int], rival: Sequence[int]) -> CountIndex:
+    """Make an index with two values a feature; so many rows of each label hold the value ``"0"``."""
+    known = [[(w, r), (sizes[0] - w, sizes[1] - r)] for w, r in zip(winner, rival, strict=True)]
+    return index_from_counts(sizes, known)
 
 
 @dataclass(frozen=True)
@@ -25,10 +100,19 @@ class LargeTable:
     n_open: dict[Group, int]
     domains: tuple[tuple[str, ...], ...]
     alpha: Any
+    prior: Any = None  # None or a mapping from label to number
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """What every question needs to know beside the index."""
+        prior = self.prior and [self.prior[label] for label in self.index.labels]
+        return {"alpha": self.alpha, "prior": prior}
 
     def judge(self) -> BoxJudge:
         """Put the counts before the judge who believes in the box."""
-        return BoxJudge(self.n_rows, self.known, self.n_open, self.domains, alpha=self.alpha)
+        return BoxJudge(
+            self.n_rows, self.known, self.n_open, self.domains, alpha=self.alpha, prior=self.prior
+        )
 
     def point(self, rng: random.Random) -> tuple[str, ...]:
         """Draw a complete point."""
@@ -40,41 +124,29 @@ def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable
     names = [f"L{i}" for i in range(rng.choice((2, 2, 3)))]
     n_rows = {label: size - rng.randint(0, size // 50) for label in names}
     known: Counter[tuple[Any, int, Any]] = Counter()
-    n_open: dict[Group, int] = {}
+    n_open: Counter[Group] = Counter()
+    columns: list[dict[Any, Piles]] = []
     n_values = [rng.choice((2, 2, 3, 1)) for _ in range(rng.randint(1, 4))]
-    tables, nulls, sets = [], [], []
-    for j, n in enumerate(n_values):
-        values = [str(v) for v in range(n)]
-        weights = [rng.random() + 0.05 for _ in values]
-        own_sets: dict[tuple[int, ...], Any] = (
-            {(0, 1): np.zeros(len(names), dtype=np.int64)} if n == 3 else {}
-        )
-        holes = rng.choice((0.0, 0.001, 0.1, 0.4))
-        for i, label in enumerate(names):
-            n_null = int(n_rows[label] * holes * rng.random())
-            n_pair = rng.randint(0, n_null) if own_sets else 0
-            parts = _shared(rng, n_rows[label] - n_null, weights)
-            known.update({(label, j, v): part for v, part in zip(values, parts, strict=True)})
-            if own_sets:
-                own_sets[0, 1][i] = n_pair
-                n_open[label, j, frozenset(("0", "1"))] = n_pair
-            n_open[label, j, frozenset(values)] = n_null - n_pair
-        tables.append([[known[label, j, v] for label in names] for v in values])
-        nulls.append([n_open[label, j, frozenset(values)] for label in names])
-        sets.append(own_sets)
-    index = replace(
-        index_from_counts(list(n_rows.values()), tables),
-        n_null=np.array(nulls, dtype=np.int64),
-        sets=tuple(sets),
-    )
-    # A hole in a column of one value is as good as known.
-    for (label, j, options), n_cells in list(n_open.items()):
-        if len(options) == 1 or not n_cells:
-            del n_open[label, j, options]
-            if n_cells:
-                known[label, j, next(iter(options))] += n_cells
     domains = tuple(tuple(str(v) for v in range(n)) for n in n_values)
-    return LargeTable(index, n_rows, known, n_open, domains, alpha)
+    for j, values in enumerate(domains):
+        weights = [rng.random() + 0.05 for _ in values]
+        share_missing = rng.choice((0.0, 0.001, 0.1, 0.4))
+        columns.append({})
+        for label in names:
+            n_null = int(n_rows[label] * share_missing * rng.random())
+            n_pair = rng.randint(0, n_null) if len(values) == 3 else 0
+            parts = _shared(rng, n_rows[label] - n_null, weights)
+            piles = [*zip(values, parts, strict=True), (frozenset("01"), n_pair)]
+            columns[j][label] = [*piles, (None, n_null - n_pair)]
+            known.update({(label, j, v): part for v, part in zip(values, parts, strict=True)})
+            if len(values) == 1:
+                # A missing cell in a column of one value is as good as known.
+                known[label, j, values[0]] += n_null
+            else:
+                n_open[label, j, frozenset("01")] += n_pair
+                n_open[label, j, frozenset(values)] += n_null - n_pair
+    groups = {group: n for group, n in n_open.items() if n}
+    return LargeTable(index_of_piles(columns, domains), n_rows, known, groups, domains, alpha)
 
 
 def _shared(rng: random.Random, n_cells: int, weights: list[float]) -> list[int]:
