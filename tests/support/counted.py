@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from nullproof.counts.index import CountIndex
+from nullproof import CountIndex
 from support.strategies import Case
 
 

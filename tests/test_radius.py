@@ -1,0 +1,457 @@
+"""radius: the fewest training cells to blank, or to be wrong, until a point is no longer certain.
+
+``NULLPROOF_RADIUS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from support.attack_oracle import (
+    LargeTable,
+    View,
+    WrongCells,
+    fewest_cells,
+    radius_of,
+    smallest_first,
+)
+from support.attack_tables import attack_case, large_points, large_table, tiny_case
+from support.counted import index_of, options_of
+from support.large_counts import index_from_counts, two_labels
+from support.strategies import EXTREME_ALPHAS, Case, cases
+
+from nullproof import CountIndex, NullproofError, certify, radius
+from nullproof.attacks import Radii, radii
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_RADIUS_TABLES", "6000"))
+SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_CHUNKS = 4
+
+
+def radii_of(case: Case, **more: Any) -> Radii:
+    """Ask for the radii of a case's points."""
+    index = index_of(case)
+    return radii(index, list(case.points), **options_of(case, index), **more)
+
+
+def assert_consistent(found: Radii) -> None:
+    """A radius is the sum of its steps, and a rival is named exactly where there is an attack."""
+    size = np.asarray(found.radius)
+    finite = np.isfinite(size)
+    assert (size[finite] == (found.n_raise + found.n_lower)[finite]).all()
+    assert [name is None for name in found.label] == (size == 0).tolist()
+    assert [name is None for name in found.rival] == (~finite | (size == 0)).tolist()
+    assert all(a != b for a, b in zip(found.label, found.rival, strict=True) if a is not None)
+
+
+# Random tables ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T5 to T8: the radius is the fewest cells over all numbers of blanked cells."""
+    rng = random.Random(f"{SEED}-radius-{chunk}")
+    print("seed", f"{SEED}-radius-{chunk}")
+    n_tables, n_attacked = max(N_TABLES // N_CHUNKS, 30), 0
+    for _ in range(n_tables):
+        case = attack_case(rng)
+        found = radii_of(case)
+        expected = [fewest_cells(case, point) for point in case.points]
+        assert np.asarray(found.radius).tolist() == expected, case
+        assert_consistent(found)
+        n_attacked += sum(0 < size < math.inf for size in expected)
+    assert n_attacked > n_tables / 4
+
+
+@given(cases())
+@settings(max_examples=60, deadline=None)
+def test_shrinking_tables(case: Case) -> None:
+    """The same law with cases that shrink to the smallest disagreement."""
+    expected = [fewest_cells(case, point) for point in case.points]
+    assert np.asarray(radii_of(case).radius).tolist() == expected
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_wrong_cells(chunk: int) -> None:
+    """T12: no fewer wrong cells than blanked ones take a point's label, and as many do."""
+    rng = random.Random(f"{SEED}-wrong-{chunk}")
+    n_tables, n_attacked = max(N_TABLES // 10, 20), 0
+    for _ in range(n_tables):
+        case = tiny_case(rng)
+        tables = WrongCells(case)
+        expected = [tables.radius(point) for point in case.points]
+        assert np.asarray(radii_of(case).radius).tolist() == expected, case
+        n_attacked += sum(0 < own < math.inf for own in expected)
+    assert n_attacked > n_tables / 5
+
+
+def test_candidates_in_the_table() -> None:
+    """Cells of the table with several candidates can be blanked to raise a rival, not to lower."""
+    rng = random.Random(f"{SEED}-sets")
+    for _ in range(60):
+        case = attack_case(rng, max_features=3, sets=True)
+        expected = [fewest_cells(case, point) for point in case.points]
+        assert np.asarray(radii_of(case).radius).tolist() == expected, case
+
+
+def test_any_value_in_the_points() -> None:
+    """Under "any" a point falls as soon as one of its completions does, the weakest of all."""
+    rng = random.Random(f"{SEED}-any")
+    n_attacked = 0
+    for _ in range(80):
+        case = attack_case(rng, max_features=3)
+        share = rng.choice([0.2, 0.5])
+        points = tuple(
+            tuple(None if rng.random() < share else cell for cell in point)
+            for point in case.points
+        )
+        case = replace(case, points=points)
+        filled = [
+            tuple(
+                frozenset(domain) if cell is None else cell
+                for cell, domain in zip(point, case.domains, strict=True)
+            )
+            for point in points
+        ]
+        expected = [fewest_cells(case, point) for point in filled]
+        assert np.asarray(radii_of(case, own_missing="any").radius).tolist() == expected, case
+        n_attacked += sum(0 < size < math.inf for size in expected)
+    assert n_attacked > 10
+
+
+# Larger counts ------------------------------------------------------------------------------------
+
+
+def index_of_codes(table: LargeTable) -> CountIndex:
+    """Count a table of codes, doubled as often as it says."""
+    index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
+    for _ in range(table.times.bit_length() - 1):
+        index = index + index
+    return index
+
+
+def prior_of(rng: random.Random, table: LargeTable) -> Any:
+    """Draw a prior: that of the counts, or numbers."""
+    numbers = [rng.choice([0.1, 1, 7]) for _ in range(len(np.unique(table.labels)))]
+    return rng.choice([None, None, numbers])
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_hundreds_of_rows(chunk: int) -> None:
+    """T7: what is found on large counts is what a walk over all greedy steps finds, exactly."""
+    rng = random.Random(f"{SEED}-large-{chunk}")
+    n_attacked = 0
+    for _ in range(max(N_TABLES // 12, 30)):
+        table = large_table(rng, rng.choice([8, 40, 40, 150, 400]), rng.choice([1, 1, 1, 4]))
+        alpha: Any = rng.choice([0, 0, 1, Fraction(1, 2), 0.1, 3, 1e-6, 50])
+        prior, points = prior_of(rng, table), large_points(rng, table, 4)
+        expected = []
+        for point in points:
+            own = table.views(point, Fraction(alpha), prior)
+            expected.append(radius_of(own, Fraction(alpha), smallest_first)[1])
+        found = radii(index_of_codes(table), points, alpha=alpha, prior=prior)
+        assert np.asarray(found.radius).tolist() == expected, (table, points, alpha, prior)
+        assert_consistent(found)
+        n_attacked += sum(3 < size < math.inf for size in expected)
+    assert n_attacked > 20
+
+
+def near_ties(rng: random.Random, n_tables: int) -> list[Any]:
+    """Draw two labels whose products of counts are equal or nearly so; then a few cells decide."""
+    found = []
+    while len(found) < n_tables:
+        d, size = rng.randint(2, 5), rng.choice([60, 600, 6000])
+        rival = [rng.randint(size // 3, size - 9) for _ in range(d)]
+        winner = rng.sample(rival, d)
+        for _ in range(rng.randint(0, 2)):
+            winner[rng.randrange(d)] += rng.randint(0, 4)
+        sizes = (size, size)
+        views = {
+            name: View(Fraction(1), (*own,), (*own,), (*own,), tuple(size - c for c in own))
+            for name, own in (("L0", winner), ("L1", rival))
+        }
+        found.append((sizes, winner, rival, views))
+    return found
+
+
+def test_ties_and_near_ties() -> None:
+    """Products that logarithms can hardly tell apart, or that are equal, are compared exactly."""
+    rng = random.Random(f"{SEED}-ties")
+    n_open = n_few = 0
+    for sizes, winner, rival, views in near_ties(rng, 60):
+        index = two_labels(sizes, winner, rival)
+        alpha = rng.choice([Fraction(0), Fraction(1), Fraction(1, 3)])
+        _, expected = radius_of(few_steps(views), alpha, smallest_first)
+        found = np.asarray(radius(index, ("0",) * len(winner), alpha=alpha))
+        assert found.tolist() == [expected], (sizes, winner, rival, alpha)
+        n_open += expected == 0
+        n_few += 0 < expected < 6
+    assert n_open > 3
+    assert n_few > 10
+
+
+def few_steps(views: dict[str, View], most: int = 60) -> dict[str, View]:
+    """Let the walk stop after a few steps; the radius must be smaller."""
+    return {
+        name: view._replace(
+            n_lower=tuple(min(n, most) for n in view.n_lower),
+            n_raise=tuple(min(n, most) for n in view.n_raise),
+        )
+        for name, view in views.items()
+    }
+
+
+def greedy(counts: list[int], n_cells: int, step: int, end: int) -> list[int]:
+    """Move the smallest counts n_cells steps at once: a water level, found by halves."""
+    if step > 0:
+        low, high = min(counts), end
+        while low < high:
+            level = (low + high + 1) // 2
+            needed = sum(max(0, level - c) for c in counts)
+            low, high = (level, high) if needed <= n_cells else (low, level - 1)
+        found = [max(c, low) for c in counts]
+        left = n_cells - sum(found) + sum(counts)
+        for j in range(len(counts)):
+            if left and found[j] == low < end:
+                found[j], left = found[j] + 1, left - 1
+        return found
+    found = [*counts]
+    for j in sorted(range(len(counts)), key=counts.__getitem__):
+        taken = min(found[j], n_cells)
+        found[j], n_cells = found[j] - taken, n_cells - taken
+    return found
+
+
+@pytest.mark.parametrize("alpha", [Fraction(0), Fraction(1), Fraction(5, 2)])
+def test_billions_of_rows(alpha: Fraction) -> None:
+    """Exact on counts that no walk can go through: r cells do it, r - 1 do not, however split."""
+    rng = random.Random(f"{SEED}-billions-{alpha}")
+    n_attacked = 0
+    for _ in range(12):
+        d, size = rng.randint(1, 4), rng.choice([10**6, 10**9])
+        sizes = (size, size // rng.choice([1, 3, 50]))
+        winner = [rng.randint(size // 2, size) for _ in range(d)]
+        rival = [rng.randint(0, sizes[1]) for _ in range(d)]
+        found = radii(two_labels(sizes, winner, rival), ("0",) * d, alpha=alpha)
+        if found.label[0] != "L0":
+            continue
+        own = Fraction(sizes[0]) / math.prod(sizes[0] + 2 * alpha for _ in winner)
+        other = Fraction(sizes[1]) / math.prod(sizes[1] + 2 * alpha for _ in winner)
+
+        def falls(
+            n_raise: int, n_lower: int, pair: Any = (winner, rival, own, other, sizes[1])
+        ) -> bool:
+            low = greedy(pair[0], n_lower, -1, 0)
+            high = greedy(pair[1], n_raise, +1, pair[4])
+            return bool(
+                pair[2] * math.prod(c + alpha for c in low)
+                <= pair[3] * math.prod(c + alpha for c in high)
+            )
+
+        n_most = sum(sizes[1] - c for c in rival)
+        if math.isinf(found.radius[0]):
+            assert alpha
+            assert not falls(n_most, sum(winner))
+            continue
+        n_cells, a = int(found.radius[0]), int(found.n_raise[0])
+        assert falls(a, n_cells - a)
+        near = [a + k for k in range(-40, 41)]
+        spread = [n_cells * k // 60 for k in range(61)]
+        for n_raise in {*near, *spread, n_most, n_most - 1}:
+            if 0 <= n_raise <= min(n_most, n_cells - 1):
+                assert not falls(n_raise, n_cells - 1 - n_raise), (sizes, winner, rival, n_raise)
+        n_attacked += 1
+    assert n_attacked >= 4
+
+
+# Named tables -------------------------------------------------------------------------------------
+
+
+def test_counterexample_to_the_key_lemma() -> None:
+    """T6: lowering alone takes 3 cells, raising alone never suffices, one of each are enough."""
+    found = radii(two_labels((5, 1), (3, 3, 3), (0, 1, 1)), ("0",) * 3, alpha=0)
+    assert (found.radius[0], found.n_raise[0], found.n_lower[0]) == (2, 1, 1)
+    assert (found.label[0], found.rival[0]) == ("L0", "L1")
+
+
+def test_rare_label_beats_the_greedy_of_the_paper() -> None:
+    """A rival with 2 % of the rows saturates; then a mix is far cheaper than either side alone."""
+    found = radii(two_labels((4900, 100), (4000, 4200, 4400), (60, 90, 100)), ("0",) * 3, alpha=0)
+    assert (found.n_raise[0], found.n_lower[0] > 0) == (50, True)
+    assert found.radius[0] < 4000  # lowering alone: the smallest count of all
+
+
+def test_no_attack_exists() -> None:
+    """Infinite: one label alone, nothing to move, or smoothing that keeps the winner ahead."""
+    alone = index_from_counts([3], [[(1,), (2,)]])
+    assert np.isinf(radius(alone, [("0",), ("1",), ("9",)], alpha=0)).all()
+    rigid = index_from_counts([3, 2], [[(3, 2)]])
+    assert np.isinf(radius(rigid, ("0",), alpha=0)).all()
+    heavy = radii(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
+    assert (heavy.radius.tolist(), heavy.label.tolist(), heavy.rival.tolist()) == (
+        [math.inf],
+        ["L0"],
+        [None],
+    )
+
+
+def test_zero_prior_never_catches_up() -> None:
+    """With smoothing a label of prior 0 has support 0 and the winner never has."""
+    index = index_from_counts([3, 3], [[(2, 1), (1, 2)]])
+    assert np.asarray(radius(index, ("0",), alpha=1, prior=[1, 0])).tolist() == [math.inf]
+    assert np.asarray(radius(index, ("0",), alpha=0, prior=[1, 0])).tolist() == [2]
+
+
+@pytest.mark.parametrize("alpha", EXTREME_ALPHAS)
+def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
+    """Where such a smoothing is taken at all, radii are exact."""
+    rng = random.Random(f"{SEED}-{alpha}")
+    for _ in range(12):
+        case = replace(attack_case(rng, max_rows=8, max_features=3), alpha=alpha, prior=None)
+        try:
+            found = radii_of(case)
+        except NullproofError as problem:
+            assert "alpha" in str(problem)
+            return
+        assert found.radius.tolist() == [fewest_cells(case, point) for point in case.points]
+
+
+# Laws and edges -----------------------------------------------------------------------------------
+
+
+def test_order_does_not_matter() -> None:
+    """Rows, columns, points and the names of labels in another order keep every radius."""
+    rng = random.Random(f"{SEED}-order")
+    renamed = {name: f"{9 - place}" for place, name in enumerate("ABCD")}
+    for _ in range(30):
+        case = replace(attack_case(rng), prior=None)
+        turned = replace(
+            case,
+            rows=tuple(row[::-1] for row in case.rows[::-1]),
+            labels=tuple(renamed[label] for label in case.labels[::-1]),
+            features=case.features[::-1],
+            points=tuple(point[::-1] for point in case.points[::-1]),
+        )
+        size = radii_of(case).radius.tolist()
+        assert radii_of(turned).radius.tolist() == size[::-1]
+
+
+def test_certain_points_have_a_radius() -> None:
+    """A radius is 0 exactly where certify is not certain; the labels agree."""
+    rng = random.Random(f"{SEED}-certain")
+    for _ in range(40):
+        case = attack_case(rng)
+        index = index_of(case)
+        found, judged = radii_of(case), certify(index, [*case.points], **options_of(case, index))
+        assert (found.radius > 0).tolist() == judged.certain.tolist()
+        assert found.label.tolist() == judged.label.tolist()
+
+
+def test_missing_cells_never_raise_a_radius() -> None:
+    """Blanking a cell lowers a radius by at most one, and never raises it."""
+    rng = random.Random(f"{SEED}-blank")
+    for _ in range(60):
+        case = attack_case(rng)
+        i, j = rng.randrange(len(case.rows)), rng.randrange(len(case.features))
+        row = (*case.rows[i][:j], None, *case.rows[i][j + 1 :])
+        before = radii_of(case).radius
+        after = radii_of(replace(case, rows=(*case.rows[:i], row, *case.rows[i + 1 :]))).radius
+        assert (after <= before).all()
+        assert (after >= before - 1).all()
+
+
+def test_many_points_at_once() -> None:
+    """Each of many points has the radius that it has alone."""
+    rng = random.Random(f"{SEED}-blocks")
+    table = large_table(rng, 50)
+    index, few = index_of_codes(table), large_points(rng, table, 40)
+    picks = [rng.randrange(40) for _ in range(20_000)]
+    alone = np.array([np.asarray(radius(index, [point], alpha=0))[0] for point in few])
+    many = np.asarray(radius(index, [few[p] for p in picks], alpha=0))
+    assert (many == alone[picks]).all()
+
+
+def test_domain_with_many_values() -> None:
+    """Of a feature with thousands of values only those of the points count."""
+    values = [f"v{i % 5000}" for i in range(20_000)]
+    labels = ["A" if i % 5000 < 4000 or i % 2 else "B" for i in range(20_000)]
+    rows = [(v, "x" if label == "A" else "y") for v, label in zip(values, labels, strict=True)]
+    points = [("v7", "x"), ("v4999", "x"), ("v4998", "y"), ("elsewhere", "x")]
+    found = radius(CountIndex.from_rows(rows, labels), points, alpha=0)
+    n_b = labels.count("B")
+    expected = []
+    for value, size in points[:3]:
+        views = {}
+        for label, n_rows in (("A", 20_000 - n_b), ("B", n_b)):
+            counts = [
+                sum(row[j] == own and at == label for row, at in zip(rows, labels, strict=True))
+                for j, own in enumerate((value, size))
+            ]
+            room = tuple(min(n_rows - c, 50) for c in counts)
+            weight = Fraction(n_rows, n_rows**2)
+            views[label] = View(weight, (*counts,), (*counts,), (*counts,), room)
+        expected.append(radius_of(few_steps(views, 50), Fraction(0), smallest_first)[1])
+    assert np.asarray(found).tolist() == [*expected, 0]
+
+
+def test_what_radii_tell() -> None:
+    """One result: numbers, labels, rivals, a frame, JSON, the weakest points first."""
+    index = two_labels((5, 1), (3, 3, 3), (0, 1, 1))
+    points = pd.DataFrame({"x0": ["0", "1"], "x1": ["0", "1"], "x2": ["0", "1"]}, index=[7, 9])
+    found = radii(index, points, alpha=0)
+    assert np.asarray(radius(index, points, alpha=0)).tolist() == found.radius.tolist()
+    assert (found[0].radius, found[0].label, found[0].rival) == (2, "L0", "L1")
+    assert [one.radius for one in found] == found.radius.tolist()
+    assert len(found[1:]) == 1
+    document = found.document()
+    assert document["n_points"] == 2
+    assert document["points"][0] | {"point": 0, "radius": 2, "label": "L0", "rival": "L1"} == (
+        document["points"][0]
+    )
+    frame = found.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["radius"].tolist() == found.radius.tolist()
+    order = [found.radius[place] for place in found.weakest_first]
+    assert order == sorted(order)
+    assert repr(found).startswith("Radii: 2 points")
+    assert "cells" in repr(found)
+    beyond = radii(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
+    assert beyond.document()["points"][0]["radius"] is None
+
+
+def test_nothing_to_do() -> None:
+    """No points, or none that is certain, give an empty answer and zeros."""
+    index = two_labels((4, 4), (2, 2), (2, 2))
+    nothing = radii(index, pl.DataFrame({"x0": [], "x1": []}, schema={"x0": str, "x1": str}))
+    assert len(nothing) == 0
+    assert "0 points" in repr(nothing)
+    tied = radii(index, ("0", "0"), alpha=0)
+    assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"threat": "labels"}, "threat.*labels"),
+        ({"alpha": -1}, "alpha"),
+        ({"prior": [1]}, "prior"),
+        ({"own_missing": "guess"}, "guess"),
+    ],
+)
+def test_wrong_options(options: dict[str, Any], words: str) -> None:
+    """What no radius can be given for is refused in one sentence that names it."""
+    with pytest.raises(NullproofError, match=words):
+        radius(two_labels((5, 1), (3, 3), (0, 1)), ("0", "0"), **options)

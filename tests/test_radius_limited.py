@@ -1,0 +1,283 @@
+"""radius with only=: the fewest cells within some columns, rows or cells (T14).
+
+``NULLPROOF_LIMITED_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from support.attack_oracle import View, WrongCells, fewest_cells, radius_of
+from support.attack_tables import attack_case, random_limits, tiny_case
+from support.counted import index_of, options_of
+from support.strategies import Case
+
+from nullproof import CountIndex, NullproofError, radius
+from nullproof.attacks import radii
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_LIMITED_TABLES", "5000"))
+SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_CHUNKS = 4
+
+
+def radii_of(case: Case, only: Any) -> list[float]:
+    """Ask for the radii of a case's points within limits; each is the sum of its steps."""
+    index = index_of(case)
+    found = radii(index, list(case.points), only=only, **options_of(case, index))
+    finite = np.isfinite(found.radius)
+    assert (found.radius[finite] == (found.n_raise + found.n_lower)[finite]).all()
+    size: list[float] = np.asarray(found.radius).tolist()
+    return size
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T14: within limits, the radius is the fewest cells over all choices of allowed cells."""
+    rng = random.Random(f"{SEED}-limited-{chunk}")
+    print("seed", f"{SEED}-limited-{chunk}")
+    n_tables, n_attacked = max(N_TABLES // N_CHUNKS // 2, 30), 0
+    for _ in range(n_tables):
+        case = attack_case(rng, max_rows=rng.choice([8, 8, 16]), max_features=3)
+        only, within = random_limits(rng, case)
+        expected = [fewest_cells(case, point, within) for point in case.points]
+        assert radii_of(case, only) == expected, (case, only)
+        n_attacked += sum(0 < value < math.inf for value in expected)
+    assert n_attacked > n_tables / 10
+
+
+def test_wrong_cells() -> None:
+    """T12 and T14: within limits no fewer wrong cells than blanked ones take a label."""
+    rng = random.Random(f"{SEED}-limited-wrong")
+    n_attacked = 0
+    for _ in range(max(N_TABLES // 100, 20)):
+        case = tiny_case(rng)
+        only, within = random_limits(rng, case)
+        tables = WrongCells(case, within)
+        expected = [tables.radius(point) for point in case.points]
+        assert radii_of(case, only) == expected, (case, only)
+        n_attacked += sum(0 < value < math.inf for value in expected)
+    assert n_attacked >= 2
+
+
+# Larger counts ------------------------------------------------------------------------------------
+
+
+def two_label_rows(sizes: tuple[int, int], counts: Any) -> tuple[list[Any], list[str]]:
+    """Lay out rows where so many of each label hold "0" in each column."""
+    rows, labels = [], []
+    for size, own, label in zip(sizes, counts, ("A", "B"), strict=True):
+        rows += [tuple("0" if i < c else "1" for c in own) for i in range(size)]
+        labels += [label] * size
+    return rows, labels
+
+
+def allowed(sizes: tuple[int, int], counts: Any, rooms: Any) -> Any:
+    """Allow so many cells of the winner that agree, and of the rival that disagree."""
+    mask = np.zeros((sum(sizes), len(counts[0])), dtype=bool)
+    for j, n in enumerate(rooms[0]):
+        mask[:n, j] = True
+    for j, n in enumerate(rooms[1]):
+        first = sizes[0] + counts[1][j]
+        mask[first : first + n, j] = True
+    return mask
+
+
+def assert_fewest(
+    sizes: tuple[int, int], counts: Any, rooms: Any, alpha: Fraction, prior: Any
+) -> float:
+    """Compare with all choices of the allowed cells; return the radius."""
+    rows, labels = two_label_rows(sizes, counts)
+    shares = [Fraction(n) for n in (prior or sizes)]
+    views = {}
+    for k, label in enumerate("AB"):
+        below = math.prod(sizes[k] + 2 * alpha for _ in counts[k])
+        nothing = (0,) * len(counts[k])
+        lower, more = (rooms[0], nothing) if k == 0 else (nothing, rooms[1])
+        own = tuple(counts[k])
+        views[label] = View(shares[k] / below, own, own, tuple(lower), tuple(more))
+    label, expected = radius_of(views, alpha)
+    if label == "B":
+        return 0
+    domains = {f"x{j}": ["0", "1"] for j in range(len(counts[0]))}
+    index = CountIndex.from_rows(rows, labels, domains=domains)
+    only = {"cells": allowed(sizes, counts, rooms), "table": rows, "labels": labels}
+    point = ("0",) * len(counts[0])
+    found = np.asarray(radius(index, [point], alpha=alpha, prior=prior, only=only))
+    assert found.tolist() == [expected], (sizes, counts, rooms, alpha, prior)
+    return expected
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_larger_counts(chunk: int) -> None:
+    """T14 with counts that leave room for splits: whole features, one in part, limits of both."""
+    rng = random.Random(f"{SEED}-limited-large-{chunk}")
+    n_attacked = 0
+    for _ in range(max(N_TABLES // 50, 40)):
+        d = rng.randint(1, 4)
+        sizes = rng.randint(3, 40), rng.randint(1, 40)
+        counts = [[rng.randint(rng.randint(0, n), n) for _ in range(d)] for n in sizes]
+        rooms = [
+            [rng.choice([c, rng.randint(0, c)]) for c in counts[0]],
+            [rng.choice([0, rng.randint(0, sizes[1] - c)]) for c in counts[1]],
+        ]
+        alpha = Fraction(rng.choice([0, 0, 1, Fraction(1, 2), Fraction(1, 10), 2, 1e-6]))
+        prior = rng.choice([None, None, [3, 1], [1, 7], [1, 0]])
+        size = assert_fewest(sizes, counts, rooms, alpha, prior)
+        n_attacked += 2 < size < math.inf
+    assert n_attacked >= 8
+
+
+def test_ties_and_near_ties() -> None:
+    """Products of large counts that are equal, or nearly, are told apart within limits too."""
+    rng = random.Random(f"{SEED}-limited-ties")
+    n_attacked = 0
+    for _ in range(max(N_TABLES // 100, 25)):
+        d, size = rng.choice([2, 3, 3]), rng.choice([90, 900])
+        base = [rng.randint(size // 2, size - 10) for _ in range(d)]
+        counts = [[c + rng.randint(0, 4) for c in rng.sample(base, d)], base]
+        rooms = [[rng.randint(0, 4) for _ in range(d)] for _ in range(2)]
+        alpha = Fraction(rng.choice([0, 1]))
+        n_attacked += 0 < assert_fewest((size, size), counts, rooms, alpha, None) < math.inf
+    assert n_attacked >= 5
+
+
+@pytest.mark.parametrize(
+    ("low", "lower", "expected"),
+    [
+        ([1, 5], [1, 0], 1),
+        ([2, 5], [1, 5], 5),
+        ([3, 2, 4], [3, 2, 4], 2),
+        ([3, 2], [2, 1], math.inf),
+    ],
+)
+def test_the_last_cell_of_a_count(low: list[int], lower: list[int], expected: float) -> None:
+    """Without smoothing the winner falls with its smallest count that can be blanked away."""
+    nothing = [0] * len(low)
+    counts, rooms = [low, [1] * len(low)], [lower, nothing]
+    assert assert_fewest((10, 6), counts, rooms, Fraction(0), [10**9, 1]) == expected
+
+
+def test_the_smallest_count_is_not_always_lowered_first() -> None:
+    """Within limits the smaller count may not go far enough to pay."""
+    assert_fewest(
+        (10, 10), [[3, 4], [1, 1]], [[1, 4], [0, 0]], Fraction(1, 100), [1, 40]
+    )
+    for weight, expected in [(1, 2), (1.3, 4), (1.5, 5), (1.7, math.inf)]:
+        # The winner's share is (count + 1) / 22, the rival's 4 / 11, and the winner weighs more.
+        found = assert_fewest((20, 9), [[9], [3]], [[5], [0]], Fraction(1), [weight, 1])
+        assert found == expected
+
+
+@pytest.mark.parametrize("n_zeros", [1, 2, 3])
+def test_zeros_are_raised_first(n_zeros: int) -> None:
+    """Without smoothing a rival needs a cell for each count of zero before it has any support."""
+    counts = [[9] * (n_zeros + 1), [0] * n_zeros + [5]]
+    rooms = [[4] * (n_zeros + 1), [3] * n_zeros + [1]]
+    assert assert_fewest((10, 6), counts, rooms, Fraction(0), [1, 900]) >= n_zeros
+
+
+# Limits -------------------------------------------------------------------------------------------
+
+TRAIN = pd.DataFrame(
+    {
+        "colour": ["red", "red", "red", "red", "blue", "blue"],
+        "size": ["s", "s", "s", "m", "m", "m"],
+        "kind": ["yes", "yes", "yes", "yes", "no", "no"],
+    }
+)
+POINTS = [("red", "s"), ("blue", "m")]
+
+
+@pytest.fixture
+def index() -> CountIndex:
+    """The index of a small data frame."""
+    return CountIndex.from_table(TRAIN, "kind")
+
+
+def sizes_of(index: CountIndex, only: Any) -> list[float]:
+    """Ask for the radii of the two points."""
+    found: list[float] = np.asarray(radius(index, POINTS, only=only)).tolist()
+    return found
+
+
+def test_everything_within_reach_is_no_limit(index: CountIndex) -> None:
+    """All columns, rows or cells give the radius without limits; none of them gives infinity."""
+    plain = sizes_of(index, None)
+    every, nothing = np.ones(6, dtype=bool), np.zeros(6, dtype=bool)
+    for only in (
+        {"columns": ["size", "colour"]},
+        {"rows": every, "table": TRAIN},
+        {"cells": TRAIN.notna(), "table": TRAIN},
+    ):
+        assert sizes_of(index, only) == plain
+    for only in ({"columns": []}, {"rows": nothing, "table": TRAIN}):
+        assert np.isinf(sizes_of(index, only)).all()
+    assert sizes_of(index, {"columns": "size"}) == sizes_of(index, {"columns": ["size"]})
+
+
+def test_masks_may_come_from_any_library(index: CountIndex) -> None:
+    """A mask is a list, an array, a series or a frame; columns that it lacks are out of reach."""
+    rows = TRAIN["size"] == "m"
+    kinds = (rows, rows.to_numpy(), rows.tolist(), pl.Series(rows))
+    assert len({(*sizes_of(index, {"rows": own, "table": TRAIN}),) for own in kinds}) == 1
+    both = sizes_of(index, {"rows": rows, "columns": ["size"], "table": TRAIN})
+    for cells in (
+        pl.DataFrame({"size": rows.to_numpy(), "kind": np.zeros(6, dtype=bool)}),
+        pl.DataFrame({"other": ["?"] * 6, "size": rows.to_numpy(), "colour": [False] * 6}),
+        pd.DataFrame({"size": pd.array(rows, dtype="boolean")}),
+        np.stack([np.zeros(6, dtype=bool), rows.to_numpy()], axis=1),
+    ):
+        assert sizes_of(index, {"cells": cells, "table": TRAIN}) == both
+    assert sizes_of(index, {"cells": TRAIN[["size"]] == "m", "table": pl.from_pandas(TRAIN)}) == both
+
+
+def test_rows_without_a_label_keep_their_places() -> None:
+    """A mask is about the rows of the table, also if some were left out for want of a label."""
+    holed = pd.concat([TRAIN[:2], TRAIN[:1].assign(kind=None), TRAIN[2:]], ignore_index=True)
+    index = CountIndex.from_table(holed, "kind", unlabelled="drop")
+    rows = np.arange(7) != 2
+    assert sizes_of(index, {"rows": rows, "table": holed}) == sizes_of(index, None)
+    some = np.array([1, 0, 1, 1, 0, 1, 1], dtype=bool)
+    plain = CountIndex.from_table(TRAIN, "kind")
+    limited = sizes_of(plain, {"rows": some[rows], "table": TRAIN})
+    assert sizes_of(index, {"rows": some, "table": holed}) == limited
+
+
+@pytest.mark.parametrize(
+    ("only", "words"),
+    [
+        ({}, "mapping"),
+        (["size"], "mapping"),
+        ({"column": ["size"]}, "'column'"),
+        ({"columns": ["sise"]}, "'sise'"),
+        ({"rows": np.ones(6, dtype=bool)}, "both"),
+        ({"columns": ["size"], "table": TRAIN}, "both"),
+        ({"rows": [0, 1], "table": TRAIN}, "6 rows"),
+        ({"rows": [0, 1, 0, 1, 0, 1], "table": TRAIN}, "int64"),
+        ({"rows": np.ones(5, dtype=bool), "table": TRAIN}, "shape"),
+        ({"cells": np.ones((6, 2), dtype=int), "table": TRAIN}, "int64"),
+        ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
+        ({"cells": pl.LazyFrame({"size": [True] * 6}), "table": TRAIN}, "data frame"),
+        ({"cells": [[True, True]] * 6, "table": TRAIN}, "data frame"),
+        ({"cells": pl.DataFrame({"size": ["False"] * 6}), "table": TRAIN}, "'size'"),
+        ({"cells": pd.DataFrame({"size": [0, 1] * 3}), "table": TRAIN}, "'size'"),
+        ({"cells": pl.DataFrame({"size": [True, None] * 3}), "table": TRAIN}, "'size'"),
+        ({"rows": np.ones(5, dtype=bool), "table": TRAIN[:5]}, "counted"),
+        ({"rows": np.ones(6, dtype=bool), "table": TRAIN.assign(size="m")}, "counted"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused(index: CountIndex, only: Any, words: str) -> None:
+    """A limit that does not fit the table is refused in one sentence that says what to give."""
+    with pytest.raises(NullproofError, match=words):
+        radius(index, POINTS, only=only)

@@ -1,0 +1,231 @@
+"""radius with threat="rows": the fewest rows to add until a point's label is lost (T13).
+
+``NULLPROOF_ROWS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import random
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from support.attack_oracle import LargeTable, RowJudge, fewest_rows, without_missing
+from support.attack_tables import large_points, large_table, rows_case
+from support.counted import index_of, options_of
+from support.large_counts import index_from_counts, two_labels
+from support.strategies import Case
+
+from nullproof import CountIndex, NullproofError, certify, poison, radius
+from nullproof.attacks import Radii, radii
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_ROWS_TABLES", "5000"))
+SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_CHUNKS = 4
+
+
+def radii_of(case: Case, **more: Any) -> Radii:
+    """Ask for the radii of a case's points."""
+    index = index_of(case)
+    options = options_of(case, index)
+    return radii(index, list(case.points), threat="rows", **options, **more)
+
+
+def assert_rows_suffice(case: Case, found: Radii) -> None:
+    """So many rows that agree with the point and so many that disagree take its label."""
+    for place, point in enumerate(case.points):
+        n_raise, n_lower = int(found.n_raise[place]), int(found.n_lower[place])
+        if not 0 < found.radius[place] < math.inf:
+            continue
+        assert found.radius[place] == n_raise + n_lower
+        if any(isinstance(cell, frozenset) for cell in point):
+            continue
+        shorter, values = without_missing(case, point)
+        pairs = [*zip(values, shorter.domains, strict=True)]
+        agreeing = tuple(v if v in domain else domain[0] for v, domain in pairs)
+        against = tuple(next((w for w in domain if w != v), v) for v, domain in pairs)
+        added = [(found.rival[place], agreeing)] * n_raise + [(found.label[place], against)] * n_lower
+        assert RowJudge(shorter, values).label(added) != found.label[place]
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """T13: the radius is the fewest rows of all multisets, so one row fewer never suffices."""
+    rng = random.Random(f"{SEED}-rows-{chunk}")
+    print("seed", f"{SEED}-rows-{chunk}")
+    n_tables, n_attacked = max(N_TABLES // N_CHUNKS // 2, 30), 0
+    for _ in range(n_tables):
+        case, most = rows_case(rng, 120)
+        found = radii_of(case)
+        expected = [fewest_rows(case, point, most) for point in case.points]
+        size = [own if own <= most else math.inf for own in np.asarray(found.radius).tolist()]
+        assert size == expected, case
+        assert_rows_suffice(case, found)
+        n_attacked += sum(0 < own < math.inf for own in expected)
+    assert n_attacked > n_tables / 4
+
+
+def test_any_value_in_the_points() -> None:
+    """Under "any" the fewest rows are those of the weakest completion."""
+    rng = random.Random(f"{SEED}-rows-any")
+    for _ in range(40):
+        case, most = rows_case(rng, 60)
+        expected = [
+            fewest_rows(
+                case,
+                tuple(
+                    frozenset(domain) if cell is None else cell
+                    for cell, domain in zip(point, case.domains, strict=True)
+                ),
+                most,
+            )
+            for point in case.points
+        ]
+        found = radii_of(case, own_missing="any").radius
+        assert [own if own <= most else math.inf for own in found.tolist()] == expected, case
+
+
+# Larger counts ------------------------------------------------------------------------------------
+
+
+def index_of_codes(table: LargeTable) -> CountIndex:
+    """Count a table of codes, doubled as often as it says."""
+    index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
+    for _ in range(table.times.bit_length() - 1):
+        index = index + index
+    return index
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_hundreds_of_rows(chunk: int) -> None:
+    """T13: the cheapest of all numbers of agreeing and disagreeing rows, by fractions."""
+    rng = random.Random(f"{SEED}-rows-large-{chunk}")
+    n_found = n_beyond = 0
+    for _ in range(max(N_TABLES // 60, 30)):
+        table = large_table(rng, rng.choice([8, 15, 40, 150]), rng.choice([1, 1, 1, 2, 32]))
+        alpha: Any = rng.choice([0, 1, 1, Fraction(1, 2), 3, 1e-6, 50])
+        n_labels = len(np.unique(table.labels))
+        prior: Any = rng.choice([None, None, [rng.choice([0.1, 1, 7]) for _ in range(n_labels)]])
+        points, most = large_points(rng, table, 3), 120
+        options: Any = {"alpha": alpha, "prior": prior, "threat": "rows"}
+        size = np.asarray(radius(index_of_codes(table), points, **options))
+        for point, own in zip(points, size.tolist(), strict=True):
+            expected = table.fewest_rows(point, Fraction(alpha), prior, most)
+            assert (own if own <= most else math.inf) == expected, (table, point, alpha, prior)
+            n_found += 3 < expected < math.inf
+            n_beyond += most < own < math.inf
+    assert n_found > 20
+    assert n_beyond > 3
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])
+def test_millions_of_rows(share: float) -> None:
+    """Far beyond any walk: the rows do it, and no split of one row fewer does."""
+    index = index_from_counts([2, 2], [[(2, 0), (0, 2)]])
+    found = radii(index, [("0",)], prior=[1, share], threat="rows")
+    n_rows, n_raise = int(found.radius[0]), int(found.n_raise[0])
+    prior = Fraction(share)
+
+    def falls(a: int, b: int) -> bool:
+        # Smoothing 1: (2 + 1) / (2 + b + 2) against share · (a + 1) / (2 + a + 2).
+        return Fraction(3, 4 + b) <= prior * Fraction(a + 1, a + 4)
+
+    assert falls(n_raise, n_rows - n_raise)
+    near = range(max(0, n_raise - 3000), n_raise + 3000)
+    for a in {*near, *(n_rows * k // 1000 for k in range(1000))}:
+        assert a >= n_rows or not falls(a, n_rows - 1 - a)
+    attack = poison(index, [("0",)], prior=[1, share], threat="rows")
+    assert attack.n_rows == attack.lower_bound == n_rows
+    assert attack.index_after.n_rows == 4 + n_rows
+    after = certify(attack.index_after, [("0",)], prior=[1, share]).label
+    assert after.tolist() != ["L0"]
+
+
+# Named tables -------------------------------------------------------------------------------------
+
+
+def test_rows_may_raise_first_and_lower_then() -> None:
+    """With two unseen values a label's support is (n + 1)/(n + 3)², and falls from n = 2 on only."""
+    index = index_from_counts([6, 1], [[(3, 1), (3, 0)], [(3, 1), (3, 0)]])
+    found = radii(index, [("9", "9")], threat="rows")
+    assert (found.label[0], found.n_raise[0], found.n_lower[0]) == ("L1", 0, 5)
+
+
+def test_one_number_of_rows_gives_the_rival_most() -> None:
+    """Beside an unseen value a rival may do best with one row, and worse with none or two."""
+    index = index_from_counts([1000, 0], [[(900, 0), (100, 0)], [(300, 0), (300, 0), (400, 0)]])
+    assert len(index.labels) == 2
+    alpha = Fraction(11, 10)
+
+    def support(n: int) -> Fraction:
+        return (n + alpha) / (n + 2 * alpha) * alpha / (n + 3 * alpha)
+
+    assert support(1) > support(0) > support(2)
+    own = (900 + alpha) / (1000 + 2 * alpha) * alpha / (1000 + 3 * alpha)
+    share = float(support(1) / own) * 0.9999
+    found = radii(index, [("0", "9")], alpha=alpha, prior=[share, 1], threat="rows")
+    assert (found.radius[0], found.n_raise[0]) == (1, 1)
+
+
+def test_one_row_is_more_than_enough() -> None:
+    """Without smoothing one row may give a rival far more support than the winner has."""
+    index = index_from_counts([900, 300], [[(1, 299), (899, 1)], [(600, 300), (300, 0)]])
+    found = radii(index, [("0", "1")], alpha=0, threat="rows")
+    assert (found.label[0], found.radius[0], found.n_raise[0]) == ("L0", 1, 1)
+
+
+def test_no_number_of_rows_is_enough() -> None:
+    """Infinite: one label alone, a rival of prior 0, or a given prior and nothing to disagree in."""
+    options: Any = {"threat": "rows"}
+    alone = index_from_counts([3], [[(1,), (2,)]])
+    assert np.isinf(radius(alone, [("0",), ("1",)], **options)).all()
+    index = index_from_counts([3, 2], [[(2, 0), (1, 2)], [(3, 2)]])
+    assert np.isinf(radius(index, [("0", "0")], prior=[1, 0], **options)).all()
+    assert np.isinf(radius(index, [(None, "0")], prior=[2, 1], **options)).all()
+    assert np.asarray(radius(index, [(None, "0")], **options)).tolist() == [1]
+
+
+def test_counted_prior_follows_the_rows() -> None:
+    """The same numbers given as a prior stay, so that more rows are needed."""
+    index = index_from_counts([60, 20], [[(40, 10), (20, 10)], [(30, 10), (30, 10)]])
+    counted = np.asarray(radius(index, [("0", "0")], threat="rows"))
+    given = np.asarray(radius(index, [("0", "0")], prior=[60, 20], threat="rows"))
+    assert (counted[0], given[0]) == (18, 41)
+
+
+@pytest.mark.parametrize("share", [1e-17, 1e-19, 1e-300])
+def test_a_radius_that_no_double_holds(share: float) -> None:
+    """More than 2^53 rows are reported as not worked out, not as a number that was rounded."""
+    index = CountIndex.from_rows([("a",), ("a",), ("b",), ("b",)], ["yes", "yes", "no", "no"])
+    try:
+        found = radii(index, [("a",)], prior=[share, 1], threat="rows")[0]
+    except NullproofError as problem:
+        assert "prior" in str(problem)
+        return
+    assert math.isnan(found.radius)
+    assert "9,007,199,254,740,992 rows" in str(found.not_worked_out)
+
+
+def test_what_is_shown() -> None:
+    """The summary and the JSON form say that rows are added; beyond attack there is no number."""
+    index = two_labels((60, 20), (40, 30), (10, 10))
+    found = radii(index, [("0", "0")], threat="rows")
+    assert "rows" in repr(found)
+    assert "18" in repr(found)
+    assert found.document()["threat"] == "rows"
+    assert radii(index, [("0", "0")]).document()["threat"] == "cells"
+    beyond = radii(index, [("0", "0")], prior=[1, 0], threat="rows")
+    assert "1 beyond any attack" in repr(beyond)
+
+
+def test_limits_are_about_cells() -> None:
+    """Added rows are no cells of the table, so limits and rows are not asked for together."""
+    index = two_labels((60, 20), (40, 30), (10, 10))
+    with pytest.raises(NullproofError, match="rows"):
+        radius(index, [("0", "0")], threat="rows", only={"columns": ["x0"]})
