@@ -6,7 +6,7 @@ from itertools import combinations, product
 
 import numpy as np
 
-from nullproof.counts.index import CountIndex
+from nullproof import CountIndex
 
 PRISM = [(0, 1), (1, 2), (2, 0), (3, 4), (4, 5), (5, 3), (0, 3), (1, 4), (2, 5)]
 CUBE = [(a, b) for a, b in combinations(range(8), 2) if (a ^ b).bit_count() == 1]

@@ -1,0 +1,618 @@
+"""poison: an attack that works, cell by cell, and a bound that no attack gets below.
+
+``NULLPROOF_JOINT_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import random
+import re
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from support import oracle
+from support.attack_oracle import (
+    RowJudge,
+    completed,
+    every_choice,
+    fewest_jointly,
+    views,
+    without_missing,
+)
+from support.attack_tables import attack_case, large_points, large_table, random_limits, rows_case
+from support.counted import index_of, options_of
+from support.graphs import (
+    CUBE,
+    PETERSEN,
+    PRISM,
+    cover_index,
+    heavy_enough,
+    min_vertex_cover,
+    three_colouring,
+)
+from support.large_counts import two_labels
+from support.strategies import Case
+
+from nullproof import CountIndex, NullproofError, certify, poison, radius
+from nullproof.attacks import Attack, RowAttack
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_JOINT_TABLES", "200"))
+SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+
+
+def assert_works(case: Case, attack: Attack, options: dict[str, Any]) -> Any:
+    """Blank the cells, count again, and see no point certain; return the poisoned rows."""
+    cells = attack.cells(case.rows, case.labels)
+    assert len({*cells}) == len(cells) == attack.n_cells
+    assert cells == sorted(cells, key=lambda own: (own[0], case.features.index(own[1])))
+    poisoned = attack.apply(case.rows, case.labels)
+    expected = [
+        tuple(
+            None if (i, name) in cells else cell
+            for name, cell in zip(case.features, row, strict=True)
+        )
+        for i, row in enumerate(case.rows)
+    ]
+    assert [*map(tuple, poisoned)] == expected
+    after = CountIndex.from_rows(poisoned, case.labels, like=attack.index)
+    assert after == attack.index_after
+    asked = {name: own for name, own in options.items() if name != "only"}
+    still = certify(after, list(case.points), **asked).certain
+    assert [bool(own) for own in still] == [math.isinf(t.radius) for t in attack.targets]
+    return poisoned
+
+
+# One point ----------------------------------------------------------------------------------------
+
+
+def breakable(rng: random.Random, limited: bool) -> tuple[Case, CountIndex, dict[str, Any], float]:
+    """Draw tables until one has a point with an attack; the case has this point alone."""
+    while True:
+        case = attack_case(rng)
+        index = index_of(case)
+        options = options_of(case, index)
+        if limited:
+            options["only"] = random_limits(rng, case)[0]
+        for point in case.points:
+            (size,) = np.asarray(radius(index, [point], **options)).tolist()
+            if 0 < size < math.inf:
+                return replace(case, points=(point,)), index, options, size
+
+
+@pytest.mark.parametrize("limited", [False, True], ids=["anywhere", "limited"])
+def test_no_cell_can_be_spared(limited: bool) -> None:
+    """One point: as many cells as the radius, all within reach; with one less it stays certain."""
+    rng = random.Random(f"{SEED}-spared-{limited}")
+    for _ in range(max(N_TABLES // 2, 30)):
+        case, index, options, size = breakable(rng, limited)
+        attack = poison(index, list(case.points), **options)
+        assert (attack.n_cells, attack.lower_bound, attack.optimal) == (size, size, True)
+        poisoned = assert_works(case, attack, options)
+        only = options.pop("only", {})
+        for row, column in attack.cells(case.rows, case.labels):
+            j = case.features.index(column)
+            assert column in only.get("columns", case.features)
+            assert "rows" not in only or only["rows"][row]
+            assert "cells" not in only or only["cells"][row, j]
+            spared = [[*cells] for cells in poisoned]
+            spared[row][j] = case.rows[row][j]
+            back = CountIndex.from_rows([*map(tuple, spared)], case.labels, like=index)
+            assert certify(back, list(case.points), **options).certain[0], (case, row, column)
+
+
+def test_altered_tables_predict_the_rival() -> None:
+    """Only attacked or missing cells change, and the rival wins or ties; it wins where it can."""
+    rng = random.Random(f"{SEED}-altered")
+    n_outright = 0
+    for _ in range(max(N_TABLES, 60)):
+        case, index, options, _ = breakable(rng, limited=False)
+        if any(not isinstance(cell, str) for cell in case.points[0]):
+            continue
+        attack = poison(index, list(case.points), **options)
+        altered = attack.altered(case.rows, case.labels)
+        assert oracle.is_world(altered, attack.apply(case.rows, case.labels), case.domains)
+        (supports,) = oracle.outcomes(
+            altered, case.labels, case.points[0], case.domains, alpha=case.alpha, prior=case.prior
+        )
+        assert {*attack.altered_world.winners} == oracle.winners(supports)
+        target = attack.targets[0]
+        assert supports[target.rival] >= supports[target.label]
+        outright = supports[target.rival] > supports[target.label]
+        assert outright == can_win(case, target.label, attack.n_cells), case
+        n_outright += outright
+    assert n_outright > 5
+
+
+def can_win(case: Case, label: Any, n_cells: int) -> bool:
+    """Whether some way to blank ``n_cells`` lets a rival of ``label`` win outright."""
+    seen, alpha = views(case, case.points[0]), Fraction(case.alpha)
+    own = seen[label]
+    falls = every_choice(own.low, own.n_lower, -1, alpha)
+    for rival, other in seen.items():
+        climbs = every_choice(other.high, other.n_raise, +1, alpha)
+        for b, low in enumerate(falls):
+            a = min(n_cells - b, len(climbs) - 1)
+            if rival != label and a >= 0 and other.weight * climbs[a] > own.weight * low:
+                return True
+    return False
+
+
+# Many points --------------------------------------------------------------------------------------
+
+
+def joint_case(rng: random.Random, max_rows: int, limit: int) -> tuple[Case, Any, float]:
+    """Draw a table with several points, limits for one in three, and the optimum of all attacks."""
+    while True:
+        rows, features, n_points = rng.randint(4, max_rows), rng.randint(1, 4), rng.randint(2, 5)
+        case = attack_case(rng, rows, features, n_points=n_points)
+        points = tuple(completed(point)[0] for point in case.points)
+        alpha = rng.choice([0, 0, 1, Fraction(1, 2), 2])
+        case = replace(case, points=points, alpha=alpha)
+        only, within = random_limits(rng, case) if rng.random() < 0.3 else (None, None)
+        best = fewest_jointly(case, within, limit)
+        if best:
+            return case, only, best
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_bounds_enclose_the_optimum(block: int) -> None:
+    """lower_bound <= optimum <= n_cells, equal when claimed; nearly all are proven optimal."""
+    rng = random.Random(f"{SEED}-joint-{block}")
+    print("seed", f"{SEED}-joint-{block}")
+    n_proven = n_tables = 0
+    for _ in range(max(N_TABLES, 15)):
+        case, only, best = joint_case(rng, 9, 60_000)
+        index = index_of(case)
+        options = options_of(case, index) | ({"only": only} if only else {})
+        if math.isinf(best):
+            with pytest.raises(NullproofError, match="no attack can break"):
+                poison(index, list(case.points), steps=1, **options)
+            continue
+        attack = poison(index, list(case.points), steps=200, **options)
+        assert attack.lower_bound <= best <= attack.n_cells, (case, only)
+        assert attack.optimal == (attack.lower_bound == attack.n_cells)
+        assert_works(case, attack, options)
+        n_tables, n_proven = n_tables + 1, n_proven + attack.optimal
+    assert n_proven >= 0.9 * n_tables
+
+
+@pytest.mark.parametrize("block", range(2))
+def test_the_bounds_hold_however_little_was_searched(block: int) -> None:
+    """Larger tables and few steps: the bounds still enclose the optimum."""
+    rng = random.Random(f"{SEED}-joint-larger-{block}")
+    for number in range(max(N_TABLES // 2, 8)):
+        case, only, best = joint_case(rng, 14, 100_000)
+        if math.isinf(best):
+            continue
+        index = index_of(case)
+        options = options_of(case, index) | ({"only": only} if only else {})
+        attack = poison(index, list(case.points), steps=(0, 1, 3, 20)[number % 4], **options)
+        assert attack.lower_bound <= best <= attack.n_cells, (case, only)
+        assert_works(case, attack, options)
+
+
+def test_laws_on_hundreds_of_rows() -> None:
+    """The largest radius <= every bound <= every attack <= the union, whatever seed and effort."""
+    rng = random.Random(f"{SEED}-joint-large")
+    n_better = 0
+    for _ in range(max(N_TABLES // 8, 5)):
+        table = large_table(rng, rng.choice([40, 120]))
+        index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
+        points, alpha = large_points(rng, table, 5), rng.choice([0, 0, 1, Fraction(1, 2)])
+        size = np.asarray(radius(index, points, alpha=alpha))
+        finite = size[np.isfinite(size)]
+        bounds, attacks = [], []
+        for steps, seed in ((0, 0), (5, 1), (30, 2)):
+            attack = poison(
+                index, points, alpha=alpha, steps=steps, seed=seed, skip_unbreakable=True
+            )
+            bounds.append(attack.lower_bound)
+            attacks.append(attack.n_cells)
+            after = certify(attack.index_after, points, alpha=alpha).certain
+            assert after.tolist() == np.isinf(size).tolist()
+        different = {point: own for point, own in zip(points, size, strict=True) if own < math.inf}
+        assert finite.max(initial=0) <= min(bounds)
+        assert max(bounds) <= min(attacks), (table, points, alpha)
+        assert max(attacks) <= sum(different.values())
+        n_better += min(attacks) < sum(different.values())
+    assert n_better
+
+
+def test_effort_pays() -> None:
+    """On a table of 600 rows a short search needs far less than the union, with a close bound."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 3, 600)
+    noise = rng.integers(0, 4, (600, 5))
+    codes = np.where(rng.random((600, 5)) < 0.35, labels[:, None], noise)
+    index = CountIndex.from_codes(codes, labels)
+    points = [tuple(row) for row in codes[:60].tolist()]
+    size = np.asarray(radius(index, points, alpha=0))
+    chosen = [p for p, own in zip(points, size, strict=True) if own > 0][:8]
+    union = sum(np.asarray(radius(index, [*{*chosen}], alpha=0)))
+    attack = poison(index, chosen, alpha=0, steps=40)
+    assert attack.n_cells <= 0.6 * union
+    assert attack.n_cells <= 1.25 * attack.lower_bound
+
+
+@pytest.mark.parametrize("edges", [PRISM, CUBE, PETERSEN], ids=["prism", "cube", "petersen"])
+def test_vertex_cover(edges: list[tuple[int, int]]) -> None:
+    """The reduction's optimum is the minimum vertex cover, and it is proven."""
+    index, points = cover_index(edges, three_colouring(edges), heavy_enough(edges))
+    attack = poison(index, points, alpha=0, steps=300)
+    assert attack.n_cells == attack.lower_bound == min_vertex_cover(edges)
+
+
+def test_vertex_covers_of_random_graphs() -> None:
+    """Graphs of up to seven vertices with three colours: always the smallest cover."""
+    rng = random.Random(f"{SEED}-graphs")
+    for _ in range(max(N_TABLES // 20, 3)):
+        n = rng.randint(4, 7)
+        colour = tuple([0, 1, 2] + [rng.randrange(3) for _ in range(n - 3)])
+        every = [(u, v) for u, v in itertools.combinations(range(n), 2) if colour[u] != colour[v]]
+        edges = rng.sample(every, rng.randint(3, min(len(every), 9)))
+        named = {v: k for k, v in enumerate(sorted({v for edge in edges for v in edge}))}
+        edges = [(named[u], named[v]) for u, v in edges]
+        colours = tuple(colour[v] for v in sorted(named))
+        index, points = cover_index(edges, colours, heavy_enough(edges))
+        attack = poison(index, points, alpha=0, steps=100)
+        assert attack.n_cells == attack.lower_bound == min_vertex_cover(edges), edges
+
+
+def test_six_points_of_the_paper() -> None:
+    """The six points of the paper's example, five vertices a to e, need three cells."""
+    edges = [(0, 1), (2, 1), (2, 3), (0, 3), (3, 4), (0, 4)]
+    index, points = cover_index(edges, (0, 1, 0, 1, 2), 100)
+    attack = poison(index, points, alpha=0, steps=100)
+    assert (attack.n_cells, attack.lower_bound) == (3, 3)
+
+
+ROWS = [("a", "x", "p")] * 6 + [("b", "y", "q")] * 5 + [("a", "y", "p")] * 3 + [("b", "x", "q")] * 4
+LABELS = ["yes"] * 8 + ["no"] * 10
+POINTS = [("a", "x", "p"), ("b", "y", "q"), ("b", "x", "q"), ("a", "x", "q")]
+
+
+def test_same_seed_same_answer() -> None:
+    """With a number of steps the attack depends on the seed alone; doubled points cost nothing."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    one, other, twice = (
+        poison(index, points, steps=3, seed=5, alpha=0) for points in (POINTS, POINTS, POINTS * 2)
+    )
+    assert one.cells(ROWS, LABELS) == other.cells(ROWS, LABELS)
+    assert (one.n_cells, one.lower_bound) == (twice.n_cells, twice.lower_bound)
+    assert len(twice.targets) == 8
+
+
+def test_progress_and_interrupts() -> None:
+    """Cells fall and bounds rise while it is told; interrupted, the best so far is a true attack."""
+    index = CountIndex.from_rows(ROWS * 5, LABELS * 5)
+    said: list[str] = []
+    attack = poison(index, POINTS, steps=5, on_progress=lambda now, _: said.append(now), alpha=0)
+    seen = [[*map(int, re.findall(r"\d+", now))] for now in said if re.search(r"\d+ cells", now)]
+    assert seen
+    assert [own[0] for own in seen] == sorted((own[0] for own in seen), reverse=True)
+    assert [own[1] for own in seen] == sorted(own[1] for own in seen)
+    assert attack.n_cells <= seen[-1][0]
+
+    def interrupt(now: str, share: float | None) -> None:
+        if re.search(r"\d+ cells", now):
+            raise KeyboardInterrupt
+
+    stopped = poison(index, POINTS, on_progress=interrupt, alpha=0)
+    assert not certify(stopped.index_after, POINTS, alpha=0).certain.any()
+    assert stopped.lower_bound <= attack.n_cells
+    assert attack.lower_bound <= stopped.n_cells
+
+
+def test_incomplete_points() -> None:
+    """Under "any" a joint attack is verified, and its bound is the largest radius at least."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    points: list[Any] = [("a", None, "p"), ("b", "y", "q")]
+    options: Any = {"own_missing": "any", "alpha": 0}
+    size = np.asarray(radius(index, points, **options))
+    assert (size > 0).all()
+    attack = poison(index, points, steps=20, **options)
+    assert not certify(attack.index_after, points, **options).certain.any()
+    assert size.max() <= attack.lower_bound <= attack.n_cells
+
+
+@pytest.mark.parametrize("alpha", [1e-309, 5e-324, Fraction(1, 10**400), 10**400, 1e308])
+def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
+    """Whatever radius answers for, poison answers for: a true attack, a true bound."""
+    for seed in range(3):
+        rng = np.random.default_rng(6_000 + seed)
+        codes = rng.integers(-1 if seed % 2 else 0, 3, (24, 4)).astype(np.int8)
+        index = CountIndex.from_codes(codes, (rng.random(24) < 0.4).astype(int))
+        points = rng.integers(0, 3, (5, 4)).astype(np.int32)
+        try:
+            size = np.asarray(radius(index, points, alpha=alpha))
+        except NullproofError as problem:
+            assert "alpha" in str(problem)
+            return
+        attack = poison(index, points, alpha=alpha, steps=3, skip_unbreakable=True)
+        finite = size[np.isfinite(size)]
+        assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
+        after = certify(attack.index_after, points, alpha=alpha).certain
+        assert not after[np.isfinite(size)].any()
+
+
+# Tables of every library --------------------------------------------------------------------------
+
+FRAME = {
+    "colour": ["red", "red", "blue", "red", "blue", "blue", "blue", "red"],
+    "size": [1, 2, 9, 2, 8, 9, 9, 1],
+    "weight": [0.5, 0.25, 7.5, 0.5, 8.0, 7.0, 7.5, None],
+    "kind": ["a", "a", "b", "a", "b", "b", "b", "a"],
+}
+
+
+def frames() -> dict[str, Any]:
+    """The same table in every library."""
+    pandas = pd.DataFrame(FRAME, index=[10, 20, 30, 40, 50, 60, 70, 80])
+    typed = pandas.astype({"size": "Int64", "colour": "category"})
+    return {
+        "pandas": pandas,
+        "pandas typed": typed,
+        "polars": pl.DataFrame(FRAME),
+        "pyarrow": pa.table(FRAME),
+    }
+
+
+def plain(frame: Any) -> dict[str, list[Any]]:
+    """Turn a frame into lists with None for every missing cell."""
+    if isinstance(frame, pd.DataFrame):
+        columns = {name: frame[name].tolist() for name in frame.columns}
+        return {
+            name: [None if pd.isna(cell) else cell for cell in own] for name, own in columns.items()
+        }
+    as_lists = frame.to_dict(as_series=False) if isinstance(frame, pl.DataFrame) else None
+    return as_lists or frame.to_pydict()
+
+
+@pytest.mark.parametrize("library", frames())
+def test_frames_keep_all_but_the_attacked_cells(library: str) -> None:
+    """The poisoned frame has the same type, columns, order and other cells; those cells are blank."""
+    frame = frames()[library]
+    index = CountIndex.from_table(frame, "kind")
+    point = {"colour": "red", "size": 1, "weight": 0.5}
+    attack = poison(index, [point], alpha=0)
+    poisoned = attack.apply(frame)
+    assert type(poisoned) is type(frame)
+    before, after = plain(frame), plain(poisoned)
+    assert list(before) == list(after)
+    changed = [
+        (row, name)
+        for name in before
+        for row, (a, b) in enumerate(zip(before[name], after[name], strict=True))
+        if a != b
+    ]
+    assert sorted(changed) == sorted(attack.cells(frame))
+    assert all(after[name][row] is None for row, name in changed)
+    if isinstance(frame, pd.DataFrame):
+        assert list(poisoned.index) == list(frame.index)
+        untouched = [name for name in frame if name not in {name for _, name in changed}]
+        assert (poisoned[untouched].dtypes == frame[untouched].dtypes).all()
+        assert (attack.altered(frame).dtypes == frame.dtypes).all()
+    counted = CountIndex.from_table(poisoned, "kind", like=index)
+    assert counted == attack.index_after
+    assert not certify(counted, [point], alpha=0).certain[0]
+    assert not any(None in column for column in plain(attack.altered(frame)).values())
+
+
+TRAIN = pd.DataFrame(
+    {
+        "id": [f"r{i}" for i in range(6)],
+        "colour": ["red", "red", "red", "red", "blue", "blue"],
+        "size": ["s", "s", "s", "m", "m", "m"],
+        "kind": ["yes", "yes", "yes", "yes", "no", "no"],
+    }
+)
+
+
+def test_cells_of_lazy_tables() -> None:
+    """Cells are located in a table that stays where it is, by a key; a mask of rows cannot be."""
+    index = CountIndex.from_table(TRAIN, "kind", ignore=["id"])
+    lazy = pl.from_pandas(TRAIN).lazy()
+    attack = poison(index, [("blue", "m")], only={"columns": ["size"]}, skip_unbreakable=True)
+    assert {column for _, column in attack.locate(lazy)} <= {"size"}
+    attack = poison(index, [("red", "s")])
+    located = attack.locate(lazy, key="id")
+    assert len({*located}) == attack.n_cells
+    poisoned = TRAIN.copy()
+    for key, column in located:
+        poisoned.loc[poisoned["id"] == key, column] = None
+    assert CountIndex.from_table(poisoned, "kind", like=index) == attack.index_after
+    rows = np.array([False, True, False, True, True, True])
+    attack = poison(index, [("red", "s")], only={"rows": rows, "table": TRAIN})
+    assert {row for row, _ in attack.cells(TRAIN)} <= {1, 3, 4, 5}
+    with pytest.raises(NullproofError, match="6"):
+        attack.cells(TRAIN[:5])
+    with pytest.raises(NullproofError, match=r"attack\.cells"):
+        attack.locate(lazy)
+
+
+# Edges --------------------------------------------------------------------------------------------
+
+
+def test_points_that_are_open_already_cost_nothing() -> None:
+    """A point that is open is a target without cells."""
+    index = CountIndex.from_rows([("a", "x"), ("b", "y")], ["yes", "no"])
+    attack = poison(index, [("a", "y")], alpha=0)
+    assert (attack.n_cells, attack.lower_bound, attack.optimal) == (0, 0, True)
+    assert (attack.targets[0].radius, attack.targets[0].broken) == (0, False)
+
+
+def test_points_beyond_attack_are_named() -> None:
+    """With smoothing some points cannot be broken: they are named, or left out on request."""
+    index = CountIndex.from_rows([("a",)] * 4 + [("b",)], ["yes"] * 4 + ["no"])
+    points = [("a",), ("b",)]
+    with pytest.raises(NullproofError, match="point 0, 1"):
+        poison(index, points, alpha=50.0)
+    assert poison(index, points, alpha=50.0, skip_unbreakable=True).n_cells == 0
+    with pytest.raises(NullproofError, match="within reach"):
+        poison(CountIndex.from_rows(ROWS, LABELS), POINTS[:1], only={"columns": []})
+
+
+def test_what_is_refused() -> None:
+    """Another table, two targets to alter, negative limits, an unknown threat."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    attack = poison(index, POINTS[:2], alpha=0, steps=3)
+    with pytest.raises(NullproofError, match="the table that was counted"):
+        attack.cells([("b", "x", "q")] * len(ROWS), LABELS)
+    with pytest.raises(NullproofError, match="one certain point"):
+        attack.altered(ROWS, LABELS)
+    for options, words in (
+        ({"time_limit": -1}, "0 or more"),
+        ({"steps": -1}, "0 or more"),
+        ({"threat": "labels"}, "threat"),
+    ):
+        with pytest.raises(NullproofError, match=words):
+            poison(index, POINTS, **options)  # type: ignore[call-overload]
+
+
+def test_what_attacks_tell() -> None:
+    """repr, HTML and JSON name cells, points and bound; text of the table is escaped."""
+    rows = [("<i>", "x"), ("<i>", "x"), ("<i>", "x"), ("b", "y")]
+    labels = ["yes", "yes", "yes", "no"]
+    attack = poison(CountIndex.from_rows(rows, labels), [("<i>", "x")], alpha=0)
+    assert "3 cells" in repr(attack)
+    assert "optimal" in repr(attack)
+    html = attack._repr_html_()
+    assert "&lt;i&gt;" in html
+    assert "<i>" not in html
+    document = json.loads(json.dumps(attack.document(attack.cells(rows, labels))))
+    assert (document["n_points"], document["n_cells"], document["lower_bound"]) == (1, 3, 3)
+    assert document["optimal"] is True
+    assert [(cell["row"], cell["column"]) for cell in document["cells"]] == attack.cells(
+        rows, labels
+    )
+    target = attack.targets[0]
+    assert (target.label, target.rival, target.radius, target.broken) == ("yes", "no", 3, True)
+
+
+# Added rows ---------------------------------------------------------------------------------------
+
+
+def assert_labels_are_lost(case: Case, index: CountIndex, attack: RowAttack) -> None:
+    """Brute force, given the added rows, no longer finds the label of each broken point certain."""
+    rows, labels = attack.apply(case.rows, case.labels)
+    assert [*rows[: len(case.rows)]] == [*case.rows]
+    assert CountIndex.from_rows(rows, labels, like=index) == attack.index_after
+    added = list(zip(labels, rows, strict=True))[len(case.rows) :]
+    assert len(added) == attack.n_rows
+    for target in (target for target in attack.targets if target.broken):
+        point = case.points[target.point]
+        known = [j for j, cell in enumerate(point) if cell is not None]
+        own = [(name, tuple(row[j] for j in known)) for name, row in added]
+        judge = RowJudge(*without_missing(case, point))
+        assert judge.label([]) == target.label
+        assert judge.label(own) != target.label
+
+
+def test_rows_against_one_point() -> None:
+    """For one point the attack has as many rows as the radius, and works."""
+    rng = random.Random(f"{SEED}-one-row")
+    n_broken = 0
+    for _ in range(60):
+        case = rows_case(rng, 400)[0]
+        index = index_of(case)
+        options: Any = options_of(case, index) | {"threat": "rows"}
+        for point in (completed(own)[0] for own in case.points):
+            (size,) = np.asarray(radius(index, [point], **options)).tolist()
+            if 0 < size < 1000:
+                attack = poison(index, [point], **options)
+                assert (attack.n_rows, attack.lower_bound, attack.optimal) == (size, size, True)
+                assert_labels_are_lost(replace(case, points=(point,)), index, attack)
+                n_broken += 1
+    assert n_broken > 20
+
+
+def test_rows_against_many_points() -> None:
+    """For many points all labels are lost, with no fewer rows than the bound; rows are shared."""
+    rng = random.Random(f"{SEED}-many-rows")
+    n_shared = n_broken = n_refused = 0
+    for _ in range(60):
+        case = attack_case(rng, max_rows=12, n_points=3)
+        case = replace(case, points=tuple(completed(point)[0] for point in case.points))
+        index = index_of(case)
+        options: Any = options_of(case, index) | {"threat": "rows", "skip_unbreakable": True}
+        try:
+            attack = poison(index, list(case.points), **options)
+        except NullproofError:
+            n_refused += 1
+            continue
+        broken = [target.radius for target in attack.targets if target.broken]
+        if attack.n_rows > 5000:
+            continue
+        assert max(broken, default=0) <= attack.lower_bound <= attack.n_rows
+        assert_labels_are_lost(case, index, attack)
+        n_broken += len(broken)
+        n_shared += len(broken) > 1 and attack.n_rows < sum(broken)
+    assert n_broken > 40
+    assert n_shared > 5
+    assert n_refused < 10
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_longer_tables(library: str) -> None:
+    """The longer table is of the same kind, keeps its rows, and counts as the index after."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(["no", "yes"], 40)
+    age = np.where(labels == "no", rng.integers(20, 40, 80), rng.integers(35, 70, 80))
+    colour = np.where(rng.random(80) < 0.7, np.where(labels == "no", "red", "blue"), "green")
+    frame = pd.DataFrame({"id": np.arange(80), "age": age, "colour": colour, "bought": labels})
+    frame.loc[3, "colour"] = None
+    made: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.table}[library]
+    whole = made(frame)
+    index = CountIndex.from_table(whole, label="bought", ignore=["id"])
+    points = [{"age": 25, "colour": "red"}, {"age": 60, "colour": "blue"}]
+    for some in (points[:1], points):
+        attack = poison(index, some, threat="rows")
+        longer = attack.apply(whole)
+        assert type(longer) is type(whole)
+        assert len(longer) == len(whole) + attack.n_rows
+        assert CountIndex.from_table(longer, label="bought", like=index) == attack.index_after
+        before, after = certify(index, some).label, certify(attack.index_after, some).label
+        assert all(a != b for a, b in zip(before, after, strict=True))
+        document = json.loads(json.dumps(attack.document()))
+        assert sum(row["n_rows"] for row in document["rows"]) == document["n_rows"]
+        assert document["rows"][0]["values"].keys() == {"age", "colour"}
+    assert CountIndex.from_table(longer[: len(whole)], label="bought", like=index) == index
+    assert "added rows" in repr(attack)
+
+
+def test_rows_where_nothing_is_to_do() -> None:
+    """Points that are open already cost no row; points beyond attack are named."""
+    index = CountIndex.from_rows([("a",), ("a",)], ["yes", "no"])
+    attack = poison(index, [("a",)], threat="rows")
+    assert (attack.n_rows, attack.optimal, attack.index_after == index) == (0, True, True)
+    assert attack.apply([("a",), ("a",)], ["yes", "no"]) == ([("a",), ("a",)], ["yes", "no"])
+    alone = CountIndex.from_rows([("a",), ("b",)], ["yes", "yes"])
+    with pytest.raises(NullproofError, match="point 0"):
+        poison(alone, [("a",)], threat="rows")
+
+
+def test_large_counts() -> None:
+    """On millions of rows one point's attack is still verified by the index after it."""
+    for sizes, winner, rival in (
+        ((4900, 100), (4000, 4200, 4400), (60, 90, 100)),
+        ((10**7, 10**6), (9 * 10**6, 10**7 - 5, 8 * 10**6), (3 * 10**5, 10**6, 7 * 10**5)),
+    ):
+        index = two_labels(sizes, winner, rival)
+        for alpha in (0, 1):
+            attack = poison(index, [("0", "0", "0")], alpha=alpha)
+            size = np.asarray(radius(index, [("0", "0", "0")], alpha=alpha))
+            assert attack.n_cells == attack.lower_bound == size[0]
+            assert not certify(attack.index_after, [("0", "0", "0")], alpha=alpha).certain.any()
