@@ -1,4 +1,4 @@
-"""Fixtures of the command line, which tests of reports and worksheets run too."""
+"""Fixtures of the command line, the page and the browser, and which tests are slow."""
 
 from __future__ import annotations
 
@@ -12,34 +12,23 @@ SLOW = (
     "attacks/test_joint.py",
     "attacks/test_poisoning.py::test_any_smoothing",
     "cleaning/test_cleaner.py::test_curves",
-    "cli/test_clumsy.py::test_help_lists",
-    "cli/test_errors.py::test_a_full_disk",
     "cli/test_files.py::test_broken_files",
-    "cli/test_run.py::test_a_reader_that_goes_away",
     "counts/engines/test_counting.py",
     "counts/engines/test_dying.py",
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
-    "docs/test_examples.py",
-    "docs/test_site.py",
     "estimator/test_estimator.py::test_assumptions_are",
     "experiments/",
     "radii/test_bounds.py",
     "radii/test_cells.py",
     "radii/test_own_missing.py::test_counts_too_large",
-    "reporting/",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
-    "test_faults.py",
     "test_fuzz.py::test_broken_inputs",
-    "test_imports.py::test_nothing_heavy",
     "test_oracle.py",
     "test_oracle_of_bias.py",
-    "test_plots.py::test_hostile",
     "test_prediction.py::test_categorical_nb",
     "test_real_data.py",
-    "test_surfaces.py",
-    "web/",
 )
 
 
