@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from support.browser import chromium
 from support.command_line import TEST, TRAIN, Runner
+from support.web_server import Served, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
@@ -17,18 +24,19 @@ SLOW = (
     "counts/engines/test_dying.py",
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
-    "estimator/test_estimator.py::test_assumptions_are",
     "experiments/",
     "radii/test_bounds.py",
     "radii/test_cells.py",
     "radii/test_own_missing.py::test_counts_too_large",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
+    "test_estimator.py::test_assumptions_are",
     "test_fuzz.py::test_broken_inputs",
+    "test_odds.py::test_drawn_worlds_of_large",
     "test_oracle.py",
-    "test_oracle_of_bias.py",
-    "test_prediction.py::test_categorical_nb",
+    "test_predict.py::test_categorical_nb",
     "test_real_data.py",
+    "test_witness.py::test_categorical_nb",
 )
 
 
@@ -40,8 +48,6 @@ TRACED_ONCE = (
     "radii/test_changed_cells.py::test_random_tables",
     "radii/test_reach.py::test_random_tables",
     "test_bias.py::test_random_tables",
-    "test_decision.py::test_random_tables",
-    "test_own_missing.py::test_random_tables",
     "test_tolerance.py::test_random_tables",
 )
 
@@ -75,3 +81,18 @@ def run(
 ) -> Runner:
     """Run the command line in the folder of the tables."""
     return Runner(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium once for a file: while it runs no other event loop can."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve the page from a thread of this process, with small limits."""
+    limits = {"max_upload": 1 << 20, "max_rows": 5000, "max_tables": 500, "max_analyses": 500}
+    with served(tmp_path_factory.mktemp("web"), **limits) as started:
+        yield started

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import tempfile
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
@@ -24,9 +23,12 @@ from support.asking import Answer, Asked
 from support.web_server import until
 
 from nullproof import CountIndex, certify
-from nullproof.web.jobs import Job
 
-pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
+    pytest.mark.xdist_group("web"),
+]
 N_TABLES, N_ANALYSES = 3, 4
 TABLES = tuple(
     f"a,b,y\n1,x,no\n2,,no\n,x,yes\n4,{last},yes\n5,z,no\n6,x,yes\n" for last in ("z", "", "x")
@@ -179,36 +181,6 @@ class PageSteps(RuleBasedStateMachine):
 
 def _at(name: str, what: str) -> str:
     return f"/api/analyses/{name}/{what}".rstrip("/")
-
-
-@pytest.mark.parametrize("end", ["done", "cancelled", "no room"])
-def test_a_waiting_analysis_keeps_its_table(tmp_path: Path, end: str) -> None:
-    """A table that is deleted while its analysis waits is there until that is over, and no longer."""
-    asked, busy = Asked(tmp_path, max_analyses=0 if end == "no room" else 1), threading.Event()
-    for _ in range(4):
-        asked.desk.workers.submit(Job(lambda _: assert_set(busy)))
-    table = json.loads(asked("POST", "/api/tables", TABLES[0].encode()).content)["id"]
-    answer = asked.fine("POST", "/api/analyses", json.dumps({"table": table, **OPTIONS}).encode())
-    assert asked("DELETE", f"/api/tables/{table}").status == 204
-    if end == "no room":
-        assert answer.status == 503
-    else:
-        assert len([*tmp_path.iterdir()]) == 1
-        name = json.loads(answer.content)["id"]
-        job = asked.desk.analyses.get(name).job
-        if end == "cancelled":
-            asked("DELETE", f"/api/analyses/{name}")
-        else:
-            busy.set()
-        until(lambda: job.over)
-        assert (job.state, job.error) == (end, None)
-    until(lambda: [*tmp_path.iterdir()] == [])
-    busy.set()
-    asked.close()
-
-
-def assert_set(event: threading.Event) -> None:
-    assert event.wait(60)
 
 
 TestPageSteps = PageSteps.TestCase
