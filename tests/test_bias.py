@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support import oracle
-from support.bias_oracle import Judge, OwnHoles
+from support.bias_oracle import OwnHoles
 from support.bias_tables import (
     EMPTY,
     HAIR,
@@ -154,51 +153,6 @@ def test_points_that_hold_have_the_predicted_label(only_null: bool) -> None:
                 told = result.label[place], result.predicted[place], predicted[place]
                 assert len({*told}) == 1, (told, point, bias, reading, holed)
     assert n_held > 200
-
-
-def test_a_label_without_a_rival_is_predicted() -> None:
-    """One label is certain even where it has no support, so it is the prediction there too."""
-    index = CountIndex.from_rows([("a",)], ["A"])
-    certificate = certify(index, ("b",), alpha=0)
-    assert (certificate.certain, certificate.label, certificate.predicted) == (True, "A", "A")
-
-
-def test_predicted_is_the_label_of_skipping_naive_bayes() -> None:
-    """T11: without candidate sets ``predicted`` is the winner over the known cells alone."""
-    rng = random.Random(SEED)
-    n_tied = 0
-    for _ in range(300):
-        holed = random_holed(rng, own_missing=0.2, only_null=True)
-        judge = holed.judge()
-        result = certify(holed.index(), list(holed.points), **holed.options)
-        for place, point in enumerate(holed.points):
-            values = {label: skipping_support(judge, label, point) for label in holed.names}
-            winners = oracle.winners(values)
-            expected = next(iter(winners)) if len(winners) == 1 else None
-            assert result.predicted[place] == expected, (point, values, holed)
-            n_tied += expected is None
-    assert n_tied > 25
-
-
-def skipping_support(judge: Judge, label: Any, point: Any) -> Fraction:
-    """Compute a support from known cells; where a column of a label has none, from equal shares."""
-    n_rows, alpha = judge.n_rows[label], judge.alpha
-    if not n_rows and not alpha:
-        return Fraction(0)
-    product = judge.share[label]
-    for j, value in enumerate(point):
-        if value is None:
-            continue
-        domain = judge.domains[j]
-        n_known = sum(judge.known[label, j, other] for other in domain)
-        below = n_known + alpha * len(domain)
-        if value not in domain:
-            product *= alpha / (n_rows + alpha * len(domain))  # no hole can hold it
-        elif below:
-            product *= (judge.known[label, j, value] + alpha) / below
-        else:
-            product *= Fraction(1, len(domain))
-    return product
 
 
 def test_order_does_not_matter() -> None:

@@ -23,7 +23,7 @@ import pytest
 from support import odds_oracle, oracle
 from support.bias_oracle import Judge
 from support.counted import index_of, options_of
-from support.large_counts import index_from_counts
+from support.large_counts import index_from_counts, judge_of_codes
 from support.odds_oracle import exact_odds, shared_out, wins_of, worlds_by_chance
 from support.strategies import Case, random_case
 
@@ -166,20 +166,7 @@ def judged(
     n_rows, d, n_values, m, missing = shape
     complete, codes, labels = random_codes(rng, n_rows, d, n_values, m, missing)
     index = CountIndex.from_codes(codes, labels, n_values=[n_values] * d)
-    n_of = dict(enumerate(np.bincount(labels, minlength=m).tolist()))
-    known: Counter[tuple[Any, int, Any]] = Counter()
-    n_open: dict[Any, int] = {}
-    for j in range(d):
-        for label in range(m):
-            cells = codes[labels == label, j]
-            for value in range(n_values):
-                known[label, j, value] = int((cells == value).sum())
-            n_open[label, j, frozenset(range(n_values))] = int((cells < 0).sum())
-    if n_values == 1:
-        n_open = {}
-    groups = {group: n for group, n in n_open.items() if n}
-    domains = [tuple(range(n_values))] * d
-    judge = Judge(n_of, known, groups, domains, alpha=alpha, prior=prior)
+    judge = judge_of_codes(codes, labels, [n_values] * d, alpha=alpha, prior=prior)
     points = sorted({tuple(row) for row in complete[:40].tolist()})
     rng.shuffle(points)
     return index, judge, points
@@ -575,12 +562,12 @@ def test_points_with_candidates_span_their_completions() -> None:
     assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
     assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
     wide, _, many = judged(6, (200, 8, 5, 4, 0.2), 0, None)
-    point = (*[None] * 6, *many[0][6:])
+    unknown: tuple[Any, ...] = (*[None] * 6, *many[0][6:])
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)
-        odds = label_odds(wide, point, own_missing="any", alpha=0)
+        odds = label_odds(wide, unknown, own_missing="any", alpha=0)
     assert odds.not_worked_out[0] is not None
-    assert (odds.upper == certify(wide, [point], own_missing="any", alpha=0).possible).all()
+    assert (odds.upper == certify(wide, [unknown], own_missing="any", alpha=0).possible).all()
 
 
 def refused(ask: Any) -> str:

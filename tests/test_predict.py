@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +14,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
-from sklearn import config_context
 from sklearn.naive_bayes import CategoricalNB
 from support import oracle
 from support.large_counts import two_labels
@@ -303,104 +301,3 @@ def test_near_ties(name: str) -> None:
         assert model.predict([("a",) * len(a)])[0] in expected
         told = model.certify([("a",) * len(a)]).predicted[0]
         assert told == (min(expected) if len(expected) == 1 else None)
-
-
-# Proof by scikit-learn ----------------------------------------------------------------------------
-
-
-class Judge:
-    """CategoricalNB trained on completions of a case: knows nothing of nullproof."""
-
-    def __init__(self, case: Case) -> None:
-        self.case = case
-        self.places = [{v: code for code, v in enumerate(own)} for own in case.domains]
-        self.names = sorted(set(case.labels))
-        # Without smoothing scikit-learn takes logarithms of zero; far less than any gap will do.
-        self.alpha = float(case.alpha) or 1e-100
-
-    def codes(self, rows: Sequence[Sequence[Any]]) -> NDArray[Any]:
-        """The rows as places in the domains, which is all that CategoricalNB takes."""
-        found = [[place[x] for place, x in zip(self.places, row, strict=True)] for row in rows]
-        return np.array(found)
-
-    def knows(self, point: Sequence[Any]) -> bool:
-        """Whether every value of a point is in its domain: CategoricalNB fails at others."""
-        return all(x in place for place, x in zip(self.places, point, strict=True))
-
-    def predict(self, world: Sequence[Any], point: Sequence[Any]) -> Any:
-        """The label that CategoricalNB predicts in a world, None for a tie (or all but)."""
-        prior = self.case.prior_for(self.names)
-        values = oracle.supports(
-            world, self.case.labels, point, self.case.domains,
-            alpha=self.case.alpha, prior=self.case.prior,
-        )  # fmt: skip
-        best, *others = sorted(values.values(), reverse=True)
-        if any(best <= other * Fraction(1_000_001, 1_000_000) for other in others):
-            return None
-        model = CategoricalNB(
-            alpha=self.alpha,
-            force_alpha=True,
-            fit_prior=prior is None,
-            class_prior=[float(share) for share in prior] if isinstance(prior, list) else None,
-            min_categories=[len(place) for place in self.places],
-        )
-        model.fit(self.codes(world), list(self.case.labels))
-        return model.predict(self.codes([point]))[0]
-
-
-def extreme_worlds(case: Case, point: Sequence[Any]) -> Iterator[tuple[tuple[Any, ...], ...]]:
-    """For every choice of labels: their rows agree with the point where they can, others nowhere."""
-    names = sorted(set(case.labels))
-    for choice in itertools.product((False, True), repeat=len(names)):
-        raised = dict(zip(names, choice, strict=True))
-
-        def filled(cell: Any, domain: Any, value: Any, agree: bool) -> Any:
-            options = oracle.candidates(cell, domain)
-            others = [option for option in options if option != value]
-            return value if value in options and (agree or not others) else others[0]
-
-        yield tuple(
-            tuple(
-                filled(cell, domain, value, raised[label])
-                for cell, domain, value in zip(row, case.domains, point, strict=True)
-            )
-            for row, label in zip(case.rows, case.labels, strict=True)
-        )
-
-
-def random_world(case: Case, rng: random.Random) -> list[tuple[Any, ...]]:
-    """Draw one world."""
-    return [
-        tuple(
-            rng.choice(oracle.candidates(cell, domain))
-            for cell, domain in zip(row, case.domains, strict=True)
-        )
-        for row in case.rows
-    ]
-
-
-@pytest.mark.parametrize("chunk", range(2))
-def test_categorical_nb_agrees_on_certain_points(chunk: int) -> None:
-    """Trained on any world, extreme or random, CategoricalNB predicts the certain label."""
-    seed = f"{SEED}-{chunk}"
-    print("seed", seed)
-    rng = random.Random(seed)
-    n_agreed = 0
-    with config_context(skip_parameter_validation=True):
-        for _ in range(N_TABLES // 2):
-            case = random_case(rng)
-            judge = Judge(case)
-            model = fitted(case).set_params(own_missing="any")
-            certificates = model.certify(list(case.points))
-            for certificate, point in zip(certificates, case.points, strict=True):
-                if not certificate.certain:
-                    continue
-                for completed in oracle.completions(point, case.domains):
-                    if not judge.knows(completed):
-                        continue
-                    worlds = {*extreme_worlds(case, completed)}
-                    worlds |= {tuple(random_world(case, rng)) for _ in range(3)}
-                    told = [judge.predict(world, completed) for world in worlds]
-                    assert {*told} <= {certificate.label, None}, case
-                    n_agreed += sum(label is not None for label in told)
-    assert n_agreed > N_TABLES

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from support.bias_oracle import Judge, OwnHoles, double_below
+from support.bias_oracle import Judge, OwnHoles, double_below, shortened
 from support.bias_tables import Holed, fitted, random_bias, random_holed, written
 from support.hostile import hostile_index, hostile_points
 
@@ -86,6 +86,47 @@ def test_many_points_together(seed: int) -> None:
         assert len(first) == len(points)
         assert_tolerances(holed, told[first], reading)
         np.testing.assert_array_equal(told, told[first][order])
+
+
+def test_the_rival_is_the_first_label_that_catches_up() -> None:
+    """Just beyond the tolerance the winner no longer beats its rival, nor any label before that one."""
+    rng = random.Random(SEED)
+    n_between = 0
+    for _ in range(200):
+        holed = random_holed(rng, n_rows=12, own_missing=rng.choice((0.0, 0.2)))
+        if len(holed.names) < 3:
+            continue
+        judge, reading = holed.judge(), rng.choice(READINGS)
+        found = certify(holed.index(), list(holed.points), own_missing=reading, **holed.options)
+        rivals = found.columns()["rival"]
+        for point, rival, number in zip(holed.points, rivals, found.tolerance, strict=True):
+            exact = judge.tolerance(point, reading)
+            if exact is None or exact == 1:
+                assert rival is None, (point, exact, holed)
+                continue
+            n_between += 1
+            d = len(holed.features)
+            winner = judge.verdict(point, (exact,) * d, reading).label
+            beyond = Fraction(math.nextafter(number, 2))
+            caught = [
+                label
+                for label in holed.names
+                if label != winner and not beats(judge, winner, label, point, beyond, reading)
+            ]
+            assert rival == caught[0], (point, exact, holed)
+    assert n_between > 20
+
+
+def beats(
+    judge: Judge, winner: Any, rival: Any, point: Any, bias: Fraction, own_missing: OwnHoles
+) -> bool:
+    """Whether a label beats another in all worlds of a bias and for all completions of the point."""
+    kept, points = shortened(point, judge.domains, own_missing)
+    every = (bias,) * len(judge.domains)
+    return all(
+        min(judge.supports(winner, kept, own, every)) > max(judge.supports(rival, kept, own, every))
+        for own in points
+    )
 
 
 def test_fixed_columns() -> None:

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import os
 import random
@@ -13,11 +14,13 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle, strategies
 from support.counted import index_of
+from support.large_counts import judge_of_codes
 from support.strategies import Case, cases, holes, random_case, with_cell
 
 from nullproof import CountIndex, NullproofError, certify
@@ -88,6 +91,25 @@ def test_wide_domains(seed: int) -> None:
 def test_shrinking_tables(case: Case) -> None:
     """The same law with cases that shrink to the smallest disagreement."""
     assert_equals_oracle(case)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, Fraction(1, 3)])
+@pytest.mark.parametrize("n_features", [1, 2, 5, 6])
+def test_many_labels_and_points(n_features: int, alpha: Any) -> None:
+    """T3, T4 for twenty labels and hundreds of points at once, complete and not."""
+    draw = np.random.default_rng(n_features)
+    n_values = draw.integers(1, 4, n_features).tolist()
+    labels = np.arange(400) % 20
+    codes = np.stack([draw.integers(-1, size, 400) for size in n_values], axis=1)
+    index = CountIndex.from_codes(codes, labels, n_values=n_values)
+    judge = judge_of_codes(codes, labels, n_values, alpha=alpha, prior=None)
+    points = [tuple(None if code < 0 else code for code in row) for row in codes.tolist()]
+    for asked, reading in itertools.product((points, points[:9]), READINGS):
+        found = certify(index, asked, alpha=alpha, own_missing=reading)
+        for place in range(0, len(asked), 23 if len(asked) > 9 else 1):
+            expected = judge.verdict(asked[place], (Fraction(1),) * n_features, reading)
+            assert found[place].label == expected.label
+            assert {*found[place].possible} == expected.possible
 
 
 # Named cases --------------------------------------------------------------------------------------

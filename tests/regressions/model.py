@@ -7,6 +7,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -64,8 +65,8 @@ def _rival(index: CountIndex, points: Any, **options: Any) -> list[Any]:
 
 
 def _proba(index: CountIndex, points: Any, **options: Any) -> list[list[float]]:
-    found: list[list[float]] = CertifiedNB.from_index(index, **options).predict_proba(points)
-    return [[round(share, 12) for share in own] for own in found]
+    found = CertifiedNB.from_index(index, **options).predict_proba(points)
+    return [[round(share, 12) for share in own] for own in found.tolist()]
 
 
 def _explained(index: CountIndex, points: Any, **options: Any) -> list[tuple[Any, bool]]:
@@ -159,10 +160,14 @@ def _jump_at_zero(threatens: bool) -> tuple[CountIndex, list[Any]]:
     return index_from_counts([98, rows], counts, missing), [1, (before + after) / 2 * others]
 
 
+def _as_it_is(index: CountIndex) -> CountIndex:
+    return index
+
+
 def _catching_up(names: Sequence[str]) -> dict[str, Any]:
     """Of 4 missing cells floor(4 · (1 - bias)) are a's: 5, 4, 3, 2, 1 a's beyond 0, 1/4, 1/2, 3/4."""
     winner, strong, weak = names
-    cells = {winner: ["a", *[None] * 4], strong: ["a"] * 29, weak: ["a"] * 21}
+    cells: dict[str, list[Any]] = {winner: ["a", *[None] * 4], strong: ["a"] * 29, weak: ["a"] * 21}
     return {
         "rows": [(cell,) for own in cells.values() for cell in own],
         "labels": [label for label, own in cells.items() for _ in own],
@@ -378,7 +383,7 @@ CASES: dict[str, Case] = {
             "tolerance",
             [("0", "0")],
             ["0.0"],
-            make=lambda index=index: index,
+            make=partial(_as_it_is, index),
             options={"alpha": 0, "prior": prior},
         )
         for name, (index, prior) in THREATENS.items()
@@ -407,7 +412,7 @@ CASES: dict[str, Case] = {
             "tolerance",
             [("0",)] * size,
             _told(1 - Fraction(3, 10**10)) * size,
-            make=lambda winner=places[0]: _next_to_one(winner),
+            make=partial(_next_to_one, places[0]),
             options={"alpha": 0, "prior": _next_to_one_prior(*places)},
         )
         for places in itertools.permutations(range(3))
