@@ -74,8 +74,8 @@ def test_cleaning_to_the_end(bias: float) -> None:
             held = certify(cleaner.index, list(case.points), **options).certain
             assert cleaner.done.tolist() == held.tolist()
         assert [*cleaner.complete()] == with_values(case, given)
-        for place in np.flatnonzero(~cleaner.done).tolist():
-            assert Grid(case, case.points[place]).after(given) == {TIE}, (case, place)
+        for point in np.flatnonzero(~cleaner.done).tolist():
+            assert Grid(case, case.points[point]).after(given) == {TIE}, (case, point)
 
 
 def test_saving_and_resuming(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from support.counted import index_of, options_of
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan
-from nullproof.cleaning import CleaningPlan, Cleaner, cases, feature_effects, simulate_cleaning
+from nullproof.cleaning import Cleaner, CleaningPlan, cases, feature_effects, simulate_cleaning
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")

@@ -211,7 +211,8 @@ def test_laws_on_hundreds_of_rows() -> None:
     for _ in range(max(N_TABLES // 8, 5)):
         table = large_table(rng, rng.choice([40, 120]))
         index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
-        points, alpha = large_points(rng, table, 5), rng.choice([0, 0, 1, Fraction(1, 2)])
+        alpha: Any = rng.choice([0, 0, 1, Fraction(1, 2)])
+        points = large_points(rng, table, 5)
         size = np.asarray(radius(index, points, alpha=alpha))
         finite = size[np.isfinite(size)]
         bounds, attacks = [], []
@@ -339,8 +340,9 @@ def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
         try:
             size = np.asarray(radius(index, points, alpha=alpha))
         except NullproofError as problem:
-            assert "alpha" in str(problem)
-            return
+            if "alpha" in str(problem):
+                return  # beyond the limits of what is taken
+            raise
         attack = poison(index, points, alpha=alpha, steps=3, skip_unbreakable=True)
         finite = size[np.isfinite(size)]
         assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
@@ -479,7 +481,7 @@ def test_what_is_refused() -> None:
         ({"threat": "labels"}, "threat"),
     ):
         with pytest.raises(NullproofError, match=words):
-            poison(index, POINTS, **options)  # type: ignore[call-overload]
+            poison(index, POINTS, **options)
 
 
 def test_what_attacks_tell() -> None:

@@ -50,7 +50,8 @@ def assert_rows_suffice(case: Case, found: Radii) -> None:
         pairs = [*zip(values, shorter.domains, strict=True)]
         agreeing = tuple(v if v in domain else domain[0] for v, domain in pairs)
         against = tuple(next((w for w in domain if w != v), v) for v, domain in pairs)
-        added = [(found.rival[place], agreeing)] * n_raise + [(found.label[place], against)] * n_lower
+        added = [(found.rival[place], agreeing)] * n_raise
+        added += [(found.label[place], against)] * n_lower
         assert RowJudge(shorter, values).label(added) != found.label[place]
 
 
@@ -207,8 +208,9 @@ def test_a_radius_that_no_double_holds(share: float) -> None:
     try:
         found = radii(index, [("a",)], prior=[share, 1], threat="rows")[0]
     except NullproofError as problem:
-        assert "prior" in str(problem)
-        return
+        if "prior" in str(problem):
+            return  # beyond the limits of what is taken
+        raise
     assert math.isnan(found.radius)
     assert "9,007,199,254,740,992 rows" in str(found.not_worked_out)
 

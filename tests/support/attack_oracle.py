@@ -117,9 +117,7 @@ def smallest_first(
     return found
 
 
-def radius_of(
-    labels: Views, alpha: Fraction, steps: Steps = every_choice
-) -> tuple[Any, float]:
+def radius_of(labels: Views, alpha: Fraction, steps: Steps = every_choice) -> tuple[Any, float]:
     """Return the certain label (or None) and the fewest cells that a rival needs to catch up."""
     if len(labels) == 1:
         return next(iter(labels)), math.inf
@@ -192,9 +190,7 @@ class WrongCells:
         case, counts = self._case, dict(agreeing)
         names = oracle.distinct(case.labels)
         share = oracle.shares(case.labels, names, case.prior)
-        own = {
-            name: [counts.get((name, j), 0) for j in range(len(point))] for name in names
-        }
+        own = {name: [counts.get((name, j), 0) for j in range(len(point))] for name in names}
         supports = {
             name: oracle.support(
                 share[name], own[name], case.labels.count(name), case.domains, case.alpha
@@ -207,7 +203,7 @@ class WrongCells:
 
 def n_tables(case: Case) -> int:
     """Count the complete tables of the size of a case."""
-    return math.prod(map(len, case.domains)) ** len(case.rows)
+    return int(math.prod(map(len, case.domains)) ** len(case.rows))
 
 
 def without_missing(case: Case, point: Sequence[Any]) -> tuple[Case, tuple[Any, ...]]:
