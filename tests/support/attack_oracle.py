@@ -323,11 +323,15 @@ def _certain_after(
     known = [j for j, cell in enumerate(point) if cell is not None]
     unit = math.lcm(*(view.weight.denominator for view in own.values()))
     p, q = alpha.as_integer_ratio()
+    most = max(view.weight for view in own.values()) * unit
+    most *= (q * len(case.rows) + p) ** len(known)
+    # Python's whole numbers where those of NumPy would overflow.
+    kind: Any = np.int64 if most < 2**62 else object
     bounds = {}
     for name, view in own.items():
-        sides = [np.full(size, int(view.weight * unit), dtype=object) for _ in range(2)]
+        sides = [np.full(size, int(view.weight * unit), dtype=kind) for _ in range(2)]
         for place, j in enumerate(known):
-            low, high = (np.full(size, c[place], dtype=object) for c in (view.low, view.high))
+            low, high = (np.full(size, c[place], dtype=kind) for c in (view.low, view.high))
             for (label, feature, options), n_cells in blanked.items():
                 if (label, feature) == (name, j) and point[j] in case.domains[j]:
                     low = low - n_cells * (options == {point[j]})
