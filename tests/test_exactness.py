@@ -21,6 +21,7 @@ import numpy as np
 import pytest
 from support import oracle, strategies
 from support.bias_box import BoxJudge
+from support.bias_oracle import Judge
 from support.counted import index_of
 from support.large_counts import LargeTable, index_from_counts, large_table, two_labels
 from support.strategies import EVEN, HARD_TABLES, ODD, random_case, table
@@ -155,10 +156,11 @@ def test_near_ties_with_missing_cells_beside(name: str) -> None:
             expected = {
                 one for one, other in (("A", "B"), ("B", "A")) if ranges[one][1] >= ranges[other][0]
             }
-            index = CountIndex.from_rows(holed, labels, domains={f"x{j}": "ab"})
+            index = CountIndex.from_rows(holed, labels, domains={f"x{j}": ["a", "b"]})
             assert set(certify(index, ("a",) * len(a), alpha=0).possible) == expected
 
 
+@pytest.mark.filterwarnings("ignore:.*in (multiply|divide|subtract):RuntimeWarning")
 def test_extreme_alphas_and_priors() -> None:
     """Numbers below, above and at the edge of double precision are as exact as any other."""
     rng = random.Random(20240607)
@@ -175,6 +177,14 @@ def test_extreme_alphas_and_priors() -> None:
             found = certify(index, point, own_missing=reading, **options)
             assert frozenset(found.possible) == oracle.undominated(every), (point, reading, case)
             assert found.label == oracle.certain_label(every), (point, reading, case)
+        judge = Judge.of_rows(
+            case.rows, case.labels, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        for bias in (Fraction(0), Fraction(rng.randrange(12), 12)):
+            told = certify(index, list(case.points), bias=bias, **options)
+            for point, one in zip(case.points, told, strict=True):
+                expected = judge.verdict(point, (bias,) * len(case.features))
+                assert frozenset(one.possible) == expected.possible, (point, bias, case)
 
 
 # Large counts -------------------------------------------------------------------------------------
@@ -329,3 +339,48 @@ def test_tolerances_of_large_counts(size: int) -> None:
             tolerance(large.index, crowd, **large.options), np.tile(together, 400)
         )
     assert n_between > 10
+
+
+TRILLION = 10**12
+# Sizes, known cells and missing cells: more jumps than 32 bits count, or than anybody lists.
+HUGE: dict[str, tuple[Any, Any, Any]] = {
+    "a trillion jumps": (
+        [TRILLION] * 2,
+        [
+            [[680, TRILLION], [320, 0]],
+            [[TRILLION, TRILLION // 22_026], [0, TRILLION - TRILLION // 22_026]],
+        ],
+        [[TRILLION - 1000, 0], [0, 0]],
+    ),
+    "jumps just above zero": (
+        [2**61] * 2,
+        [[[2**59 + 2**16, 2**59], [2**59 - 2**16, 2**59]]],
+        [[2**60, 2**60]],
+    ),
+    "more than 32 bits, of the rival": (
+        [2, 2**36],
+        [[[1, 2**33 + 2**29], [1, 2**35 - 2**33 - 2**29]]],
+        [[0, 2**35]],
+    ),
+    "more than 32 bits, of both": (
+        [6, 2**36],
+        [[[1, 2**33 + 2**29], [1, 2**35 - 2**33 - 2**29]]],
+        [[4, 2**35]],
+    ),
+}
+
+
+@pytest.mark.parametrize("prior", [None, "uniform"])
+@pytest.mark.parametrize("name", HUGE)
+def test_tolerances_beyond_32_bits(name: str, prior: Any) -> None:
+    """Alone and in a crowd a point is told the last double at which it holds."""
+    index = index_from_counts(*HUGE[name])
+    point = ("0",) * len(index.features)
+    alone = tolerance(index, [point], prior=prior)
+    np.testing.assert_array_equal(tolerance(index, [point] * 40, prior=prior), alone.repeat(40))
+    last = float(alone[0])
+    if math.isnan(last):
+        assert not certify(index, point, bias=0, prior=prior).certain
+    elif last < 1:
+        assert certify(index, point, bias=last, prior=prior).certain
+        assert not certify(index, point, bias=math.nextafter(last, 2), prior=prior).certain
