@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 
 import pytest
-from support.browser import NARROW, chromium, overflow, watched_page
+from support.browser import NARROW, overflow, watched_page
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser
 
 pytest.importorskip("material", reason="the tools of the site are not installed")
 pytest.importorskip("mkdocstrings", reason="the tools of the site are not installed")
-pytestmark = pytest.mark.xdist_group("browser")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
 SEARCHED = """() => {
   document.querySelector("[data-md-component=search-query]").dispatchEvent(new KeyboardEvent("keyup"));
   return document.querySelector(".md-search-result__item a[href*='assumptions']") !== null;
 }"""
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 LOADED = {"link": "href", "script": "src", "img": "src", "iframe": "src", "source": "src"}
 
 
@@ -110,12 +110,6 @@ def address(site: Path) -> Iterator[str]:
     yield f"http://127.0.0.1:{server.server_port}/"
     server.shutdown()
     server.server_close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with chromium() as started:
-        yield started
 
 
 def test_search_finds_a_word(browser: Browser, address: str) -> None:

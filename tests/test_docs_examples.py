@@ -14,7 +14,8 @@ pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
 pytest.importorskip("vl_convert")
 
-ROOT = Path(__file__).parents[2]
+pytestmark = pytest.mark.slow
+ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))
 RENDERED = runpy.run_path(str(ROOT / "scripts" / "render_notebook.py"))["rendered"]
 
