@@ -110,7 +110,7 @@ def test_hundreds_of_rows(chunk: int) -> None:
     n_found = n_many = 0
     for _ in range(max(N_TABLES // 60, 30)):
         table = large_table(rng, rng.choice([8, 15, 40, 150]), rng.choice([1, 1, 1, 2, 32]))
-        alpha: Any = rng.choice([0, 1, 1, Fraction(1, 2), 3, 1e-6, 50])
+        alpha: Any = rng.choice([0, 1, 1, Fraction(1, 2), 3, 1e-6, 50, 300])
         n_labels = len(np.unique(table.labels))
         prior: Any = rng.choice([None, None, [rng.choice([0.1, 1, 7]) for _ in range(n_labels)]])
         points = large_points(rng, table, 3)

@@ -111,9 +111,10 @@ def smallest_first(
     while left := [j for j, end in enumerate(ends) if now[j] != end]:
         j = min(left, key=now.__getitem__)
         before, now[j] = now[j] + alpha, now[j] + step
-        others = found[-1] / before if before else None
-        product = math.prod((c + alpha for c in now), start=Fraction(1))
-        found.append(product if others is None else others * (now[j] + alpha))
+        if before:
+            found.append(found[-1] * ((now[j] + alpha) / before))
+        else:
+            found.append(math.prod((c + alpha for c in now), start=Fraction(1)))
     return found
 
 

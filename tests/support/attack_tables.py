@@ -109,7 +109,8 @@ def random_limits(rng: random.Random, case: Case) -> tuple[dict[str, Any], set[t
 
 
 def large_table(rng: random.Random, n_rows: int, times: int = 1) -> LargeTable:
-    """Draw skewed codes with missing cells, rare labels and one-value domains."""
+    """Draw skewed codes with missing cells, rare labels and one-value domains; some tables are wide."""
+    d = rng.choice([1, 2, 3, 4, 5, 6, 7, rng.randint(20, 45) if n_rows <= 40 else 2])
     draw = np.random.default_rng(rng.randrange(2**32))
     shares = draw.dirichlet([rng.choice([0.5, 2.0])] * rng.randint(2, 4))
     labels = draw.choice(len(shares), n_rows, p=shares)
@@ -118,7 +119,7 @@ def large_table(rng: random.Random, n_rows: int, times: int = 1) -> LargeTable:
         # A rival of one to three rows.
         rare = np.flatnonzero(labels == 1)[rng.randint(1, 3) :]
         labels[rare] = 0
-    n_values = tuple(rng.choice([1, 2, 2, 3]) for _ in range(rng.randint(1, 7)))
+    n_values = tuple(rng.choice([1, 2, 2, 3]) for _ in range(d))
     codes = np.empty((n_rows, len(n_values)), dtype=np.int64)
     for j, n in enumerate(n_values):
         for label in range(len(shares)):
