@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.bias_box import BoxJudge
 from support.bias_oracle import Judge, OwnHoles, double_below, shortened
 from support.bias_tables import Holed, fitted, random_bias, random_holed, written
 from support.hostile import hostile_index, hostile_points
@@ -86,6 +87,27 @@ def test_many_points_together(seed: int) -> None:
         assert len(first) == len(points)
         assert_tolerances(holed, told[first], reading)
         np.testing.assert_array_equal(told, told[first][order])
+
+
+def test_what_was_asked_before_changes_nothing() -> None:
+    """Tables with the same columns, asked about in turn while all answers are kept."""
+    rng = random.Random(SEED)
+    points = [(a, b) for a in "abc" for b in "xyz"] * 200
+    kept = []
+    for _ in range(4):
+        rows = [
+            (rng.choice(["a", "b", "c", None]), rng.choice(["x", "y", "z", None]))
+            for _ in range(300)
+        ]
+        labels = [rng.choice("ABC" if row[0] == "a" else "AAB") for row in rows]
+        index = CountIndex.from_rows(rows, labels)
+        judge = BoxJudge.of_rows(rows, labels, ["abc", "xyz"], alpha=1)
+        kept.append((certify(index, points), judge))
+    for found, judge in (*kept, *kept[::-1]):
+        for place, point in enumerate(points[:9]):
+            exact = judge.tolerance(point)
+            np.testing.assert_equal(found.tolerance[place] + 0.0, as_double(exact))
+        np.testing.assert_array_equal(found.tolerance, np.tile(found.tolerance[:9], 200))
 
 
 def test_the_rival_is_the_first_label_that_catches_up() -> None:
