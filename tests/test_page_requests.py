@@ -250,6 +250,8 @@ FOREIGN: list[tuple[dict[str, str], int]] = [
     ({"host": "127.0.0.1.evil.example"}, 421),
     ({"host": "user@127.0.0.1"}, 421),
     ({"host": "127.0.0.1:x"}, 421),
+    ({"host": "[::1]evil.org"}, 421),
+    ({"host": "localhost/x"}, 421),
     ({"origin": "http://evil.example"}, 403),
     ({"origin": "null"}, 403),
     ({"origin": "http://127.0.0.1:1"}, 403),

@@ -5,11 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from regressions import attacks, cleaning, model, odds
+from regressions import attacks, cleaning, faces, model, odds
 
 # Random and odd points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-ROOMS: dict[str, Any] = {"attacks": attacks, "cleaning": cleaning, "model": model, "odds": odds}
+ROOMS: dict[str, Any] = {
+    "attacks": attacks,
+    "cleaning": cleaning,
+    "faces": faces,
+    "model": model,
+    "odds": odds,
+}
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import warnings
 from importlib.resources import files
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import polars as pl
 import pytest
@@ -93,6 +93,19 @@ class Runner:
         shown = self.capsys.readouterr()
         assert isinstance(left.value.code, int)
         return Done(left.value.code, shown.out, shown.err)
+
+
+def ran(folder: Path, *arguments: str, stdin: bytes = b"") -> Done:
+    """Run the command line in a folder, without any fixture."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        out, err = io.StringIO(), io.StringIO()
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        shown = SimpleNamespace(
+            readouterr=lambda: SimpleNamespace(out=out.getvalue(), err=err.getvalue())
+        )
+        return Runner(patch, cast("Any", shown))(*arguments, stdin=stdin)
 
 
 def one_line(done: Done, *reasons: str) -> None:
