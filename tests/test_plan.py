@@ -101,8 +101,8 @@ def test_end_of_a_plan(chunk: int) -> None:
         stuck = [place for place, grid in enumerate(grids) if not (grid.winners != TIE).any()]
         assert [*plan.stuck] == stuck, case
         n_stuck, n_steps = n_stuck + len(stuck), n_steps + len(plan.steps)
-    assert n_stuck
-    assert n_steps > 10
+    assert n_stuck or N_TABLES < 400
+    assert n_steps > 3
 
 
 @pytest.mark.parametrize("chunk", range(2))
