@@ -72,10 +72,11 @@ class Grid:
         weights = np.ones((), dtype=object)
         for place, options in zip(self.places, self.options, strict=True):
             if place in filled:
-                weights = np.multiply.outer(weights, np.array(self._chances(place, options)))
+                weights = np.multiply.outer(weights, np.array(self.chances(place, options)))
         return Fraction((weights * self.certain(filled)).sum())
 
-    def _chances(self, place: Place, options: Sequence[Any]) -> list[Fraction]:
+    def chances(self, place: Place, options: Sequence[Any]) -> list[Fraction]:
+        """How likely each value of a missing cell is: as frequent as among the known ones."""
         i, j = place
         known = [
             oracle.candidates(row[j], ())[0]
