@@ -89,10 +89,20 @@ def test_many_points_together(seed: int) -> None:
         np.testing.assert_array_equal(told, told[first][order])
 
 
+def test_candidates_of_points_where_floats_do_not_do() -> None:
+    """T4, T10: whole numbers find the worst candidates of each feature where smoothing is tiny or huge."""
+    rng = random.Random(SEED)
+    for _ in range(60):
+        alpha = rng.choice((Fraction(3, 10**10), Fraction(10**20 + 1, 10**9)))
+        holed = replace(random_holed(rng, n_rows=12, own_missing=0.5), alpha=alpha)
+        told = tolerance(holed.index(), list(holed.points), own_missing="any", **holed.options)
+        assert_tolerances(holed, told, "any")
+
+
 def test_what_was_asked_before_changes_nothing() -> None:
     """Tables with the same columns, asked about in turn while all answers are kept."""
     rng = random.Random(SEED)
-    points = [(a, b) for a in "abc" for b in "xyz"] * 200
+    points = [(a, b) for a in "abc" for b in "xyz"] * 1000
     kept = []
     for _ in range(4):
         rows = [
@@ -107,7 +117,10 @@ def test_what_was_asked_before_changes_nothing() -> None:
         for place, point in enumerate(points[:9]):
             exact = judge.tolerance(point)
             np.testing.assert_equal(found.tolerance[place] + 0.0, as_double(exact))
-        np.testing.assert_array_equal(found.tolerance, np.tile(found.tolerance[:9], 200))
+        np.testing.assert_array_equal(found.tolerance, np.tile(found.tolerance[:9], 1000))
+    whole = certify(index, points)
+    parts = [whole[:4500].tolerance, whole[4500:].tolerance]
+    np.testing.assert_array_equal(np.concatenate(parts), kept[-1][0].tolerance)
 
 
 def test_the_rival_is_the_first_label_that_catches_up() -> None:
