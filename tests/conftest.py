@@ -16,27 +16,27 @@ if TYPE_CHECKING:
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
-    "attacks/test_joint.py",
-    "attacks/test_poisoning.py::test_any_smoothing",
-    "cleaning/test_cleaner.py::test_curves",
     "cli/test_files.py::test_broken_files",
     "counts/engines/test_counting.py",
     "counts/engines/test_dying.py",
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
     "experiments/",
-    "radii/test_bounds.py",
-    "radii/test_cells.py",
-    "radii/test_own_missing.py::test_counts_too_large",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
     "test_estimator.py::test_assumptions_are",
     "test_fuzz.py::test_broken_inputs",
     "test_odds.py::test_drawn_worlds_of_large",
     "test_oracle.py",
-    "test_predict.py::test_categorical_nb",
+    "test_paper.py",
+    "test_poison.py::test_effort_pays",
+    "test_poison.py::test_laws_on_hundreds_of_rows",
+    "test_poison.py::test_vertex_cover[",
+    "test_radius.py::test_hundreds_of_rows",
+    "test_radius_rows.py::test_hundreds_of_rows",
     "test_real_data.py",
     "test_witness.py::test_categorical_nb",
+    "test_worksheet.py::test_promises_are_kept_on_real_tables",
 )
 
 
@@ -44,9 +44,6 @@ SLOW = (
 PARTS = ("block", "chunk", "seed")
 # Of these, which have thousands of tables, the first part runs all lines that the others run.
 TRACED_ONCE = (
-    "attacks/test_reach.py::test_random_tables",
-    "radii/test_changed_cells.py::test_random_tables",
-    "radii/test_reach.py::test_random_tables",
     "test_bias.py::test_random_tables",
     "test_tolerance.py::test_random_tables",
 )

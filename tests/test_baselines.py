@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from nullproof import CountIndex, NullproofError, certify, radius
 from nullproof.baselines import (
     CodedTable,
     approximate_decision,
@@ -17,12 +18,8 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
-from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
-from nullproof.errors import NullproofError
-from nullproof.radii.cells import radius
 
-N_TABLES = 150
+N_TABLES = 60
 
 
 def random_table(seed: int, *, missing: float = 0.0, most_labels: int = 3) -> CodedTable:
@@ -78,7 +75,7 @@ def test_algorithm_1_lets_a_missing_cell_hold_an_unseen_value() -> None:
     assert iterate(CodedTable.of([[0], [1]], [0, 0]), [5]).tolist() == [True]
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(20))
 def test_sampling_errs_on_one_side_only(seed: int) -> None:
     """AD calls every certain point certain, and on a complete table it calls nothing else so."""
     table = random_table(seed, missing=0.1)
@@ -98,7 +95,7 @@ def test_sampling_takes_a_rare_world_for_impossible() -> None:
     assert iterate(table, [0]).tolist() == [False]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_random_poisoning_stops_at_the_first_cell_that_breaks_the_point(seed: int) -> None:
     """All ways to check choose the same cells; with one fewer the point is certain."""
     table, point = random_table(seed), points_of(random_table(seed), seed, 1)
@@ -111,7 +108,7 @@ def test_random_poisoning_stops_at_the_first_cell_that_breaks_the_point(seed: in
         assert iterate(blanked(table, found.cells[:-1]), point)[0]
 
 
-@pytest.mark.parametrize("seed", range(60))
+@pytest.mark.parametrize("seed", range(30))
 def test_smarter_random_breaks_the_point(seed: int) -> None:
     """SR stops at the first cell that breaks the point, and never beats the radius."""
     table, point = random_table(seed), points_of(random_table(seed), seed, 1)
@@ -119,7 +116,7 @@ def test_smarter_random_breaks_the_point(seed: int) -> None:
     again = smarter_random(table, point, seed=seed, check="iterate")
     assert found.cells.tolist() == again.cells.tolist()
     assert not iterate(blanked(table, found.cells), point)[0]
-    assert found.n_cells >= radius(index_of(table), point, alpha=0)[0]
+    assert found.n_cells >= np.asarray(radius(index_of(table), point, alpha=0))[0]
     if found.n_cells:
         assert iterate(blanked(table, found.cells[:-1]), point)[0]
 
@@ -131,7 +128,7 @@ def test_greedy_is_optimal_unless_a_rival_saturates(seed: int) -> None:
     for point in points_of(table, seed):
         found, optimum = (
             greedy_search(table, point),
-            radius(index_of(table), point[None], alpha=0)[0],
+            np.asarray(radius(index_of(table), point[None], alpha=0))[0],
         )
         assert found.n_cells == len(set(found.cells.tolist()))
         assert not iterate(blanked(table, found.cells), point)[0]
@@ -151,7 +148,7 @@ def test_random_tables_show_the_exception_of_t6() -> None:
         for point in points_of(table, seed):
             found, optimum = (
                 greedy_search(table, point),
-                radius(index_of(table), point[None], alpha=0)[0],
+                np.asarray(radius(index_of(table), point[None], alpha=0))[0],
             )
             longer += found.n_cells > optimum
             false += found.n_claimed < optimum

@@ -18,15 +18,13 @@ import pytest
 from experiments import paper
 from experiments.paper import running
 from experiments.paper.claims import claims_table
-from experiments.paper.datasets import Dataset, Known, Note, coded, generate, load_all
+from experiments.paper.datasets import Dataset, Known, Note, generate, load_all
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import QUICK, Progress, load, measure
 from experiments.paper.store import MEASURES, Store
 from experiments.paper.summary import Results
 from experiments.paper.tasks import PARTS, Task, carry_out
-from nullproof.decision import certify
-from nullproof.errors import NullproofError
-from nullproof.tables.readers import open_table
+from nullproof import NullproofError, certify
 
 SMALL = Known("small", ("small", "small_2024"), "y", (60, 4, 2), (("small_20", 20),))
 OTHER = Known("other", ("other",), "y", (30, 3, 3))
@@ -64,13 +62,15 @@ def test_a_dataset_is_found_by_any_of_its_names(tmp_path: Path, name: str) -> No
     assert found.labels[:4].tolist() == [0, 1, 0, 1]
 
 
-def test_bins_have_equal_width() -> None:
+def test_bins_have_equal_width(tmp_path: Path) -> None:
     """Numbers fall into five intervals of equal width, of which only those seen are a domain."""
-    table = open_table({"x": np.array([0.0, 1.9, 2.0, 10.0, 9.0]), "y": ["a", "b", "a", "b", "a"]})
-    codes, labels, sizes = coded(table, "y")
-    assert codes[:, 0].tolist() == [0, 0, 1, 2, 2]
-    assert labels.tolist() == [0, 1, 0, 1, 0]
-    assert sizes == (3,)
+    table = pl.DataFrame({"x": [0.0, 1.9, 2.0, 10.0, 9.0], "y": [*"ababa"]})
+    (tmp_path / "five.csv.gz").write_bytes(gzip.compress(table.write_csv().encode()))
+    (found,) = load_all(tmp_path, known=(Known("five", ("five",), "y", (5, 2, 2)),))
+    assert isinstance(found, Dataset)
+    assert found.codes[:, 0].tolist() == [0, 0, 1, 2, 2]
+    assert found.labels.tolist() == [0, 1, 0, 1, 0]
+    assert found.n_values == (3,)
 
 
 def test_a_partial_dataset_is_named_so(tmp_path: Path) -> None:
