@@ -193,42 +193,6 @@ def test_what_if_counts_the_changed_table(server: Served, example: Example, do: 
     assert high == pytest.approx(expected[2].max_log_support)
 
 
-def test_what_if_with_bins_dates_and_numbers(server: Served) -> None:
-    """A value of the domain can be an interval; filling it fills the bin, and undoes a blank."""
-    rows = "".join(
-        f"{n / 10},2024-0{n % 9 + 1}-11,{'true' if n % 3 else 'false'},{'pq'[n % 2]}\n"
-        for n in range(40)
-    )
-    table = upload(server.client, "n,d,b,y\n" + rows)
-    name = analysed(
-        server.client, table=table["id"], label="y", bins=3, binning="uniform", alpha="1/2"
-    )
-    for place, feature in enumerate(
-        server.client.get(f"/api/analyses/{name}/features").json()["features"]
-    ):
-        counts = server.client.get(f"/api/analyses/{name}/features/{place}").json()
-        known = [(v, k) for v, row in enumerate(counts["known"]) for k, n in enumerate(row) if n]
-        value, label = known[0]
-        there = {
-            "feature": feature["name"],
-            "label": "pq"[label],
-            "value": counts["values"][value],
-        }
-        n_cells = counts["known"][value][label]
-        changes = [{"do": do, "n_cells": n_cells, **there} for do in ("blank", "fill")]
-        path = f"/api/analyses/{name}/what-if"
-        blanked = server.client.post(path, json={"changes": changes[:1]}).json()
-        assert blanked["n_missing"] == n_cells
-        assert blanked["n_certain"] <= blanked["n_certain_before"]
-        undone = server.client.post(path, json={"changes": changes}).json()
-        assert undone["n_missing"] == undone["n_missing_before"] == 0
-        assert undone["changed"] == []
-        many = {"do": "blank", "n_cells": n_cells + 1, **there}
-        told(
-            server.client.post(path, json={"changes": [many]}), 400, "change 1", f"{n_cells} cells"
-        )
-
-
 def test_downloads(server: Served, example: Example) -> None:
     """The report and the certificates can be taken home."""
     name, index, new = example
@@ -345,18 +309,6 @@ def test_only_labelled_points_are_right_or_wrong(
     (step,) = answer["at"]
     known = [step["accuracy_hold"], step["accuracy_open"]] != [None, None]
     assert known == (n_labelled is not None)
-
-
-def test_labels_are_compared_as_the_index_names_them(server: Served) -> None:
-    """Labels that are numbers or true and false in one file are recognised in the other."""
-    for labels, others in ((("true", "false"), ("true", "false")), (("1", "2"), ("1.0", "2.0"))):
-        lines = [f"{'uv'[n % 2]},{labels[n % 2]}" for n in range(8)]
-        table = upload(server.client, "a,y\n" + "\n".join(lines))["id"]
-        same = f"a,y\nu,{others[0]}\nv,{others[1]}\nv,{others[1]}\n"
-        other = upload(server.client, same)["id"]
-        name = analysed(server.client, table=table, points=other, label="y")
-        answer = server.client.get(f"/api/analyses/{name}/curve", params={"bias": 1}).json()
-        assert answer["at"][0]["accuracy_hold"] == 1, labels
 
 
 @pytest.mark.parametrize("bias", [0, 0.02, 0.4, 1])
@@ -499,16 +451,6 @@ def test_rows_without_a_label_are_left_out(server: Served, tables: tuple[str, st
     assert document["table"]["n_rows"] == 6
 
 
-def test_spellings_of_missing_change_the_preview(server: Served, tables: tuple[str, str]) -> None:
-    """A table is described again as it will be counted if further texts mean missing."""
-    plain, spelled = (
-        server.client.get(f"/api/tables/{tables[0]}", params={"missing": missing}).json()
-        for missing in ([], ["odd"])
-    )
-    assert [table["columns"][2]["n_missing"] for table in (plain, spelled)] == [1, 2]
-    assert [table["preview"][5][2] for table in (plain, spelled)] == ["odd", None]
-
-
 def test_an_analysis_of_a_changed_table(server: Served, tables: tuple[str, str]) -> None:
     """Everything is about the table with its cells changed, and says so; a change too many is told."""
     change = {"do": "blank", "feature": "a", "label": "p", "value": "u", "n_cells": 2}
@@ -529,16 +471,6 @@ def test_an_analysis_of_a_changed_table(server: Served, tables: tuple[str, str])
     assert "The table was changed: blanked 2 cells of a that held u in rows labelled p." in notes
     many = [{**change, "n_cells": 9}]
     assert "give at most that many" in error_of(server, table=tables[0], **ORDER, changes=many)
-
-
-@pytest.mark.parametrize("option", ["key", "truth"])
-def test_columns_that_are_not_there_are_told(
-    server: Served, tables: tuple[str, str], option: str
-) -> None:
-    """A key or a truth that no table has fails with the names that there are."""
-    wanted = {"table": tables[0], "points": tables[1], **ORDER, option: "whom"}
-    assert "'whom'" in error_of(server, **wanted)
-    told(server.client.post("/api/analyses", json={**wanted, option: 3}), 422, option)
 
 
 @pytest.mark.parametrize(

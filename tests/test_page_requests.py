@@ -17,9 +17,10 @@ import polars as pl
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.command_line import TEST, TRAIN
 from support.web_server import HOLES, Served, analysed, told, upload
 from support.workbooks import with_part, workbook
+
+from nullproof import CountIndex
 
 pytest.importorskip("fastapi", reason="FastAPI is not installed")
 from support.asking import Asked
@@ -161,50 +162,37 @@ def test_names_are_only_shown(server: Served, name: str, shown: str) -> None:
     told(server.client.get(f"/api/tables/{table['id']}"), 404, "no table")
 
 
-def test_options_reach_the_library(server: Served) -> None:
-    """Label, smoothing, prior, bins, spellings of missing and ignored columns are as ordered."""
-    train, test = upload(server.client, TRAIN), upload(server.client, TEST)
-    order = {"alpha": "1/3", "bins": 2, "binning": "quantile", "prior": "uniform", "ignore": []}
-    name = analysed(
-        server.client,
-        table=train["id"],
-        points=test["id"],
-        label="churn",
-        missing=["Ulm"],
-        **order,
-    )
-    told_ = server.client.get(f"/api/analyses/{name}/document").json()
-    assert told_["table"]["alpha"] == "1/3"
-    assert told_["table"]["prior"] == [0.5, 0.5]
-    assert told_["table"]["n_missing"] == 2 + 3
-    features = server.client.get(f"/api/analyses/{name}/features").json()["features"]
-    assert [(f["name"], f["n_values"]) for f in features] == [("age", 2), ("town", 1)]
+ODDITIES = {
+    "a": ["x", "?", "gone", "z"] * 10,
+    "n": [*range(20)] * 2,
+    "b": [*map(str, range(39)), "tbd"],
+    "list": [[1], [2]] * 20,
+    "y": ["p", "q"] * 20,
+}
+ORDERS: list[dict[str, Any]] = [
+    {"missing": ["gone"]},
+    {"missing_only": ["gone", "tbd"]},
+    {"bins": 2, "binning": "quantile", "missing": ["tbd"]},
+    {"ignore": ["a"], "keep": ["n"]},
+]
 
 
-def test_a_text_among_numbers_is_proposed(server: Served) -> None:
-    """What keeps a column from being numbers may mean missing; what is missing already is not proposed."""
-    cells = [*map(str, range(20)), "tbd", "N/a"]
-    lines = "".join(f"{cell},{k % 2}\n" for k, cell in enumerate(cells))
-    table = upload(server.client, f"a,y\n{lines}".encode())
-    assert table["spellings"] == ["tbd"]
-
-
-def test_spellings_of_missing_are_no_values(server: Served) -> None:
-    """A point's cell that spells missing is shown as missing, also where the file is not text."""
-    stream = io.BytesIO()
-    pl.DataFrame({"a": ["x", "?", "z"], "b": [1, 2, None], "y": ["p", "q", "p"]}).write_parquet(
-        stream
-    )
+@pytest.mark.parametrize("order", ORDERS)
+def test_table_options_reach_the_library(server: Served, order: dict[str, Any]) -> None:
+    """Features, their values and missing cells are those that the library counts with the same options."""
+    stream, frame = io.BytesIO(), pl.DataFrame(ODDITIES)
+    frame.write_parquet(stream)
     table = upload(server.client, stream.getvalue())
-    assert table["spellings"] == []
-    assert [column["n_missing"] for column in table["columns"]] == [1, 1, 0]
-    name = analysed(server.client, table=table["id"], label="y")
-    points = [server.client.get(f"/api/analyses/{name}/points/{k}").json() for k in range(3)]
-    assert [point["values"] for point in points] == [
-        {"a": "x", "b": 1},
-        {"a": None, "b": 2},
-        {"a": "z", "b": None},
-    ]
+    assert table["spellings"] == ["tbd"]
+    options: dict[str, Any] = {**order, "ignore": ["list", *order.get("ignore", ())]}
+    name = analysed(server.client, table=table["id"], label="y", **options)
+    index = CountIndex.from_table(frame.drop("list"), "y", **order)
+    found = server.client.get(f"/api/analyses/{name}/features").json()["features"]
+    assert [feature["name"] for feature in found] == [*index.features]
+    assert sum(sum(feature["n_missing"]) for feature in found) == index.n_missing
+    for place, feature in enumerate(index.features):
+        cell = server.client.get(f"/api/analyses/{name}/points/1").json()["values"][feature]
+        assert (cell is None) == (feature == "a" and "missing_only" not in order), place
 
 
 def test_columns_that_name_rows_are_left_out_as_in_the_library(server: Served) -> None:
@@ -220,25 +208,6 @@ def test_columns_that_name_rows_are_left_out_as_in_the_library(server: Served) -
         assert [feature["name"] for feature in found] == features
     order = {"table": table["id"], "label": "y", "missing": ["c1"], "missing_only": ["c2"]}
     told(server.client.post("/api/analyses", json=order), 400, "or missing_only to replace them")
-
-
-def test_missing_only_reaches_the_library(server: Served) -> None:
-    """With other spellings of missing the usual ones are values."""
-    table = upload(server.client, b"a,y\n?,p\nu,q\ngone,q\nv,p\n")
-    name = analysed(server.client, table=table["id"], label="y", missing_only=["gone"])
-    (feature,) = server.client.get(f"/api/analyses/{name}/features").json()["features"]
-    assert feature["values"] == ["?", "u", "v"]
-    assert sum(feature["n_missing"]) == 1
-
-
-def test_columns_that_cannot_be_counted_may_be_uploaded(server: Served) -> None:
-    """A nested column does not stand in the way of the others, if it is ignored."""
-    stream = io.BytesIO()
-    frame = pl.DataFrame({"a": [{"x": 1}, {"x": 2}], "b": ["u", "v"], "y": ["p", "q"]})
-    frame.write_parquet(stream)
-    table = upload(server.client, stream.getvalue())
-    assert [column["is_key"] for column in table["columns"]] == [False] * 3
-    analysed(server.client, table=table["id"], label="y", ignore=["a"])
 
 
 # Foreign pages -------------------------------------------------------------------------------------

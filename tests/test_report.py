@@ -32,7 +32,7 @@ from nullproof import (
     label_odds,
     report,
 )
-from nullproof.attacks import certified_accuracy_curve, radii
+from nullproof.attacks import Radii, certified_accuracy_curve, radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 SEED = int(os.environ.get("NULLPROOF_SEED", "20240611"))
@@ -156,18 +156,21 @@ def check_numbers(document: dict[str, Any], index: CountIndex, points: Any, **as
         assert (odds is None) == point["certain"]
         for row in () if odds is None else odds:
             assert 0 <= row["lower"] <= row["upper"] <= 1
-    check_attack(document, distances.radius)
+    check_attack(document, distances)
 
 
-def check_attack(document: dict[str, Any], radius: np.ndarray[Any, Any]) -> None:
+def check_attack(document: dict[str, Any], distances: Radii) -> None:
     """Check that the attack that is told is on a weakest certain point, with as many cells as it needs."""
-    attack, fragility = document["attack"], document["fragility"]
+    attack, fragility, radius = document["attack"], document["fragility"], distances.radius
     finite = radius[np.isfinite(radius) & (radius > 0)]
     assert (attack is None) == (not len(finite))
     assert sum(row["n_points"] for row in fragility["histogram"]) == len(finite)
     for row in fragility["histogram"]:
         assert row["n_points"] == ((radius >= row["start"]) & (radius <= row["stop"])).sum()
     assert [row["radius"] for row in fragility["weakest"]] == sorted(finite)[:10]
+    for row in [*fragility["weakest"], *([] if attack is None else [attack])]:
+        one = distances.document()["points"][row["point"]]
+        assert (row["label"], row["rival"]) == (text(one["label"]), text(one["rival"]))
     if attack is not None:
         assert attack["n_cells"] == min(finite) == fragility["least"] == radius[attack["point"]]
         assert sum(row["n_cells"] for row in attack["cells"]) == attack["n_cells"]
@@ -251,6 +254,19 @@ def test_numbers_are_those_of_the_library(options: Any) -> None:
     assert drawn["n_hold"] == sorted(drawn["n_hold"], reverse=True)
     same_numbers(made)
     assert HOSTILE not in made.html() + made.markdown()
+
+
+@pytest.mark.parametrize("alpha", [0, 1])
+def test_an_attack_of_many_cells(alpha: int) -> None:
+    """Where the weakest point takes many cells of one column, all of them are told."""
+    index = CountIndex.from_rows(
+        [("a", "x")] * 9 + [("b", "y"), ("a", "y")] * 5, [*"p" * 9, *"q" * 10]
+    )
+    points = [("a", "x"), ("b", "y")]
+    made = report(index, points, alpha=alpha)
+    check_numbers(made.document, index, points, alpha=alpha)
+    assert max(row["n_cells"] for row in made.document["attack"]["cells"]) > 1
+    same_numbers(made)
 
 
 def same_numbers(made: Any) -> None:
