@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from typing import Any
 
 from nullproof import CountIndex, certify
 from support.fuzzing.breaking import below, broken_text, pick
@@ -37,4 +38,5 @@ def _read(raw: bytes) -> None:
     index = CountIndex.from_rows([(written,), ("other",), ("more",)], ["p", "q", "q"])
     if index.n_rows != 3 or index.update([(written,)], ["p"]).n_rows != 4:
         raise BrokenLawError(f"{written!r} was not counted")
-    certify(index, ("other",), alpha=written[:50])
+    alpha: Any = written[:50]
+    certify(index, ("other",), alpha=alpha)
