@@ -7,6 +7,7 @@ import decimal
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
@@ -56,8 +57,9 @@ def cells_of(table: Any, name: str) -> list[Any]:
 
 
 def _plain(cell: Any) -> Any:
-    if isinstance(cell, list) or getattr(cell, "ndim", 0):
-        (cell,) = [*cell]
+    if isinstance(cell, list | np.ndarray):
+        (alone,) = cell
+        return alone
     if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
         return None
     if isinstance(cell, dt.datetime):
