@@ -13,8 +13,8 @@ from sklearn.naive_bayes import CategoricalNB
 from experiments.decision import FEATURES, ROWS, random_codes
 from experiments.measuring import both_times, ratio, shown
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
-from nullproof.tolerances import tolerance
+from nullproof.model.certify import certify
+from nullproof.model.tolerance import tolerance
 
 TITLE = "Tolerance, bias and skipped holes"
 RUNS = 7

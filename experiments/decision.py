@@ -13,7 +13,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from experiments.measuring import in_process, ratio, shown, times
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
+from nullproof.model.certify import certify
 
 TITLE = "Counting and certifying against CategoricalNB"
 ROWS, FEATURES, VALUES = 568_630, 30, 5

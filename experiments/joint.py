@@ -32,12 +32,12 @@ from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Model
+from nullproof.model.model import Model
+from nullproof.model.verdicts import verdicts
 from nullproof.radii.cells import radii
 from nullproof.tables.formats import read_file
 from nullproof.tables.points import Points
 from nullproof.tables.spellings import Spellings
-from nullproof.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}

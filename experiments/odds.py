@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
+from nullproof.model.certify import certify
 from nullproof.odds import draw, label_odds, sampled_odds
 from nullproof.tables.readers import open_table
 

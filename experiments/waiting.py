@@ -29,8 +29,8 @@ from experiments.tables_at_hand import LABELS, at_hand, frame_of
 from nullproof import label_odds, report
 from nullproof.baselines import iterate_with_index
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
 from nullproof.estimator import CertifiedNB
+from nullproof.model.certify import certify
 from nullproof.words import per_cent
 
 TITLE = "What people wait for"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from nullproof import CountIndex, certify
-from nullproof.certificates import Certificate
+from nullproof.model.certify import Certificate
 from nullproof.cli.demo import load
 from nullproof.show import WIDTH, intervals
 

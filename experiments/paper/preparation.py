@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from experiments.paper.datasets import Dataset
 from nullproof.baselines import CodedTable
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
+from nullproof.model.certify import certify
 from nullproof.tables.injection import draw_cells, draw_features, uniforms
 
 TEST_SHARE = 0.2

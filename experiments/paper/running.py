@@ -14,7 +14,7 @@ from experiments.paper.preparation import index_of, split
 from experiments.paper.store import Store
 from experiments.paper.tasks import Grid, Task, carry_out
 from nullproof.attacks.poisoning import poison
-from nullproof.decision import certify
+from nullproof.model.certify import certify
 
 QUICK = Grid(
     runs=1,

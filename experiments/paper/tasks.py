@@ -24,7 +24,7 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
-from nullproof.decision import certify
+from nullproof.model.certify import certify
 from nullproof.radii.cells import radii, radius
 
 OURS = "nullproof"

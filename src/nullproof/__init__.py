@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from nullproof.attacks.poisoning import poison as poison
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
-    from nullproof.decision import certify as certify
-    from nullproof.decision import truth as truth
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
-    from nullproof.explanation import explain as explain
+    from nullproof.model.certify import certify as certify
+    from nullproof.model.certify import truth as truth
+    from nullproof.model.explain import explain as explain
+    from nullproof.model.tolerance import tolerance as tolerance
+    from nullproof.model.witness import witness as witness
     from nullproof.odds.labels import label_odds as label_odds
     from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
     from nullproof.tables.injection import inject_missing as inject_missing
-    from nullproof.tolerances import tolerance as tolerance
-    from nullproof.worlds import witness as witness
 
 __all__, __getattr__, __dir__ = public(
     __name__,
@@ -32,16 +32,16 @@ __all__, __getattr__, __dir__ = public(
         "CountIndex": "counts.index",
         "NullproofError": "errors",
         "NullproofWarning": "errors",
-        "certify": "decision",
+        "certify": "model.certify",
         "cleaning_plan": "cleaning.plan",
-        "explain": "explanation",
+        "explain": "model.explain",
         "inject_missing": "tables.injection",
         "label_odds": "odds.labels",
         "poison": "attacks.poisoning",
         "radius": "radii.cells",
         "report": "reporting.reports",
-        "tolerance": "tolerances",
-        "truth": "decision",
-        "witness": "worlds",
+        "tolerance": "model.tolerance",
+        "truth": "model.certify",
+        "witness": "model.witness",
     },
 )

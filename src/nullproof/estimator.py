@@ -12,15 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
-from nullproof.bias import Bias
-from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError, missing_extra
-from nullproof.model import Model, Prior
+from nullproof.model.certify import Certificates, certificates_of
+from nullproof.model.model import Model
+from nullproof.model.parameters import Bias, Prior
+from nullproof.model.predict import log_supports, probabilities, winners
+from nullproof.model.tolerance import tolerances_of
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.labels import Odds, odds_of
-from nullproof.prediction import log_supports, probabilities, winners
 from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
@@ -40,8 +42,6 @@ from nullproof.tables.schema import Schema
 from nullproof.tables.series import unmasked
 from nullproof.tables.spellings import Spellings
 from nullproof.tables.values import text
-from nullproof.tolerances import tolerances_of
-from nullproof.verdicts import Verdicts, verdicts
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin

@@ -10,13 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.tables.names import RowNames, key_columns
-from nullproof.tolerances import Tolerances
-from nullproof.truths import VERDICTS
-from nullproof.verdicts import Verdicts
 
 if TYPE_CHECKING:
     import polars as pl
 
+VERDICTS = ("certain", "holds", "open")
 # Up to so many kinds of points there may be one place for each that could be.
 _FEW = 1 << 16
 _MARKS = np.array([False, True, None], dtype=object)
@@ -32,6 +30,10 @@ class Lines:
         Names of the points, if they have any.
     judged
         The verdict of each point as a position in `VERDICTS`.
+    possible, certain, winner
+        What every world agrees on (`nullproof.model.verdicts`).
+    tolerance, rival
+        How far each prediction holds, and who threatens it first.
     actual
         The true label of each point; None if none is known.
     """
@@ -40,8 +42,11 @@ class Lines:
     names: RowNames | None
     predicted: NDArray[np.int32]
     judged: NDArray[np.int8]
-    verdicts: Verdicts
-    tolerances: Tolerances
+    possible: NDArray[np.bool_]
+    certain: NDArray[np.bool_]
+    winner: NDArray[np.int32]
+    tolerance: NDArray[np.float64]
+    rival: NDArray[np.int32]
     n_own_missing: NDArray[np.int64]
     actual: NDArray[np.int32] | None
 
@@ -54,40 +59,37 @@ class Lines:
 
     def listed_columns(self) -> dict[str, list[Any]]:
         """The columns with possible and other labels as lists."""
-        kinds = _LabelSets.of(self.labels, self.verdicts.possible, self.predicted)
+        kinds = _LabelSets.of(self.labels, self.possible, self.predicted)
         right = self._right
         return {
             **key_columns(self.names),
             "predicted": _texts(self.labels, self.predicted),
             "verdict": _texts(VERDICTS, self.judged),
-            "certain": self.verdicts.certain.tolist(),
-            "label": _texts(self.labels, self.verdicts.winner),
+            "certain": self.certain.tolist(),
+            "label": _texts(self.labels, self.winner),
             "possible": kinds.listed(kinds.possible),
             "others": kinds.listed(kinds.others),
-            "tolerance": [None if t != t else t for t in self.tolerances.value.tolist()],
-            "rival": _texts(self.labels, self.tolerances.rival),
+            "tolerance": [None if t != t else t for t in self.tolerance.tolist()],
+            "rival": _texts(self.labels, self.rival),
             "n_own_missing": self.n_own_missing.tolist(),
             **({} if right is None else {"right": _MARKS[right].tolist()}),
         }
 
     def file_columns(self, first: int) -> dict[str, pl.Series]:
         """The columns as series of polars, with the positions of the points from ``first`` on."""
-        labels, kinds = (
-            self.labels,
-            _LabelSets.of(self.labels, self.verdicts.possible, self.predicted),
-        )
+        labels, kinds = self.labels, _LabelSets.of(self.labels, self.possible, self.predicted)
         right = self._right
         return {
             "point": _numbers(np.arange(first, first + len(self.predicted))),
             **_keys(self.names),
             "predicted": _series(labels, self.predicted),
             "verdict": _series(VERDICTS, self.judged),
-            "certain": _marks(self.verdicts.certain),
-            "label": _series(labels, self.verdicts.winner),
+            "certain": _marks(self.certain),
+            "label": _series(labels, self.winner),
             "possible": _series(map(" | ".join, kinds.possible), kinds.places),
             "others": _series(map(" | ".join, kinds.others), kinds.places),
-            "tolerance": _numbers(self.tolerances.value),
-            "rival": _series(labels, self.tolerances.rival),
+            "tolerance": _numbers(self.tolerance),
+            "rival": _series(labels, self.rival),
             "n_own_missing": _numbers(self.n_own_missing),
             **({} if right is None else {"right": _marks(right)}),
         }

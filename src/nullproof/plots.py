@@ -22,12 +22,11 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.certificate import Certificate
-from nullproof.certificates import Certificates
 from nullproof.charts import Picture, altair, themed
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
+from nullproof.model.certify import Certificate, Certificates
 from nullproof.radii.accuracy import AccuracyCurve
 from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support

@@ -15,7 +15,8 @@ from nullproof.attacks.locate import locate_cells
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError
-from nullproof.model import Model
+from nullproof.model.model import Model
+from nullproof.model.witness import World, favouring
 from nullproof.radii.reach import Reach
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import Encoded
@@ -23,7 +24,6 @@ from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.training import TrainingTable
 from nullproof.tables.values import text
 from nullproof.words import many
-from nullproof.worlds import World, favouring
 
 
 @dataclass(frozen=True)

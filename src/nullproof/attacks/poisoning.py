@@ -24,7 +24,9 @@ from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
 from nullproof.errors import NullproofError, notice
-from nullproof.model import Alpha, Model, Prior
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, within
 from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
@@ -33,7 +35,6 @@ from nullproof.radii.solving import PointCounts
 from nullproof.seeds import refuse_seed
 from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import some
 
 Codes = tuple[int, ...]

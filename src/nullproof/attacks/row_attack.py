@@ -11,7 +11,7 @@ import numpy as np
 
 from nullproof.attacks.attack import Target, target_documents
 from nullproof.counts.index import CountIndex
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.names import RowNames
 from nullproof.tables.training import TrainingTable

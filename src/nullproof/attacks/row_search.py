@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.row_attack import AddedRows
 from nullproof.counts.index import LEFT_OUT
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
 from nullproof.radii.solving import PointCounts
 from nullproof.tables.points import evenly

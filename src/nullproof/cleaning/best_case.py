@@ -11,10 +11,11 @@ from copy import copy
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import Ranges
-from nullproof.model import Floats, Model
+from nullproof.cleaning.ranges import Ranges
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.tables.points import Points
-from nullproof.verdicts import Verdicts, verdicts
 
 
 class Winning:

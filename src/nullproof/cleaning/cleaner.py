@@ -11,9 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Bias
-from nullproof.boxes import Ranges, open_counts
-from nullproof.certificates import Certificates
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which
@@ -22,16 +19,19 @@ from nullproof.cleaning.order import Orders
 from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.prospects import Prospects, Rows
+from nullproof.cleaning.ranges import Ranges, open_counts
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
-from nullproof.model import Alpha, Model, Prior
+from nullproof.model.certify import Certificates
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Cells, Filling, Rule
 from nullproof.odds.learned import Learned
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.values import text
-from nullproof.verdicts import verdicts
 from nullproof.words import many
 
 Place = tuple[int, int]  # feature and point

@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.model import Model
+from nullproof.model.model import Model
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import Rule, refuse_cells
 from nullproof.odds.sureness import UNDECIDED, Sureness
 from nullproof.progress import Progress
 from nullproof.tables.points import Points
-from nullproof.verdicts import Verdicts, verdicts
 
 
 class Confidence:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.scores import Outlook
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(7)
 _TINY = 1e-12

@@ -14,15 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Bias
-from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
+from nullproof.cleaning.ranges import Ranges
 from nullproof.counts.index import CountIndex
 from nullproof.counts.sparse import Counts, DenseCounts
-from nullproof.model import Alpha, Model, Prior
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, over
 from nullproof.tables.points import OwnHoles, Points, evenly
-from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, text
 
 MOST_POINTS = 500

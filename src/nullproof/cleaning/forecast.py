@@ -19,13 +19,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Groups
-from nullproof.bias import held as held_of
-from nullproof.boxes import Integers, Ranges, open_counts
 from nullproof.cleaning.best_case import Winning, best_other, log_terms
 from nullproof.cleaning.holed import Holed, beyond
+from nullproof.cleaning.ranges import Integers, Ranges, open_counts
 from nullproof.counts.index import LEFT_OUT
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats, Groups
+from nullproof.model.bias import held as held_of
+from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
 from nullproof.tables.points import Points, evenly

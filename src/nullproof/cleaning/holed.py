@@ -11,9 +11,10 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import Integers, shares_of
+from nullproof.cleaning.ranges import Integers, shares_of
 from nullproof.counts.index import LEFT_OUT
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.tables.points import Points
 

@@ -21,15 +21,17 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import Ranges
+from nullproof.cleaning.ranges import Ranges
 from nullproof.cleaning.rivals import Effort, Rival, Together, reaches, surely
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
+from nullproof.model.verdicts import Verdicts, point_counts, verdicts
 from nullproof.reasons import reasons_of
 from nullproof.selection import chosen
 from nullproof.tables.points import OwnHoles, Points, evenly
-from nullproof.verdicts import Verdicts, point_counts, verdicts
 from nullproof.words import many, span
 
 Counts = list[list[int]]

@@ -14,12 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import Ranges, open_counts
 from nullproof.cleaning.forecast import OwnPart, Part, forecast
 from nullproof.cleaning.holed import chances
 from nullproof.cleaning.packages import Package, envelope, packages
+from nullproof.cleaning.ranges import Ranges, open_counts
 from nullproof.cleaning.scores import Outlook
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over, within
 from nullproof.tables.points import Points

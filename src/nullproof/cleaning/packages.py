@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.holed import Holed
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.tables.points import Points
 

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Bias
-from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence, is_number
 from nullproof.cleaning.course import Stage, Step, Stop, curve, stages, stop
@@ -21,16 +19,19 @@ from nullproof.cleaning.holes import Cell, OpenCells
 from nullproof.cleaning.left_out import LeftOut, left_out
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats, typical
 from nullproof.cleaning.order import Orders, affordable
+from nullproof.cleaning.ranges import Ranges
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.names import Key, key_at
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 
 _MOST_LEFT_OUT = 1000

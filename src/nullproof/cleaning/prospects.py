@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.scores import Outlook
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.odds.learned import WHOLE, Learned
 from nullproof.tables.points import Points
 

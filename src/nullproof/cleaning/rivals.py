@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 
 # What is taken off a float number of cells before it is a lower bound: a few roundings, and far more.
 _SURE, _PART = 1e-9, 1e-14

@@ -14,8 +14,9 @@ from statistics import NormalDist
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import Ranges, open_counts
-from nullproof.model import Floats, Model
+from nullproof.cleaning.ranges import Ranges, open_counts
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 
 _LEAST = -60.0
 _TINY = 1e-9

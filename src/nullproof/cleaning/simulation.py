@@ -9,10 +9,10 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.boxes import open_counts
 from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.entropy import entropy_gains
 from nullproof.cleaning.holes import Fill
+from nullproof.cleaning.ranges import open_counts
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
 from nullproof.show import shown_table

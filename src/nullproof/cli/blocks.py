@@ -15,9 +15,9 @@ from nullproof.cores import on_both_cores
 from nullproof.progress import Progress
 
 if TYPE_CHECKING:
-    from nullproof.certificates import Certificates
     from nullproof.cli.options import Request
-    from nullproof.model import Model
+    from nullproof.model.certify import Certificates
+    from nullproof.model.model import Model
     from nullproof.tables.arrivals import Arrival
     from nullproof.tables.readers import Blocks
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def certify_in_blocks(request: Request, bias: list[str] | None, *, check: bool) -> None:
     """Write the verdicts of all points to a table, with one block of points in memory at a time."""
     from nullproof.files import write_frames
-    from nullproof.model import Model
+    from nullproof.model.model import Model
 
     asked_bias = written_bias(bias)
     with working("reading and counting"):
@@ -67,7 +67,7 @@ class _Certified:
 
     def _certified(self, some: Arrival, judged: bool) -> Certificates:
         """The certificates of a block, with all that is told of its points worked out."""
-        from nullproof.certificates import certificates_of
+        from nullproof.model.certify import certificates_of
         from nullproof.tables.labels import true_labels
 
         found = certificates_of(self.model, some.points)

@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nullproof.certificates import Certificates
-    from nullproof.curve import CertaintyCurve
+    from nullproof.model.accuracy import CertaintyCurve, Group
+    from nullproof.model.certify import Certificates
     from nullproof.tables.points import OwnHoles
-    from nullproof.truths import Group
 
 # How many lines go at most to points that are not certain, the weakest first; the others are a sample.
 _WEAKEST = 14

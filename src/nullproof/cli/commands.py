@@ -70,7 +70,7 @@ def certify(
     from nullproof.cli.certificates import show_certificates
     from nullproof.cli.following import after_certify, shown_of
     from nullproof.cli.outputs import failing
-    from nullproof.decision import certify as decide
+    from nullproof.model.certify import certify as decide
 
     asked_bias = written_bias(bias)
     if rival is not None and explain is None:

@@ -10,12 +10,11 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from nullproof.certificates import Certificates
 from nullproof.cli.certificates import headline, table, weakest_first
 from nullproof.cli.terminal import intervals
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
-from nullproof.worlds import World, witness
+from nullproof.model.certify import Certificates, certify
+from nullproof.model.witness import World, witness
 
 LABEL = "churn"
 NAME = "customer"

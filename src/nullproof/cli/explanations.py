@@ -18,8 +18,7 @@ from nullproof.words import cut
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from nullproof.explanation import Explanation
-    from nullproof.terms import Lead
+    from nullproof.model.explain import Explanation, Lead
 
 _BAR = 21
 _RIVALS = 6

@@ -322,7 +322,7 @@ class Request:
 
     def model(self, index: CountIndex) -> dict[str, Any]:
         """The options of every question: smoothing, prior, and how holes of the points are read."""
-        from nullproof.parameters import written_number
+        from nullproof.model.parameters import written_number
 
         return {
             "alpha": written_number(self.alpha),

@@ -18,7 +18,7 @@ COUNTING = ("bins", "binning", "missing", "missing_only", "ignore", "keep")
 
 def refuse_together(request: Request) -> None:
     """Refuse options that do not fit TRAIN, or one another."""
-    from nullproof.parameters import written_number
+    from nullproof.model.parameters import written_number
 
     written_number(request.alpha)
     train = request.train

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nullproof.attacks.attack import Attack
-    from nullproof.certificates import Certificates
     from nullproof.counts.index import CountIndex
+    from nullproof.model.certify import Certificates
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
     from nullproof.tables.names import RowNames

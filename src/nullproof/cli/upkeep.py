@@ -74,7 +74,7 @@ def clean(
     from nullproof.cli.outputs import Repaired, write_repaired
     from nullproof.cli.plans import show_plan
     from nullproof.files import to_json, write_result
-    from nullproof.model import Model
+    from nullproof.model.model import Model
 
     files = Repaired(repaired, repaired_test)
     files.refuse(bool(answers), request.test is not None)
@@ -172,7 +172,7 @@ def index(request: Request) -> None:
 
 def _costs(written: list[str] | None) -> dict[str, float]:
     """Read COLUMN=NUMBER pairs."""
-    from nullproof.parameters import written_number
+    from nullproof.model.parameters import written_number
 
     pairs = [entry.rpartition("=") for entry in written or ()]
     for column, sign, cost in pairs:

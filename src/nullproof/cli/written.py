@@ -24,7 +24,7 @@ BiasOption = Annotated[
 
 def written_prior(written: str | None, index: CountIndex) -> Any:
     """Read a prior: its name, numbers, or numbers by label."""
-    from nullproof.parameters import written_number
+    from nullproof.model.parameters import written_number
 
     if written is None or written == "uniform":
         return written
@@ -43,7 +43,7 @@ def written_prior(written: str | None, index: CountIndex) -> Any:
 
 def written_bias(written: list[str] | None) -> Any:
     """Read a number, or numbers by column; a number without a column is that of the rest."""
-    from nullproof.parameters import written_number
+    from nullproof.model.parameters import written_number
 
     def read(entry: str, number: str) -> Any:
         try:
@@ -69,7 +69,7 @@ def _by_column(
     kind: str,
 ) -> Any:
     """Read entries VALUE and COLUMN=VALUE: one value for all, or a mapping that names the rest ``*``."""
-    from nullproof.bias import REST
+    from nullproof.model.parameters import REST
 
     found: dict[str, Any] = {}
     for entry in written or ():

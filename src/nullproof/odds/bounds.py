@@ -9,12 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import notice
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Filling, distance
 from nullproof.odds.narrowing import Bounds, Enough, Mask, Ways, narrowed
 from nullproof.reasons import too_many_completions
 from nullproof.tables.points import Points
-from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 1024
 _MAX_KNOWN = 100_000

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.odds.products import products_of_others
 from nullproof.odds.spread import Spread
 from nullproof.odds.waves import (

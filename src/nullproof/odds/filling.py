@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.odds.learned import WHOLE, Learned
 from nullproof.words import either
 

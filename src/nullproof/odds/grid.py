@@ -17,7 +17,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.products import products_of_others
 from nullproof.odds.spread import Spread, summed
 from nullproof.odds.terms import ERROR_SLOPES, Terms, exponents, reaches

@@ -19,7 +19,10 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.bounds import OddsBounds, too_many
 from nullproof.odds.filling import Filling, Rule, rule_of
 from nullproof.odds.sureness import SURE, Sureness, in_blocks
@@ -30,7 +33,6 @@ from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame, some_rows
 from nullproof.tables.names import Key, RowNames, key_at, key_columns, shown_name
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import PLAIN, odds
 
 _LEAST_GAP = 1e-6

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.tables.columns import Encoded
 from nullproof.tables.training import TrainingTable
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.crowds import Crowds, first_levels
 from nullproof.odds.filling import Filling
 from nullproof.odds.grid import Grid

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT
-from nullproof.model import Model
+from nullproof.model.model import Model
 
 Values = NDArray[Any]
 Weights = NDArray[Any]

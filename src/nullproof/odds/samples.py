@@ -16,7 +16,9 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
 from nullproof.odds.filling import Cells, Filling, Rule, rule_of
 from nullproof.odds.learned import WHOLE
 from nullproof.seeds import refuse_seed

@@ -13,7 +13,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.terms import SLOPES, Term, Terms, exponents, reaches
 
 _EPS = float(np.finfo(np.float64).eps)

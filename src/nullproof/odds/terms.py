@@ -15,7 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from nullproof.counts.index import LEFT_OUT
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.odds.filling import Count, Filling, Open, count_of
 
 # Chernoff bounds are taken at these powers of two; half an octave off costs 6 %.

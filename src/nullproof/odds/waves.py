@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.odds.terms import Term, Terms
 
 # So many coefficients are made at once, at least.

@@ -16,16 +16,18 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
-from nullproof.prediction import log_supports, winners
+from nullproof.model.accuracy import true_positions
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
+from nullproof.model.predict import log_supports, winners
+from nullproof.model.verdicts import verdicts
 from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.cells import native_frame
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.truths import true_positions
-from nullproof.verdicts import verdicts
 from nullproof.words import PLAIN, per_cent
 
 

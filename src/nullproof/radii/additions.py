@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.radii.frontier import Counts, first
 
 # Larger numbers no double holds, so no answer could tell them.

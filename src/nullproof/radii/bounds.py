@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.radii.steps import Floats, Interval, LeastRaising, Lowering, Places, Raising
 
 _BLOCK = 8192

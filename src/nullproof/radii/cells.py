@@ -16,7 +16,10 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Floats, Model, Prior
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, within
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii, Threat
@@ -25,7 +28,6 @@ from nullproof.radii.weakest import record, record_weakest
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.verdicts import Verdicts, verdicts
 
 
 def radius(

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
 from nullproof.tables.points import Points
 

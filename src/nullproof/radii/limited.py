@@ -12,7 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.radii.frontier import first_from
 from nullproof.radii.splits import Climb, Counts, Item, Products, Side, Split
 

@@ -11,7 +11,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table

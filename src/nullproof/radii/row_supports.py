@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.radii.bounds import used_codes
 
 Floats = NDArray[np.float64]

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Model
+from nullproof.model.model import Model
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, over, within
 from nullproof.radii.additions import MOST_ROWS, Additions
 from nullproof.radii.bounds import Bounds, bound_radii
@@ -24,7 +25,6 @@ from nullproof.radii.results import Radii
 from nullproof.radii.row_bounds import bound_row_radii
 from nullproof.radii.splits import Counts, Side
 from nullproof.tables.points import Points
-from nullproof.verdicts import Verdicts, verdicts
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.intp]

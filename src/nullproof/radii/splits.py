@@ -17,7 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 
 Counts = list[int]
 Column = NDArray[Any]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from nullproof.certificates import Certificates
+from nullproof.model.certify import Certificates
 from nullproof.words import number, shortened, some
 
 _MOST_LABELS = 6

@@ -123,13 +123,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from nullproof.bias import Bias
-from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
-from nullproof.curve import CertaintyCurve
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Model, Prior
+from nullproof.model.accuracy import CertaintyCurve
+from nullproof.model.certify import Certificates, certificates_of
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, within
 from nullproof.radii.cells import radii_of
@@ -143,7 +144,6 @@ from nullproof.reporting.findings import findings, next_step
 from nullproof.tables.names import Key, place_of
 from nullproof.tables.points import OwnHoles
 from nullproof.tables.values import text
-from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
 
 LIMIT = 200

@@ -10,17 +10,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.certificates import Certificates
 from nullproof.counts.index import CountIndex
 from nullproof.counts.notices import standing
-from nullproof.model import Model
+from nullproof.model.certify import Certificates
+from nullproof.model.model import Model
+from nullproof.model.verdicts import Verdicts
 from nullproof.odds.sureness import SURE
 from nullproof.plots import BARS
 from nullproof.radii.results import Radii
 from nullproof.show import histogram
 from nullproof.tables.names import RowNames, key_at
 from nullproof.tables.points import Points, evenly
-from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, some, text
 
 # With many labels none is far ahead, and finer bounds would take long.

@@ -10,9 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
-from nullproof.certificates import Certificates
-from nullproof.explanation import Explanation, terms_against
-from nullproof.model import Model
+from nullproof.model.certify import Certificates
+from nullproof.model.explain import Explanation, Known, Lead, terms_against
+from nullproof.model.model import Model
+from nullproof.model.verdicts import Box, Verdicts, point_counts, verdicts
+from nullproof.model.witness import World, disagreeing
 from nullproof.odds.labels import odds_of
 from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, over, within
@@ -21,10 +23,7 @@ from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import gap, named, weakest
 from nullproof.tables.points import Points
 from nullproof.tables.wordings import CellWords, cell_words, value_words
-from nullproof.terms import Known, Lead
-from nullproof.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.words import cut, text
-from nullproof.worlds import World, disagreeing
 
 MOST_VALUES = 60
 MOST_LABELS = 12

@@ -8,11 +8,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
-from nullproof.bias import Bias
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
-from nullproof.model import Alpha, Prior
+from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.progress import Progress
 from nullproof.reporting import html, markdown
 from nullproof.reporting.asked import Asked

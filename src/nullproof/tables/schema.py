@@ -88,6 +88,8 @@ class Schema:
         Columns that only name the rows, and are no features.
     writings
         How the training file wrote the numbers and dates of some features.
+    weights
+        How much each feature counts, in eighths; empty if all count alike.
     """
 
     features: tuple[Feature, ...]
@@ -97,6 +99,7 @@ class Schema:
     missing_only: tuple[str, ...] | None = None
     left_out: tuple[str, ...] = ()
     writings: tuple[tuple[str, str], ...] = ()
+    weights: tuple[int, ...] = ()
 
     @cached_property
     def n_values(self) -> NDArray[np.int64]:

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.worksheet import Work
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Model
-from nullproof.parameters import written_number
+from nullproof.model.certify import Certificates, certificates_of
+from nullproof.model.model import Model
+from nullproof.model.parameters import written_number
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.comparison import compared
 from nullproof.reporting.document import document_of

@@ -15,15 +15,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
-from nullproof.curve import CertaintyCurve
-from nullproof.model import Model
+from nullproof.model.accuracy import CertaintyCurve
+from nullproof.model.certify import Certificates, certificates_of
+from nullproof.model.model import Model
+from nullproof.model.verdicts import verdicts
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
 from nullproof.tables import values
 from nullproof.tables.points import Points, encode_quietly
-from nullproof.verdicts import verdicts
 from nullproof.web import changes
 from nullproof.web.analysis import Result
 from nullproof.web.problems import RequestError

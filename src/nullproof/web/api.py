@@ -11,8 +11,8 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
-from nullproof.curve import BIASES
-from nullproof.parameters import written_number
+from nullproof.model.accuracy import BIASES
+from nullproof.model.parameters import written_number
 from nullproof.tables.options import TableOptions
 from nullproof.web import changes
 from nullproof.web.analysis import Analysis, Options, Result

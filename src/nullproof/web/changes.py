@@ -10,7 +10,7 @@ import numpy as np
 
 from nullproof.counts.index import CountIndex
 from nullproof.counts.revise import Cells
-from nullproof.model import Model
+from nullproof.model.model import Model
 from nullproof.tables.training import decode
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, many, some, text

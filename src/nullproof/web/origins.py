@@ -12,7 +12,7 @@ from typing import Any
 
 from nullproof import __version__
 from nullproof.errors import NullproofWarning
-from nullproof.parameters import written_number
+from nullproof.model.parameters import written_number
 from nullproof.reporting.asked import Asked
 
 # The options of an order that the command line has too, by their flags.

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nullproof.certificates import Certificates
 from nullproof.cleaning.sheets import read_lines
 from nullproof.cleaning.worksheet import NEEDED, Work
 from nullproof.errors import NullproofError
+from nullproof.model.certify import Certificates
 from nullproof.web.descriptions import shown_name
 from nullproof.web.origins import retell
 from nullproof.web.problems import RequestError

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from nullproof.attacks.joint.problem import Bools, Ints, Problem
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 from nullproof.radii.frontier import Frontier
 from nullproof.radii.limited import LimitedFrontier
 from nullproof.radii.splits import Side

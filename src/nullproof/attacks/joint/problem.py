@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 from nullproof.attacks.attack import taken
 from nullproof.counts.index import LEFT_OUT
 from nullproof.counts.revise import Cells
-from nullproof.model import Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
 from nullproof.radii.results import Radii
 from nullproof.radii.solving import PointCounts
 
@@ -165,7 +166,7 @@ class Problem:
         # The weight of a label without any support is -inf already.
         below = np.log(np.where(sizes == 0, 1.0, sizes))
         # The denominators of features that are left out come back.
-        return np.asarray(self.model.log_weights + (self.low == LEFT_OUT) @ below.T)
+        return np.asarray(self.model.log_constants + (self.low == LEFT_OUT) @ below.T)
 
     def lowered(self, cells: Ints) -> Ints:
         """Return how far ``cells`` lower the winner's counts, points x features."""

@@ -32,7 +32,7 @@ import numpy as np
 from nullproof.attacks.joint.effort import Watch
 from nullproof.attacks.joint.modes import Box, Chords, Modes
 from nullproof.attacks.joint.problem import Ints
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 
 # A cut is dropped when so many solutions in a row did not need it.
 MAX_AGE = 30

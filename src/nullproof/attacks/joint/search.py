@@ -16,7 +16,7 @@ from nullproof.attacks.joint.modes import ANYONE, Single
 from nullproof.attacks.joint.problem import Bools, Ints, Problem
 from nullproof.attacks.joint.relaxation import sparse
 from nullproof.attacks.joint.state import Moves, State
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 
 # Steps without progress before the search starts anew.
 PATIENCE = 25

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from nullproof.attacks.joint.problem import KEY, Bools, Ints, Problem
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 
 # A rival's count of zero is worth this many nats of gap, for the rating only.
 ZERO = 4.0

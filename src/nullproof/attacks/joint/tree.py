@@ -22,7 +22,7 @@ from nullproof.attacks.joint.effort import Watch
 from nullproof.attacks.joint.modes import Box, Modes, Single, union_attack
 from nullproof.attacks.joint.problem import Problem
 from nullproof.attacks.joint.relaxation import Relaxation, Relaxed
-from nullproof.model import Floats
+from nullproof.model.bias import Floats
 
 # Rounds of cuts for the first box, after its probes, and for all others.
 ROUNDS_AT_FIRST, ROUNDS_PROBED, ROUNDS = 12, 6, 2

@@ -9,16 +9,24 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Bias, held_exactly, share_of
 from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
-from nullproof.model import Alpha, Model, Prior
+from nullproof.model.bias import held_exactly, share_of
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.verdicts import (
+    Box,
+    Verdicts,
+    dominates,
+    point_counts,
+    verdicts,
+    worst_completion,
+)
 from nullproof.show import ROWS, shown_table
 from nullproof.tables.columns import encode_set
 from nullproof.tables.points import OwnHoles, Points
 from nullproof.tables.schema import Feature
 from nullproof.tables.training import TrainingTable, decode
-from nullproof.verdicts import Box, Verdicts, dominates, point_counts, verdicts, worst_completion
 from nullproof.words import per_cent
 
 

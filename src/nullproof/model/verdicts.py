@@ -14,7 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.model import WIDE, Floats, Model
+from nullproof.model.bias import Floats
+from nullproof.model.model import WIDE, Model
 from nullproof.tables.points import Points
 
 # The low and the high counts of a point, label by label.
@@ -87,8 +88,6 @@ def verdicts(model: Model, points: Points) -> Verdicts:
         _sum_up(model, table, rows(block), sums[block], scratch)
         compare = _compare_many if model.m >= _MANY else _compare
         possible[block], unclear = compare(model, sums[block])
-        if not model.floats_hold:
-            unclear[:] = True
         for place in (start + (unclear & complete[block]).nonzero()[0]).tolist():
             key = points.codes[:, place].tobytes()
             if key not in known:
@@ -312,11 +311,7 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
         gap[np.isnan(gap)] = -np.inf
         gap[:, itself] = -np.inf
         ahead = gap > 0
-        unclear = (
-            np.abs(gap) <= slack
-            if model.floats_hold
-            else np.repeat(~itself[None], len(gap), axis=0)
-        )
+        unclear = np.abs(gap) <= slack
         # A label that another surely dominates is out already, whatever the rest of its pairs say.
         unclear &= ~(ahead & ~unclear).any(axis=1)[:, None]
         for position, i, k in np.argwhere(unclear):

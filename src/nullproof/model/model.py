@@ -1,38 +1,43 @@
 """An index with a smoothing, a prior and a bias, and the one exact comparison of two supports.
 
-``S_i(c) = prior_i · ∏_j (c_ij + α) / (N_i + α·|dom_j|)``: all that a support depends on is here, and
-`Model.low` and `Model.high` say between which counts the worlds of the bias lie.
+``S_i(c) = prior_i · ∏_j ((c_ij + α) / (N_i + α·|dom_j|))^{w_j}`` with weights ``w_j`` in eighths, the same
+for every label (T16): all that a support depends on is here, and `Model.low` and `Model.high` say between
+which counts the worlds of the bias lie. Floats filter, with the error bound `Model.slack`; whole numbers
+decide, in `Model.exceeds`.
 """
 
 from __future__ import annotations
 
 import math
 import weakref
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.bias import Bias, Groups, exact_bias, groups_of, held
 from nullproof.counts.index import LEFT_OUT, CountIndex
-from nullproof.parameters import exact_alpha, exact_prior
+from nullproof.model.bias import Floats, Groups, groups_of, held
+from nullproof.model.parameters import (
+    Alpha,
+    Bias,
+    Prior,
+    exact_alpha,
+    exact_bias,
+    exact_prior,
+    refuse_too_many_cells,
+)
 from nullproof.tables.names import Key
 from nullproof.tables.points import OwnHoles, Points, encode_points
 
-Alpha = float | Fraction
-Prior = Literal["uniform"] | Sequence[float | Fraction] | None
-Floats = NDArray[np.float64]
 Terms = tuple[Floats, NDArray[np.int32]]
+# A weight of 1, in the unit in which weights are kept.
+ONE = 8
 WIDE = 10_000
 # Each feature has so many rows of terms besides those of its values.
 _SPECIAL = 3
-_TINY = Fraction(1, 10**150)
-_SHORT, _LONG = 10**100, 10**400
-# Doubles hold every whole number up to here.
-_MOST_CELLS = 2**53
 _EPS = float(np.finfo(np.float64).eps)
 
 
@@ -50,36 +55,34 @@ class Model:
         all, or a mapping from column to number with ``"*"`` for the rest.
     """
 
+    # The limits of the parameters see to it; rooms that are not rebuilt yet still ask.
+    floats_hold = True
+
     def __init__(
         self, index: CountIndex, alpha: Alpha = 1.0, prior: Prior = None, bias: Bias = 1
     ) -> None:
+        refuse_too_many_cells(index)
         self.index = index
         self.alpha = exact_alpha(alpha)
         self.prior = exact_prior(index, prior)
         self.prior_is_counted = prior is None
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.schema.features)
-
-    @property
-    def _shares(self) -> dict[int, Fraction]:
-        """The numbers of the prior, each once: to look at fractions takes a while."""
-        return {id(share): share for share in self.prior}
-
-    @cached_property
-    def floats_hold(self) -> bool:
-        """Whether doubles hold all numbers: beyond they over- or underflow, or lose cells."""
-        plain = all(map(_is_plain, (self.alpha, *self._shares.values())))
-        return plain and self.index.n_rows * self.d < _MOST_CELLS
+        # In eighths. Supports are compared to a power that makes all exponents whole numbers.
+        self.weights: tuple[int, ...] = index.schema.weights or (ONE,) * self.d
+        self.has_equal_weights = all(weight == ONE for weight in self.weights)
+        unit = math.gcd(ONE, *self.weights)
+        self.power, self.exponents = ONE // unit, [weight // unit for weight in self.weights]
 
     def on(self, index: CountIndex) -> Model:
-        """The same smoothing, prior and bias on another index, say that of a changed table."""
+        """Return the same smoothing, prior and bias on another index, say that of a changed table."""
         changed = Model(index, self.alpha)
         changed.prior, changed.prior_is_counted = self.prior, self.prior_is_counted
         changed.bias, changed.fixed = self.bias, self.fixed
         return changed
 
     def biased(self, bias: Fraction | int) -> Model:
-        """The same model with another bias; columns that a mapping named keep theirs."""
+        """Return the same model with another bias; columns that a mapping named keep theirs."""
         other = self.on(self.index)
         pairs = zip(self.bias, self.fixed, strict=True)
         other.bias = tuple(own if fixed else Fraction(bias) for own, fixed in pairs)
@@ -101,7 +104,7 @@ class Model:
         return other
 
     def agrees(self, other: Model) -> bool:
-        """Whether another model has the same index, smoothing, prior and bias."""
+        """Return whether another model has the same index, smoothing, prior and bias."""
         mine, theirs = (
             (one.alpha, one.prior, one.prior_is_counted, one.bias, one.fixed)
             for one in (self, other)
@@ -113,22 +116,38 @@ class Model:
         encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0, key=key)
         return encoded.read(own_missing)
 
+    def named(self, positions: NDArray[np.integer]) -> NDArray[np.object_]:
+        """Return the labels at some positions, None at -1."""
+        names = np.empty(self.m + 1, dtype=object)
+        names[: self.m] = self.index.labels
+        named: NDArray[np.object_] = names[positions]
+        return named
+
+    # Counts -------------------------------------------------------------------------------------
+
     def low(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """Cells of feature ``j`` that hold each value in every world of the bias; as `CountIndex.low`."""
+        """Count the cells of feature ``j`` that hold each value in every world of the bias.
+
+        As `CountIndex.low`. A feature of weight 0 is left out of every point.
+        """
         counts = self.index.low(j, codes)
+        if not self.weights[j]:
+            return np.full_like(counts, LEFT_OUT)
         return counts if self.bias[j] == 1 else counts + self._held(j, counts, codes)[0]
 
     def high(self, j: int, codes: NDArray[Any] | None = None) -> NDArray[np.int64]:
-        """Cells of feature ``j`` that hold each value in some world of the bias; as `CountIndex.low`."""
-        if self.bias[j] == 1:
+        """Count the cells of feature ``j`` that hold each value in some world of the bias; as `low`."""
+        if self.bias[j] == 1 and self.weights[j]:
             return self.index.high(j, codes)
         counts = self.index.low(j, codes)
+        if not self.weights[j]:
+            return np.full_like(counts, LEFT_OUT)
         return counts + self._held(j, counts, codes)[1]
 
     def _held(
         self, j: int, counts: NDArray[np.int64], codes: NDArray[Any] | None
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """How many open cells hold each value at least and at most."""
+        """Count how many open cells hold each value at least and at most."""
         wanted = np.arange(len(counts)) if codes is None else np.asarray(codes)
         low, high = np.zeros_like(counts), np.zeros_like(counts)
         for groups in groups_of(self.index, j, wanted):
@@ -137,17 +156,7 @@ class Model:
             high += most
         return low, high
 
-    def __getstate__(self) -> dict[str, Any]:
-        """What is pickled: the index, the smoothing and the prior, but no table made from them."""
-        tables = ("terms", "log_prior", "log_weights", "sizes", "_denominators")
-        return {name: value for name, value in vars(self).items() if name not in tables}
-
-    def named(self, positions: NDArray[np.integer]) -> NDArray[np.object_]:
-        """The labels at some positions, None at -1."""
-        names = np.empty(self.m + 1, dtype=object)
-        names[: self.m] = self.index.labels
-        found: NDArray[np.object_] = names[positions]
-        return found
+    # Whole numbers ------------------------------------------------------------------------------
 
     @cached_property
     def sizes(self) -> list[list[int]]:
@@ -159,17 +168,14 @@ class Model:
 
     @cached_property
     def _denominators(self) -> list[int]:
-        """Per label the product of the sizes of all features."""
-        return [math.prod(sizes) for sizes in self.sizes]
+        """Per label the product of the sizes of all features, each to its exponent."""
+        return [self.product(sizes) for sizes in self.sizes]
 
-    @cached_property
-    def log_weights(self) -> Floats:
-        """Per label the logarithm of the part of its support that no count changes; -inf for zero."""
-        shares = zip(self.prior, self._denominators, strict=True)
-        weights = [share / below if below else Fraction(0) for share, below in shares]
-        return np.array(
-            [math.log(w.numerator) - math.log(w.denominator) if w else -math.inf for w in weights]
-        )
+    def product(self, factors: Iterable[int]) -> int:
+        """Multiply one factor per feature, each to the feature's exponent."""
+        if self.has_equal_weights:
+            return math.prod(factors)
+        return math.prod(map(pow, factors, self.exponents))
 
     def exceeds(
         self,
@@ -187,62 +193,84 @@ class Model:
         """
         left, below_left = self._support(i, counts_i, added[0])
         right, below_right = self._support(k, counts_k, added[1])
-        # Where a label has neither rows nor smoothing, both parts of its support are 0.
-        if not left:
-            return False
-        if not right:
-            return True
-        return left * below_right > right * below_left
+        return left * below_right > right * below_left if right else left > 0
 
     def _support(self, i: int, counts: Sequence[int], n_added: int) -> tuple[int, int]:
-        """A label's support as a numerator and a denominator, 0 below the line for no support."""
+        """Return a label's support to the power `power`, as a numerator and a denominator."""
         p, q = self.alpha.as_integer_ratio()
         share, sizes, below = self.prior[i], self.sizes[i], self._denominators[i]
         if n_added:
             sizes = [size + n_added * q for size in sizes]
-            below = math.prod(sizes)
+            below = self.product(sizes)
             if self.prior_is_counted:
                 # The number of all rows is the same for both labels, so that of before will do.
                 share += Fraction(n_added, max(self.index.n_rows, 1))
+        # A label has no support where it has neither rows nor smoothing.
+        if not all(sizes):
+            return 0, 1
         # A feature that is left out has its own size as numerator, so that its factor is 1.
         factors = [
             int(c) * q + p if c != LEFT_OUT else size for c, size in zip(counts, sizes, strict=True)
         ]
-        return share.numerator * math.prod(factors), share.denominator * below
+        above = share.numerator**self.power * self.product(factors)
+        return above, share.denominator**self.power * below
 
     def support(self, i: int, counts: Sequence[int]) -> Fraction:
-        """The support of a label, exactly."""
-        above, below = self._support(i, counts, 0)
-        return Fraction(above, below) if below else Fraction(0)
+        """Return the support of a label exactly, to the power `power` (1 for equal weights)."""
+        return Fraction(*self._support(i, counts, 0))
 
-    def log_support(self, i: int, counts: Sequence[int]) -> float:
-        """The logarithm of a support; -inf for zero."""
-        p, q = self.alpha.as_integer_ratio()
-        # A feature that the point leaves out has a factor of 1.
-        pairs = zip(counts, self.sizes[i], strict=True)
-        terms = [size if c == LEFT_OUT else int(c) * q + p for c, size in pairs]
-        if not self.prior[i] or 0 in terms:
-            return -math.inf
-        logs = [math.log(self.prior[i].numerator), -math.log(self.prior[i].denominator)]
-        sizes = [-math.log(size) for size in self.sizes[i]]
-        return math.fsum(logs + [math.log(term) for term in terms] + sizes)
+    # Floats -------------------------------------------------------------------------------------
+
+    @cached_property
+    def float_weights(self) -> Floats:
+        """The weight of each feature."""
+        return np.array(self.weights) / ONE
 
     @cached_property
     def log_prior(self) -> Floats:
-        shares = {place: _float(share) for place, share in self._shares.items()}
-        logs = {place: math.log(one) if one else -math.inf for place, one in shares.items()}
-        return np.array([logs[id(share)] for share in self.prior])
+        """The logarithm of each label's prior; -inf for zero."""
+        # Many labels share a number, and to take fractions apart takes a while.
+        logs = {share: math.log(share) if share else -math.inf for share in {*self.prior}}
+        return np.array([logs[share] for share in self.prior])
+
+    @cached_property
+    def log_constants(self) -> Floats:
+        """Per label the logarithm of the part of its support that no count changes; -inf for zero."""
+        return np.array(
+            [
+                self.log_prior[i] - self._log_product(sizes) if all(sizes) else -math.inf
+                for i, sizes in enumerate(self.sizes)
+            ]
+        )
+
+    def _log_product(self, factors: Iterable[int]) -> float:
+        logs = map(math.log, factors)
+        return math.fsum(w * log for w, log in zip(self.float_weights.tolist(), logs, strict=True))
+
+    def log_support(self, i: int, counts: Sequence[int]) -> float:
+        """Return the logarithm of a support; -inf for zero."""
+        p, q = self.alpha.as_integer_ratio()
+        # A feature that the point leaves out has a factor of 1.
+        pairs = zip(counts, self.sizes[i], strict=True)
+        factors = [size if c == LEFT_OUT else int(c) * q + p for c, size in pairs]
+        if not self.prior[i] or not all(factors):
+            return -math.inf
+        return float(self.log_constants[i]) + self._log_product(factors)
 
     def log_terms(self, j: int, counts: NDArray[np.int64] | Floats) -> Floats:
-        """``log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""
-        alpha = _float(self.alpha)
+        """Return ``w_j·log((c + α) / (N_i + α·|dom_j|))`` for counts (values × labels); -inf for zero."""
+        alpha = float(self.alpha)
         size = self.index.label_counts + alpha * float(self.index.n_values[j])
+        # A feature that a point leaves out has a factor of 1, but for a label without support.
+        ones = np.where(size > 0, 0.0, -np.inf)
+        if not self.weights[j]:
+            return np.broadcast_to(ones, counts.shape)
         with np.errstate(all="ignore"):
             terms: Floats = np.log((counts + alpha) / np.where(size > 0, size, np.inf))
-        return np.where(counts == LEFT_OUT, _left_out(size), terms)
+        return np.where(counts == LEFT_OUT, ones, terms * self.float_weights[j])
 
     def range_rows(self, j: int, candidates: Sequence[NDArray[np.intp]]) -> Floats:
-        """Per candidate set of values: the least low and the greatest high log terms of each label."""
+        """Return, per set of values, the least low and the greatest high log terms of each label."""
         rows = np.empty((len(candidates), 2 * self.m))
         for place, codes in enumerate(candidates):
             rows[place, : self.m] = self.log_terms(j, self.low(j, codes)).min(axis=0)
@@ -276,21 +304,26 @@ class Model:
         return table, starts
 
     def _all_terms(self) -> Terms:
-        index, alpha = self.index, _float(self.alpha)
+        index, alpha = self.index, float(self.alpha)
         narrow = (index.n_values <= WIDE).nonzero()[0]
         sizes = index.n_values[narrow]
         spans = sizes + _SPECIAL
-        first, whose = spans.cumsum() - spans, narrow.repeat(spans)
+        first, owner = spans.cumsum() - spans, narrow.repeat(spans)
         outside = first + sizes
         with np.errstate(all="ignore"):
             below = index.label_counts + alpha * index.n_values[:, None]
             has_rows = below > 0
-            counts = self._narrow_counts(narrow, first, outside, whose)
+            counts = self._narrow_counts(narrow, first, outside, owner)
             table: Floats = np.add(counts, alpha, dtype=np.float64)
-            table /= np.where(has_rows, below, np.inf)[whose, None]
+            table /= np.where(has_rows, below, np.inf)[owner, None]
             # A feature that is left out has a factor of 1, but for a label without support.
             table[outside + 1] = has_rows[narrow, None]
             np.log(table, out=table)
+        if not self.has_equal_weights:
+            weights = self.float_weights[owner]
+            table *= np.where(weights == 0, 1.0, weights)[:, None, None]
+            unused = np.flatnonzero(weights == 0)
+            table[unused] = np.where(has_rows[owner[unused], None], 0.0, -np.inf)
         starts = np.zeros(self.d, dtype=np.int32)
         starts[narrow] = first
         return table.reshape(-1, 2 * self.m), starts
@@ -300,21 +333,21 @@ class Model:
         narrow: NDArray[np.intp],
         first: NDArray[np.int64],
         outside: NDArray[np.int64],
-        whose: NDArray[np.intp],
+        owner: NDArray[np.intp],
     ) -> NDArray[np.int64]:
-        """All narrow features below each other, with rows after each: rows × low and high × labels."""
+        """Stack all narrow features, with rows after each: rows × low and high × labels."""
         index = self.index
         after = np.zeros((_SPECIAL, self.m), dtype=np.int64)
         tables = [own for j in narrow.tolist() for own in (index.known[j].dense, after)]
         low = np.concatenate(tables) if tables else after[:0]
-        open_here = index.n_null[whose]
+        open_here = index.n_null[owner]
         # No cell is open to a value outside; the rows after it are replaced.
         open_here[outside] = 0
         high = low + open_here
         if not self.is_unbiased:
-            n_known = (index.label_counts - index.n_open)[whose]
-            groups = Groups(low, open_here, n_known, index.n_values[whose, None])
-            least, most = held(groups, self.alpha, self.bias, whose)
+            n_known = (index.label_counts - index.n_open)[owner]
+            groups = Groups(low, open_here, n_known, index.n_values[owner, None])
+            least, most = held(groups, self.alpha, self.bias, owner)
             low, high = low + least, low + most
         for j, start, end in zip(narrow.tolist(), first.tolist(), outside.tolist(), strict=True):
             if index.sets[j] or end - start == 1:
@@ -327,9 +360,17 @@ class Model:
         A term comes from at most four roundings of relative size eps/2 and a logarithm good to four
         units in the last place, hence is off by at most ``2·eps + 4·eps·|term|``; each addition
         adds half an eps of a partial sum, which is at most ``magnitude``. The constant is doubled
-        because two such sums are compared (theory 2).
+        because two such sums are compared (theory 2). A weight of at most 2 doubles the first part, and
+        to multiply by it is one more rounding of the term.
         """
-        return _EPS * (self.d + 8) * (4.0 + magnitude)
+        if self.has_equal_weights:
+            return _EPS * (self.d + 8) * (4.0 + magnitude)
+        return _EPS * (self.d + 9) * (8.0 + magnitude)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what is pickled: the index, the smoothing and the prior, but no table made from them."""
+        tables = ("terms", "log_prior", "log_constants", "sizes", "_denominators")
+        return {name: value for name, value in vars(self).items() if name not in tables}
 
 
 class _LastTerms:
@@ -343,7 +384,7 @@ class _LastTerms:
         self._kept: tuple[weakref.ref[CountIndex], Any, Terms] | None = None
 
     def of(self, model: Model) -> Terms | None:
-        """The table of a model, if it is the one that was made last."""
+        """Return the table of a model, if it is the one that was made last."""
         kept = self._kept
         if kept is not None and kept[0]() is model.index and kept[1] == (model.alpha, model.bias):
             return kept[2]
@@ -360,25 +401,3 @@ class _LastTerms:
 
 
 _LAST = _LastTerms()
-
-
-def _is_plain(number: Fraction) -> bool:
-    """Whether a number is zero or within the sizes at which doubles hold."""
-    # Most numbers are plain: integers of some digits take a tenth of the time of comparing fractions.
-    above, below = number.as_integer_ratio()
-    if above == 0 or max(above, below) < _SHORT:
-        return True
-    # The logarithms of longer integers are less exact than what is left of them in a quotient.
-    return max(above, below) < _LONG and _TINY <= number <= 1 / _TINY
-
-
-def _left_out(size: NDArray[np.floating]) -> Floats:
-    """The log term of a feature that a point leaves out: 0, but for a label without support."""
-    return np.where(size > 0, 0.0, -np.inf)
-
-
-def _float(number: Fraction) -> float:
-    try:
-        return float(number)
-    except OverflowError:
-        return math.inf

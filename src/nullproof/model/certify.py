@@ -2,35 +2,146 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.certificate import Certificate, picture
-from nullproof.curve import CertaintyCurve
-from nullproof.lines import Lines
-from nullproof.model import Floats, Model
-from nullproof.prediction import predictions
+from nullproof.counts.index import CountIndex
+from nullproof.lines import VERDICTS, Lines
+from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
+from nullproof.model.bias import Floats
+from nullproof.model.explain import Explanation, explanation_of
+from nullproof.model.model import Model
+from nullproof.model.parameters import Alpha, Bias, Prior
+from nullproof.model.predict import predictions
+from nullproof.model.tolerance import Tolerances, tolerances_of
+from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.selection import chosen
-from nullproof.show import ROWS, shown_figure, shown_table
+from nullproof.show import ROWS, intervals, shown_figure, shown_table
 from nullproof.tables.cells import native_frame
-from nullproof.tables.names import shown_name
+from nullproof.tables.names import Key, shown_name
 from nullproof.tables.points import OwnHoles, Points
-from nullproof.tolerances import Tolerances, tolerances_of
-from nullproof.truths import VERDICTS, Truth, true_positions
-from nullproof.verdicts import Verdicts, verdicts
-from nullproof.words import tolerance
+from nullproof.words import either, many
+from nullproof.words import tolerance as written_tolerance
 
 # The bias at which a summary says that a prediction holds, unless one is asked about.
 HOLDS = 0.05
 _NAMES = np.array(VERDICTS, dtype=object)
 # What is worked out when first asked for, and the same with true labels or without.
 _KEPT = {"tolerances", "predicted", "_predicted", "_anywhere"}
+
+
+@overload
+def certify(
+    index: CountIndex,
+    points: tuple[Any, ...] | dict[str, Any],
+    *,
+    alpha: Alpha = ...,
+    prior: Prior = ...,
+    own_missing: OwnHoles = ...,
+    bias: Bias = ...,
+    key: Key | None = ...,
+    truth: Any = ...,
+) -> Certificate: ...
+@overload
+def certify(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = ...,
+    prior: Prior = ...,
+    own_missing: OwnHoles = ...,
+    bias: Bias = ...,
+    key: Key | None = ...,
+    truth: Any = ...,
+) -> Certificates: ...
+def certify(
+    index: CountIndex,
+    points: Any,
+    *,
+    alpha: Alpha = 1.0,
+    prior: Prior = None,
+    own_missing: OwnHoles = "skip",
+    bias: Bias = 1.0,
+    key: Key | None = None,
+    truth: Any = None,
+) -> Certificate | Certificates:
+    """Decide for each point whether every world predicts the same label; exact for tables of any size.
+
+    Parameters
+    ----------
+    points
+        A data frame, a file, an array or a list of rows; or one point, as a tuple with one value per
+        feature in the order of ``index.features``, or as a mapping. A cell may be None (not known)
+        or a set of candidates.
+    alpha
+        Smoothing; 1 as scikit-learn users know it, 0 as in the paper.
+    prior
+        None for the label frequencies, ``"uniform"``, or one number per label.
+    own_missing
+        ``"skip"``: predict from the cells that a point knows, as `predict` does. ``"any"``: the
+        prediction must be the same whatever the point's own missing cells hold.
+    bias
+        How far missing training cells may differ from the known ones (docs/assumptions.md): 1 for
+        any values at all; 0.05 if the share of a value among them is within 0.05 of its share
+        among the known cells. Or a mapping from column to number, with ``"*"`` for the rest.
+    key
+        What names the points in the result: a column of theirs, or one name per point.
+    truth
+        The true label of each point, None where it is not known. It changes no verdict, and only tells
+        which predictions are right.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> certify(index, ("a", "x")).certain
+    True
+    >>> certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    Certificates: 2 of 3 points certain, 0 hold up to a bias of 0.05, 1 open
+      0: Certificate(certain: yes in every world)
+      1: Certificate(open: no or yes, a tie)
+      2: Certificate(certain: no in every world)
+    """
+    model = Model(index, alpha, prior, bias)
+    encoded = model.points(points, own_missing, key)
+    found = certificates_of(model, encoded)
+    if truth is not None:
+        found = found.with_truth([truth] if encoded.single else truth)
+    return found[0] if encoded.single else found
+
+
+def truth(certificates: Certificates, labels: Any) -> Truth:
+    """Tell how many predictions are right: of all points, by verdict, and as the bias grows.
+
+    Parameters
+    ----------
+    certificates
+        What `certify` gave.
+    labels
+        The true label of each point, None where it is not known. Labels that the training table does
+        not have are not counted either.
+
+    Examples
+    --------
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> found = certify(index, [("a", "x"), ("a", "y"), ("b", "y")])
+    >>> truth(found, ["yes", "yes", "no"])
+    Truth: 2 of 3 predictions right (66.7 %, balanced 75.0 %)
+      certain: 2 of 2 right (100 %)
+      holds: 0 of 0 right
+      open: 0 of 1 right (0 %)
+    """
+    found = certificates.with_truth(labels).truth
+    assert found is not None
+    return found
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -312,8 +423,11 @@ class Certificates:
             self.points.names,
             self._predicted,
             self._verdicts,
-            self.verdicts,
-            self.tolerances,
+            self.possible,
+            self.certain,
+            self.verdicts.winner,
+            self.tolerance,
+            self.tolerances.rival,
             self.n_own_missing,
             self.actual,
         )
@@ -370,7 +484,9 @@ class Certificates:
             "point": [shown_name(self.points.names, place) for place in places.tolist()],
             "predicted": ["tie" if label is None else label for label in lines["predicted"]],
             "verdict": lines["verdict"],
-            "holds up to a bias of": [tolerance(bias) for bias in self.tolerance[places].tolist()],
+            "holds up to a bias of": [
+                written_tolerance(bias) for bias in self.tolerance[places].tolist()
+            ],
             "other possible labels": [", ".join(labels) for labels in lines["others"]],
         }
         if any(lines["n_own_missing"]):
@@ -398,3 +514,106 @@ class Certificates:
 def certificates_of(model: Model, points: Points) -> Certificates:
     """What all worlds of a model say of some points."""
     return Certificates(model, points, verdicts(model, points))
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """What all worlds say of one point.
+
+    ``possible`` are the labels that win or tie in some world; the point is certain if there is only
+    one, its ``label``. For an incomplete point they are the labels that no other label beats
+    everywhere. ``predicted`` is what Naive Bayes predicts from the known cells, None for a tie.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, certify
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> one = certify(index, ("a", "x"))
+    >>> one.certain, one.label, one.possible
+    (True, 'yes', ('yes',))
+    >>> one.tolerance
+    1.0
+    """
+
+    certain: bool
+    label: Any
+    possible: tuple[Any, ...]
+    predicted: Any
+    min_log_support: dict[Any, float]
+    max_log_support: dict[Any, float]
+    n_own_missing: int
+    position: int = field(compare=False)
+    among: Certificates = field(compare=False)
+
+    @property
+    def tolerance(self) -> float:
+        """The largest bias up to which the prediction holds; NaN if not even 0 decides."""
+        return float(self.among.tolerance[self.position])
+
+    @property
+    def rival(self) -> Any:
+        """The label that threatens first as the bias grows; None where there is none."""
+        return self.among.rival[self.position]
+
+    @property
+    def others(self) -> tuple[Any, ...]:
+        """The possible labels other than the predicted one."""
+        return tuple(label for label in self.possible if label != self.predicted)
+
+    @property
+    def right(self) -> bool | None:
+        """Whether the prediction is right; None if the true label is not known."""
+        told = self.among.right
+        return None if told is None else told[self.position]
+
+    @property
+    def key(self) -> str | None:
+        """The name of the point; None if it has none."""
+        names = self.among.points.names
+        return None if names is None else names.values[self.position]
+
+    def explain(self, *, label: Any = None, rival: Any = None) -> Explanation:
+        """Which cells of the point speak for its label and against it; options as for `explain`."""
+        among = self.among
+        return explanation_of(among.model, among.points, self.position, label=label, rival=rival)
+
+    def _repr_html_(self) -> str:
+        return shown_figure(repr(self), picture(self))
+
+    @property
+    def verdict(self) -> str:
+        """``"certain"``, ``"holds"`` (up to the threshold of a summary) or ``"open"``."""
+        return str(self.among.verdict[self.position])
+
+    def __repr__(self) -> str:
+        told = [f"{self.verdict}: {self._words()}"]
+        if self.n_own_missing:
+            told.append(many(self.n_own_missing, "own hole"))
+        if self.right is not None:
+            told.append("right" if self.right else "wrong")
+        return f"Certificate({'; '.join(told)})"
+
+    def _words(self) -> str:
+        """The predicted label, how far it holds, and which labels are possible beyond that."""
+        if self.verdict == "certain":
+            return f"{self.predicted} in {self.among.worlds}"
+        others = either([str(label) for label in self.others])
+        if self.predicted is None:
+            return f"{others}, a tie"
+        if math.isnan(self.tolerance):
+            return f"{self.predicted}, else {others}, since not even a bias of 0 decides"
+        reach = f"{self.predicted} up to a bias of {written_tolerance(self.tolerance)}"
+        return f"{reach}, else {others}" if others else reach
+
+
+def picture(one: Certificate) -> str:
+    """The support intervals of the strongest labels, possible ones first."""
+    high, low = one.max_log_support, one.min_log_support
+    order = sorted(high, key=lambda label: (label not in one.possible, -high[label]))[:ROWS]
+    return intervals(
+        [str(label) for label in order],
+        [low[label] for label in order],
+        [high[label] for label in order],
+        possible=[label in one.possible for label in order],
+    )

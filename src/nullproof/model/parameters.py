@@ -1,0 +1,145 @@
+"""Smoothing, prior, bias and weights as people give them: made exact, or rejected in one sentence.
+
+The limits here are why nothing behind this module guards against overflow: log terms lie between -60 and
+0, counts are whole numbers that doubles hold, and differences of supports are never lost in a zero.
+"""
+
+from __future__ import annotations
+
+import difflib
+import math
+import numbers
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+
+from nullproof.counts.index import CountIndex
+from nullproof.errors import NullproofError
+from nullproof.words import cut, some
+
+Alpha = float | Fraction
+Prior = Literal["uniform"] | Sequence[float | Fraction] | None
+Bias = float | Fraction | Mapping[str, float | Fraction]
+REST = "*"
+LEAST_ALPHA, MOST_ALPHA = 1e-6, 1e6
+# A label that is not ruled out has at least this share of the prior of the most frequent one.
+LEAST_PRIOR = 1e-9
+# Doubles hold every whole number up to here.
+MOST_CELLS = 2**53
+
+
+def exact_alpha(alpha: Any) -> Fraction:
+    """Return the smoothing as a fraction."""
+    if not _is_share(alpha) or (alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA):
+        raise NullproofError(
+            f"alpha is {alpha!r}; give 0 or a number from {LEAST_ALPHA:g} to {MOST_ALPHA:,.0f}"
+        )
+    return exact_number(alpha)
+
+
+def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
+    """Return the prior as fractions that sum to one; None means the frequencies of the labels."""
+    if prior is None:
+        n_rows, counts = max(index.n_rows, 1), index.label_counts.tolist()
+        # Of hundreds of labels many have as many rows as another.
+        of_count = {n: Fraction(n, n_rows) for n in {*counts}}
+        return tuple([of_count[n] for n in counts])
+    m = len(index.labels)
+    if isinstance(prior, str):
+        if prior != "uniform":
+            raise NullproofError(
+                f"prior is {prior!r}; give None, 'uniform' or one number for each of {m} labels"
+            )
+        return (Fraction(1, m),) * m
+    shares = list(prior)
+    if len(shares) != m:
+        raise NullproofError(
+            f"prior has {len(shares)} numbers but there are {m} labels "
+            f"({', '.join(str(label) for label in index.labels[:5])}); give one number per label"
+        )
+    if not all(_is_share(share) for share in shares):
+        raise NullproofError(f"prior is {shares}; give numbers that are 0 or more")
+    exact = [*map(exact_number, shares)]
+    total, greatest = sum(exact), max(exact)
+    if not total:
+        raise NullproofError("prior is all zeros; give at least one label a positive number")
+    if any(share and share / greatest < LEAST_PRIOR for share in exact):
+        raise NullproofError(
+            f"prior is {shares}; give each label 0 or at least {LEAST_PRIOR:g} of the greatest number"
+        )
+    return tuple(share / total for share in exact)
+
+
+def exact_bias(index: CountIndex, bias: Any) -> tuple[tuple[Fraction, ...], tuple[bool, ...]]:
+    """Return the bias of each feature, and whether a mapping named the feature."""
+    if isinstance(bias, Mapping):
+        refuse_unknown_columns("bias", bias, index.features)
+        rest = _bias_share(bias.get(REST, 1), f" of {REST!r}")
+        shares = tuple(
+            _bias_share(bias[name], f" of {name!r}") if name in bias else rest
+            for name in index.features
+        )
+        return shares, tuple(name in bias for name in index.features)
+    n_features = len(index.schema.features)
+    return (_bias_share(bias, ""),) * n_features, (False,) * n_features
+
+
+def refuse_unknown_columns(option: str, named: Iterable[Any], features: Sequence[str]) -> None:
+    """Reject a mapping that names a column which is no feature."""
+    known = {*features, REST}
+    unknown = next((name for name in named if name not in known), None)
+    if unknown is not None:
+        close = difflib.get_close_matches(str(unknown), features, n=3, cutoff=0.5)
+        hint = f"close names are {some(map(repr, close), 3)}" if close else _listed(features)
+        raise NullproofError(
+            f"{option} names {unknown!r}, which is no feature; {hint}, and {REST!r} stands for the rest"
+        )
+
+
+def refuse_too_many_cells(index: CountIndex) -> None:
+    """Reject an index with more cells than doubles count."""
+    n_cells = index.n_rows * len(index.schema.features)
+    if n_cells > MOST_CELLS:
+        raise NullproofError(
+            f"the index has {n_cells:,} cells but at most {MOST_CELLS:,} can be compared exactly; "
+            "count fewer rows or columns"
+        )
+
+
+def exact_number(number: Any) -> Fraction:
+    """Return a number as the fraction that it is; NumPy integers, which overflow, become plain."""
+    if isinstance(number, numbers.Rational):
+        return Fraction(int(number.numerator), int(number.denominator))
+    return Fraction(float(number))
+
+
+def written_number(written: str) -> Any:
+    """Read a number such as 0, 0.5 or 1/2."""
+    try:
+        return Fraction(written) if "/" in written else float(written)
+    except (ValueError, ZeroDivisionError):
+        raise NullproofError(
+            f"{cut(written)!r} is not a number; give one like 0, 0.5 or 1/2"
+        ) from None
+
+
+def _listed(features: Sequence[str]) -> str:
+    return f"they are {some(features, 8)}"
+
+
+def _is_share(number: Any) -> bool:
+    if isinstance(number, numbers.Rational):
+        return int(number.numerator) >= 0
+    return isinstance(number, float | np.floating) and bool(0 <= float(number) < math.inf)
+
+
+def _bias_share(number: Any, whose: str) -> Fraction:
+    is_number = isinstance(number, numbers.Real) and not isinstance(number, bool)
+    if is_number and 0 <= number <= 1:
+        return exact_number(number)
+    raise NullproofError(
+        f"the bias{whose} is {number!r}; give a number from 0 (holes are like the known cells) to 1 "
+        "(they may hold anything)"
+    )
