@@ -37,6 +37,8 @@ _MIDDLE = 0.4873291
 # Leads beyond this are all the same to a straight line, and no log term is larger.
 _FAR = 50.0
 _STEP = 1e-9
+# Products of so many ratios neither over- nor underflow: a ratio is at most 2**53 over a millionth.
+_FACTORS = 11
 # Jumps closer than this cannot be told apart by a bias between them.
 _LEAST_GAP = 1e-12
 # How far rounding moves a jump at most: a count of n cells errs by some eps·(n + 1) before it is rounded
@@ -482,12 +484,15 @@ class _Pairs:
             n_cells += cells.sum(axis=0)
             high = np.add(cells, high, out=cells)
         with np.errstate(divide="ignore", invalid="ignore"):
-            logs = np.log(low / high)
-            if not self.table.model.has_equal_weights:
+            ratio, table = low / high, self.table
+            if table.n_slots > table.model.d:
+                ratio = np.minimum.reduceat(ratio, table.first_slots, axis=0)
+            if table.model.has_equal_weights:
+                chunks = np.arange(0, len(ratio), _FACTORS)
+                logs = np.log(np.multiply.reduceat(ratio, chunks, axis=0))
+            else:
                 # What a weight of 0 takes out has a ratio of 1.
-                logs *= self.table.weights
-            if len(logs) > len(self.table.first_slots):
-                logs = np.minimum.reduceat(logs, self.table.first_slots, axis=0)
+                logs = np.log(ratio) * table.model.float_weights[:, None]
             log = self._constant + logs.sum(axis=0)
         # No number: the winner has no support, and perhaps the rival neither.
         return _Lead(np.where(np.isnan(log), -np.inf, log), n_cells)
