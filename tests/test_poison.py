@@ -1,6 +1,6 @@
 """poison: an attack that works, cell by cell, and a bound that no attack gets below.
 
-``NULLPROOF_JOINT_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import random
 import re
 from dataclasses import replace
@@ -21,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from support import oracle
+from support.amounts import SEED, n_tables
 from support.attack_oracle import (
     RowJudge,
     completed,
@@ -49,8 +49,7 @@ from nullproof.attacks import Attack, RowAttack
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_JOINT_TABLES", "200"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(60)
 
 
 def assert_works(case: Case, attack: Attack, options: dict[str, Any]) -> Any:

@@ -1,12 +1,11 @@
 """radius: the fewest training cells to blank, or to be wrong, until a point is no longer certain.
 
-``NULLPROOF_RADIUS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -17,6 +16,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from hypothesis import given, settings
+from support.amounts import SEED, n_tables
 from support.attack_oracle import (
     LargeTable,
     View,
@@ -36,8 +36,7 @@ from nullproof.attacks import Radii, radii
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_RADIUS_TABLES", "6000"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(1500)
 N_CHUNKS = 4
 
 

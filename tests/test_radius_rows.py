@@ -1,18 +1,18 @@
 """radius with threat="rows": the fewest rows to add until a point's label is lost (T13).
 
-``NULLPROOF_ROWS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import SEED, n_tables
 from support.attack_oracle import LargeTable, RowJudge, fewest_rows, without_missing
 from support.attack_tables import large_points, large_table, rows_case, trailing_table
 from support.counted import index_of, options_of
@@ -25,8 +25,7 @@ from nullproof.attacks import Radii, radii
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_ROWS_TABLES", "5000"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(1500)
 N_CHUNKS = 4
 
 
