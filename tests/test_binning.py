@@ -1,6 +1,6 @@
 """How numbers and dates are cut into bins: mdl, uniform, quantile and none, against the plain truth.
 
-``NULLPROOF_WAYS_TABLES`` (20000) sets how many random columns, ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.preprocessing import KBinsDiscretizer
-from support.checking import MORE, SEED, Options, none_of, wrong_counts
+from support.amounts import SEED
+from support.checking import MORE, Options, none_of, wrong_counts
 from support.index_view import UNSEEN, bins, edges, kind, quietly, read, values
 from support.nasty_tables import typed_column
 from support.odd_tables import crowded_numbers, many_numbers

@@ -1,6 +1,6 @@
 """Every way from a table to an index counts as a plain counter does that knows only ``docs/values.md``.
 
-``NULLPROOF_WAYS_TABLES`` (20000) sets how many random tables, ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import nasty_tables
+from support.amounts import SEED
 from support.checking import (
     ALL_OPTIONS,
     MORE,
-    SEED,
     SOME_OPTIONS,
     Options,
     carried,

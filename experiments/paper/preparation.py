@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.paper.baselines import CodedTable
 from experiments.paper.datasets import Dataset
-from nullproof.baselines import CodedTable
 from nullproof.counts.index import CountIndex
 from nullproof.model.certify import certify
 from nullproof.tables.injection import draw_cells, draw_features, uniforms
