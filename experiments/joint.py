@@ -34,9 +34,9 @@ from nullproof.counts.index import CountIndex
 from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.radii.cells import radii
-from nullproof.tables.formats import read_file
-from nullproof.tables.points import Points
-from nullproof.tables.spellings import Spellings
+from nullproof.data.files import read_file
+from nullproof.data.points import Points
+from nullproof.data.missing import Spellings
 from nullproof.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"

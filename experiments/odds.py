@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.odds import draw, label_odds, sampled_odds
-from nullproof.tables.readers import open_table
+from nullproof.data.sources import open_table
 
 TITLE = "Odds: guaranteed bounds against sampled worlds"
 GAP, SHARE = 0.01, 0.2

@@ -22,7 +22,7 @@ from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve, CurvePoint
 from nullproof.decision import certify
-from nullproof.tables.injection import Mechanism, inject_missing
+from nullproof.data.edits import Mechanism, inject_missing
 
 TITLE = "How useful an answer is"
 BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import fit_feature
-from nullproof.tables.injection import uniforms
-from nullproof.tables.labels import label_codes
-from nullproof.tables.readers import Table, open_table
+from nullproof.data.schema import fit_feature
+from nullproof.data.edits import uniforms
+from nullproof.data.labels import label_codes
+from nullproof.data.sources import Table, open_table
 
 ENDINGS = (".csv.gz", ".csv", ".csv.zst", ".parquet")
 MISSING = ("?", "NA", "-")

@@ -13,7 +13,7 @@ from experiments.paper.datasets import Dataset
 from nullproof.baselines import CodedTable
 from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
-from nullproof.tables.injection import draw_cells, draw_features, uniforms
+from nullproof.data.edits import draw_cells, draw_features, uniforms
 
 TEST_SHARE = 0.2
 FEATURE_SHARE = 0.2

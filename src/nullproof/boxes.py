@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
-from nullproof.tables.points import Points
 
 Integers = NDArray[np.int64]
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.show import ROWS, intervals, shown_figure
-from nullproof.tables.points import Points
 from nullproof.words import either, many
 from nullproof.words import tolerance as written_tolerance
 

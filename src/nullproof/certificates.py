@@ -12,15 +12,15 @@ from numpy.typing import NDArray
 
 from nullproof.certificate import Certificate, picture
 from nullproof.curve import CertaintyCurve
+from nullproof.data.keys import shown_name
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.lines import Lines
 from nullproof.model import Floats, Model
 from nullproof.prediction import predictions
 from nullproof.progress import Progress
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_figure, shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import shown_name
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.tolerances import Tolerances, tolerances_of
 from nullproof.truths import VERDICTS, Truth, true_positions
 from nullproof.verdicts import Verdicts, verdicts

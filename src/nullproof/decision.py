@@ -8,9 +8,9 @@ from nullproof.bias import Bias
 from nullproof.certificate import Certificate
 from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles
 from nullproof.model import Alpha, Model, Prior
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles
 from nullproof.truths import Truth
 
 

@@ -10,14 +10,14 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nullproof.bias import Bias
+from nullproof.cell_words import CellWords, cell_words
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import key_at
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import key_at
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.wordings import CellWords, cell_words
 from nullproof.terms import Known, Lead, PointTerms
 from nullproof.words import some
 

@@ -16,8 +16,8 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Groups, groups_of, share_of
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points
 from nullproof.model import WIDE, Floats, Model
-from nullproof.tables.points import Points
 
 Places = NDArray[np.intp]
 # Products of so many factors neither over- nor underflow where `floats_do`: a factor is a count of 64 bits

@@ -18,9 +18,9 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Bias, Groups, exact_bias, groups_of, held
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles, Points, encode_points
 from nullproof.parameters import exact_alpha, exact_prior
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles, Points, encode_points
 
 Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.bias import Groups, groups_of
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.parameters import exact_prior
-from nullproof.tables.points import Points
 
 # Where doubles hold at all (`Model.floats_hold`) no logarithm of a count, prior or alpha exceeds this.
 _LARGEST_LOG = 350.0

@@ -18,9 +18,9 @@ from typing import NamedTuple
 import numpy as np
 
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points
 from nullproof.model import Model
 from nullproof.prediction import exact_shares, log_supports, winners
-from nullproof.tables.points import Points
 from nullproof.verdicts import least_ratio
 
 # Above the line what the label has, below it what its rival has.

@@ -20,11 +20,11 @@ from nullproof.bias import REST, groups_of, held_exactly
 from nullproof.brackets import BiasGrid, grid_of
 from nullproof.counts.index import CountIndex
 from nullproof.crossings import crossing, crossing_nearby
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.leads import Pairs, Places, Tables, floats_do
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.progress import Progress, over, within
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, least_ratio, verdicts
 
 _DOING = "finding how far each prediction holds"

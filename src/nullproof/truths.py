@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.curve import CertaintyCurve, CurvePoint, balanced_share
+from nullproof.data.labels import label_positions
+from nullproof.data.schema import Schema
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model import Floats
 from nullproof.show import shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.labels import label_positions
-from nullproof.tables.schema import Schema
 from nullproof.words import PLAIN, either, per_cent
 
 VERDICTS = ("certain", "holds", "open")

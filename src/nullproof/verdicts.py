@@ -14,8 +14,8 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model import WIDE, Floats, Model
-from nullproof.tables.points import Points
 
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]

@@ -11,13 +11,12 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Bias, held_exactly, share_of
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import TrainingTable, decode
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.schema import Feature, encode_set
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.columns import encode_set
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.schema import Feature
-from nullproof.tables.training import TrainingTable, decode
 from nullproof.verdicts import Box, Verdicts, dominates, point_counts, verdicts, worst_completion
 from nullproof.words import per_cent
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.boxes import Ranges
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
-from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
 
 

@@ -24,13 +24,13 @@ from nullproof.cleaning.plan import CleaningPlan, column_costs
 from nullproof.cleaning.prospects import Prospects, Rows
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Cells, Filling, Rule
 from nullproof.odds.learned import Learned
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.values import text
 from nullproof.verdicts import verdicts
 from nullproof.words import many
 

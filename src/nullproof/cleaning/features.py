@@ -17,11 +17,11 @@ from numpy.typing import NDArray
 from nullproof.bias import Bias
 from nullproof.boxes import Ranges
 from nullproof.cleaning.best_case import Winning
+from nullproof.counts.count import Counts, DenseCounts
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import Counts, DenseCounts
+from nullproof.data.points import OwnHoles, Points, evenly
 from nullproof.model import Alpha, Model, Prior
 from nullproof.progress import Progress, over
-from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, text
 

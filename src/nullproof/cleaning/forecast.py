@@ -25,10 +25,10 @@ from nullproof.boxes import Integers, Ranges, open_counts
 from nullproof.cleaning.best_case import Winning, best_other, log_terms
 from nullproof.cleaning.holed import Holed, beyond
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points, evenly
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
-from nullproof.tables.points import Points, evenly
 
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
 _ZERO = -(2.0**20)

@@ -15,10 +15,10 @@ import numpy as np
 
 from nullproof.cleaning.course import cells_until
 from nullproof.cleaning.plan import CleaningPlan, plan_of
+from nullproof.data.points import evenly
 from nullproof.odds.filling import Rule
 from nullproof.odds.sureness import SURE
 from nullproof.progress import Progress, over
-from nullproof.tables.points import evenly
 from nullproof.verdicts import verdicts
 
 USUAL_BIAS = Fraction("0.05")

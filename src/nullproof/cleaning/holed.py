@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from nullproof.boxes import Integers, shares_of
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
-from nullproof.tables.points import Points
 
 Bools = NDArray[np.bool_]
 # Stand for what the logarithm of zero does: a rival without support is far behind, and a label that

@@ -16,10 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.holes import Cell
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
 from nullproof.prediction import predictions
-from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
 _MOST = 200_000

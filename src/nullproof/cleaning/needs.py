@@ -24,11 +24,11 @@ from numpy.typing import NDArray
 from nullproof.boxes import Ranges
 from nullproof.cleaning.rivals import Effort, Rival, Together, reaches, surely
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.points import OwnHoles, Points, evenly
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.reasons import reasons_of
 from nullproof.selection import chosen
-from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.verdicts import Verdicts, point_counts, verdicts
 from nullproof.words import many, span
 

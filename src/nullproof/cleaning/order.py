@@ -19,10 +19,10 @@ from nullproof.cleaning.forecast import OwnPart, Part, forecast
 from nullproof.cleaning.holed import chances
 from nullproof.cleaning.packages import Package, envelope, packages
 from nullproof.cleaning.scores import Outlook
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over, within
-from nullproof.tables.points import Points
 
 _N_DRAWS = 16
 # Of very many points with holes a rougher guess is enough, since only the order depends on it.

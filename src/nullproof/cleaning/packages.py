@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.holed import Holed
+from nullproof.data.points import Points
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling
-from nullproof.tables.points import Points
 
 _TINY = 1e-9
 

@@ -22,14 +22,14 @@ from nullproof.cleaning.left_out import LeftOut, left_out
 from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats, typical
 from nullproof.cleaning.order import Orders, affordable
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key, key_at
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import Key, key_at
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, some
 

@@ -17,7 +17,7 @@ from nullproof.cli.terminal import (
     point_name,
     say_next,
 )
-from nullproof.tables.points import evenly
+from nullproof.data.points import evenly
 from nullproof.words import PLAIN, either, many, per_cent, some, tolerance
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from nullproof.certificates import Certificates
     from nullproof.curve import CertaintyCurve
-    from nullproof.tables.points import OwnHoles
+    from nullproof.data.points import OwnHoles
     from nullproof.truths import Group
 
 # How many lines go at most to points that are not certain, the weakest first; the others are a sample.

@@ -97,7 +97,9 @@ class Rows:
 
     def some(self, held: NDArray[np.bool_]) -> Rows:
         """Return those of some cells."""
-        return Rows(*(None if array is None else array[held] for array in (self.labels, self.weights)))
+        return Rows(
+            *(None if array is None else array[held] for array in (self.labels, self.weights))
+        )
 
 
 EVERY_ROW = Rows()

@@ -225,7 +225,8 @@ class Column:
     def rows(self, rows: NDArray[np.intp]) -> Column:
         """Return the cells of some rows, in ascending order."""
         numbers_, codes, mask = (
-            None if array is None else array[rows] for array in (self.numbers, self.codes, self.mask)
+            None if array is None else array[rows]
+            for array in (self.numbers, self.codes, self.mask)
         )
         sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
         return replace(self, numbers=numbers_, codes=codes, mask=mask, sets=sets)
@@ -328,7 +329,7 @@ def _datetimes(series: pl.Series) -> pl.Series:
     found = series.cast(pl.Datetime("us"))
     ticks = found.to_physical()
     low, high = ticks.min(), ticks.max()
-    if low is not None and not (_FIRST <= low and high < _LAST):  # type: ignore[operator]
+    if low is not None and not (low >= _FIRST and high < _LAST):  # type: ignore[operator]
         raise unsupported(series.name, "years before 1 or after 9999")
     return found
 

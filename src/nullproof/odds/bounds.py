@@ -8,12 +8,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.errors import notice
 from nullproof.model import Floats, Model
 from nullproof.odds.filling import Filling, distance
 from nullproof.odds.narrowing import Bounds, Enough, Mask, Ways, narrowed
 from nullproof.reasons import too_many_completions
-from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 1024

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points
 from nullproof.model import Model
 from nullproof.odds.bounds import MAX_COMPLETIONS, OddsBounds
 from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, over
-from nullproof.tables.points import Points
 from nullproof.verdicts import Verdicts, verdicts
 
 # What summaries ask for where nobody said another share.

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.products import Scales, Weights, products, side_by_side, winning_weights
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import verdicts
 
 _LIMIT = 1_000_000

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Floats, Model, Prior
 from nullproof.progress import Progress, within
@@ -23,8 +25,6 @@ from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import beyond_count, solve
 from nullproof.radii.weakest import record, record_weakest
 from nullproof.reasons import reasons_of, tell_of
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.verdicts import Verdicts, verdicts
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.progress import Progress, over
 from nullproof.radii.bounds import Bounds
 from nullproof.radii.completions import Completions
@@ -16,7 +17,6 @@ from nullproof.radii.results import Radii
 from nullproof.radii.solving import solve
 from nullproof.radii.spending import Choice, Spending
 from nullproof.reasons import too_many_completions
-from nullproof.tables.points import Points
 from nullproof.verdicts import verdicts
 
 MAX_COMPLETIONS = 65_536

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from nullproof.curve import CertaintyCurve
+from nullproof.data.points import evenly
 from nullproof.radii.accuracy import AccuracyCurve
 from nullproof.radii.results import Radii
-from nullproof.tables.points import evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, per_cent
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import plan_of
+from nullproof.data.points import Points, evenly
 from nullproof.model import Model
 from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress
-from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, text
 

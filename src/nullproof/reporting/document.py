@@ -128,6 +128,9 @@ from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
+from nullproof.data.keys import Key, place_of
+from nullproof.data.points import OwnHoles
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.odds.sureness import Sureness
@@ -140,9 +143,6 @@ from nullproof.reporting.accuracy import accuracy
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.cleaning import first_steps
 from nullproof.reporting.findings import findings, next_step
-from nullproof.tables.names import Key, place_of
-from nullproof.tables.points import OwnHoles
-from nullproof.tables.values import text
 from nullproof.verdicts import Verdicts, verdicts
 from nullproof.words import many, per_cent
 

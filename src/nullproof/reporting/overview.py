@@ -12,14 +12,14 @@ from numpy.typing import NDArray
 
 from nullproof.certificates import Certificates
 from nullproof.counts.index import CountIndex
-from nullproof.counts.notices import standing
+from nullproof.data.keys import RowNames, key_at
+from nullproof.data.notices import standing_notices
+from nullproof.data.points import Points, evenly
 from nullproof.model import Model
 from nullproof.odds.sureness import SURE
 from nullproof.plots import BARS
 from nullproof.radii.results import Radii
 from nullproof.show import histogram
-from nullproof.tables.names import RowNames, key_at
-from nullproof.tables.points import Points, evenly
 from nullproof.verdicts import Verdicts
 from nullproof.words import many, number, some, text
 
@@ -155,7 +155,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know before trusting the numbers."""
-    said = sentences(standing(index))
+    said = sentences(standing_notices(index))
     alone = [f.name for f, n in zip(index.schema.features, index.n_values, strict=True) if n == 1]
     if alone:
         named = some([text(name) for name in alone], 5)

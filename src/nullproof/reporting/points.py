@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
+from nullproof.cell_words import CellWords, cell_words, value_words
 from nullproof.certificates import Certificates
+from nullproof.data.points import Points
 from nullproof.explanation import Explanation, terms_against
 from nullproof.model import Model
 from nullproof.odds.labels import odds_of
@@ -19,8 +21,6 @@ from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
 from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import gap, named, weakest
-from nullproof.tables.points import Points
-from nullproof.tables.wordings import CellWords, cell_words, value_words
 from nullproof.terms import Known, Lead
 from nullproof.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.words import cut, text

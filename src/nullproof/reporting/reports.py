@@ -10,6 +10,8 @@ from typing import Any
 
 from nullproof.bias import Bias
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
 from nullproof.model import Alpha, Prior
@@ -18,8 +20,6 @@ from nullproof.reporting import html, markdown
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.comparison import compared, read
 from nullproof.reporting.document import LIMIT, tell
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles
 from nullproof.words import either
 
 FORMATS = ("html", "md", "json")

@@ -8,8 +8,8 @@ import numpy as np
 
 from nullproof.certificates import Certificates
 from nullproof.curve import BIASES, CertaintyCurve
+from nullproof.data.points import Points
 from nullproof.model import Model
-from nullproof.tables.points import Points
 from nullproof.truths import VERDICTS
 from nullproof.verdicts import verdicts
 from nullproof.words import many, number, some, text

@@ -18,11 +18,11 @@ from numpy.typing import NDArray
 from nullproof.certificates import Certificates, certificates_of
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve
+from nullproof.data import types
+from nullproof.data.points import Points, encode_quietly
 from nullproof.model import Model
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
-from nullproof.tables import values
-from nullproof.tables.points import Points, encode_quietly
 from nullproof.verdicts import verdicts
 from nullproof.web import changes
 from nullproof.web.analysis import Result
@@ -260,13 +260,13 @@ def plain(cell: Any) -> Any:
         cell = cell.to_list()
     if isinstance(cell, list | tuple):
         return [plain(one) for one in cell]
-    if values.is_missing(cell):
+    if types.is_missing(cell):
         return None
     if isinstance(cell, bool | str):
         return cell
     if isinstance(cell, int | float) and abs(cell) < 2**53:
         return cell
-    return values.text(cell)
+    return types.text(cell)
 
 
 def _named(label: Any) -> str | None:

@@ -12,8 +12,8 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.curve import BIASES
+from nullproof.data.options import TableOptions
 from nullproof.parameters import written_number
-from nullproof.tables.options import TableOptions
 from nullproof.web import changes
 from nullproof.web.analysis import Analysis, Options, Result
 from nullproof.web.answers import (

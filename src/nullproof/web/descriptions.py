@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nullproof.counts.companion import attacked_says
+from nullproof.counts.storage import attacked_says
+from nullproof.data.missing import OFTEN, USUAL
+from nullproof.data.notices import strays
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.tables.oddities import strays
-from nullproof.tables.spellings import OFTEN, USUAL
-from nullproof.tables.values import text
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
 from nullproof.words import cut
@@ -19,7 +19,7 @@ from nullproof.words import cut
 if TYPE_CHECKING:
     import polars as pl
 
-    from nullproof.tables.columns import Column
+    from nullproof.data.types import Column
 
 SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
@@ -54,7 +54,7 @@ def described(
     name: str, path: Path, settings: Settings, missing: Sequence[str] = ()
 ) -> Description:
     """Read a table, refuse one that is too large, and describe it; ``missing`` as `certify` has it."""
-    from nullproof.tables.readers import open_table
+    from nullproof.data.sources import open_table
 
     _refuse_many_stored_rows(name, path, settings)
     table = open_table(path, missing=missing)
@@ -171,7 +171,7 @@ def _read(how: Callable[[str], Column], name: str) -> Column | None:
 
 
 def _column(series: pl.Series, read: Column | None, as_labels: Column | None) -> dict[str, Any]:
-    from nullproof.tables.identifiers import names_rows
+    from nullproof.data.notices import names_rows
 
     sample = series.drop_nulls().head(10_000)
     try:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from nullproof.tables.points import Kind, Points
-from nullproof.tables.schema import Schema
-from nullproof.tables.values import text as value_text
+from nullproof.data.points import Kind, Points
+from nullproof.data.schema import Schema
+from nullproof.data.types import text as value_text
 from nullproof.words import text
 
 _MOST_CANDIDATES = 8

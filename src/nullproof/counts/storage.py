@@ -9,26 +9,29 @@ place of the digest itself. No part of a file is parsed before its seal is check
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import json
 import re
-from collections.abc import Callable
+import shlex
+from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nullproof.counts.build import Index, IndexLike, Make
-from nullproof.counts.sparse import Counts, DenseCounts, from_cells
-from nullproof.errors import NullproofError
-from nullproof.files import write_whole
-from nullproof.tables.schema import Feature, Schema
+from nullproof.counts.count import Counts, DenseCounts, IndexFields, from_cells
+from nullproof.data.missing import Missing
+from nullproof.data.schema import ColumnRecord, Feature, Schema
+from nullproof.errors import NullproofError, notice
+from nullproof.files import write_together, write_whole
 
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION = 3
+VERSION = 4
 _KEY = "nullproof"
 _PADDED = 8
 _MAGIC = b"PAR1"
@@ -39,7 +42,7 @@ _HEADER_MARK = re.compile(rb'\x18\x09nullproof\x18.{1,5}\{"version": (\d{1,9}), 
 
 
 def is_saved(path: str | Path) -> bool:
-    """Whether a file is a saved index, even a damaged one; reads only the end of the file."""
+    """Return whether a file is a saved index, even a damaged one; reads only the end of the file."""
     try:
         if not Path(path).is_file():
             return False
@@ -50,13 +53,13 @@ def is_saved(path: str | Path) -> bool:
     return _SEAL_MARK in footer or _HEADER_MARK.search(footer) is not None
 
 
-def save(index: IndexLike, path: str | Path) -> None:
+def save(index: IndexFields, path: str | Path) -> None:
     """Write the counts of an index to a file, whole or not at all."""
     write_whole(Path(path), writer(index))
 
 
-def writer(index: IndexLike) -> Callable[[Path], None]:
-    """A function that writes the counts of an index to a file."""
+def writer(index: IndexFields) -> Callable[[Path], None]:
+    """Return a function that writes the counts of an index to a file."""
     try:
         frame = _frame(index)
         text = json.dumps(_header(index), ensure_ascii=False)
@@ -75,7 +78,7 @@ def writer(index: IndexLike) -> Callable[[Path], None]:
     return write
 
 
-def load(make: Make[Index], path: str | Path) -> Index:
+def load(path: str | Path) -> IndexFields:
     """Read an index back, and refuse a file that is damaged, altered or of another format."""
     import polars as pl
 
@@ -83,7 +86,7 @@ def load(make: Make[Index], path: str | Path) -> Index:
         raw = _sealed(path)
         header = json.loads(pl.read_parquet_metadata(BytesIO(raw))[_KEY])
         _refuse_other_versions(path, header["version"])
-        return _index(make, header, pl.read_parquet(BytesIO(raw)))
+        return _index(header, pl.read_parquet(BytesIO(raw)))
     except NullproofError:
         raise
     except OSError as problem:
@@ -132,7 +135,7 @@ def _refuse_other_versions(path: str | Path, version: int) -> None:
 
 
 def _footer(stream: BinaryIO) -> bytes:
-    """The footer of a Parquet file, where its metadata are; nothing of any other file."""
+    """Return the footer of a Parquet file, where its metadata are; nothing of any other file."""
     size = stream.seek(0, 2)
     stream.seek(0)
     if size < 12 or stream.read(4) != _MAGIC:
@@ -147,7 +150,7 @@ def _footer(stream: BinaryIO) -> bytes:
 
 
 def _digest_start(raw: bytes) -> int | None:
-    """Where the digest begins: after the last mark, since values of the table may hold a mark before it."""
+    """Return where the digest begins: after the last mark, since values of the table may hold a mark before it."""
     footer = _footer(BytesIO(raw))
     place = footer.rfind(_SEAL_MARK)
     return None if place < 0 else len(raw) - 8 - len(footer) + place + len(_SEAL_MARK)
@@ -166,25 +169,30 @@ def _seal(part: Path) -> None:
     raw = part.read_bytes()
     start = _digest_start(raw)
     if start is None or raw[start : start + len(_OPEN)] != _OPEN.encode():
-        raise AssertionError("the Parquet writer has not written the place of the digest as told")
+        raise AssertionError("the Parquet writer has not written the place of the digest as asked")
     with part.open("r+b") as stream:
         stream.seek(start)
         stream.write(_digest(raw, start))
 
 
-def _header(index: IndexLike) -> dict[str, Any]:
+def _header(index: IndexFields) -> dict[str, Any]:
     schema = index.schema
     return {
         "version": VERSION,
         "labels": list(schema.labels),
         "label_name": schema.label_name,
         "label_counts": index.label_counts.tolist(),
-        "missing": list(schema.missing),
-        "missing_only": None if schema.missing_only is None else list(schema.missing_only),
-        "left_out": list(schema.left_out),
-        "writings": dict(schema.writings),
+        "missing": schema.missing.document(),
+        "columns": [asdict(record) for record in schema.columns],
+        "formats": dict(schema.formats),
         "features": [
-            {"name": f.name, "kind": f.kind, "edges": [repr(e) for e in f.edges], "bins": f.bins}
+            {
+                "name": f.name,
+                "kind": f.kind,
+                "edges": [repr(e) for e in f.edges],
+                "bins": f.bins,
+                "missing_is_value": f.missing_is_value,
+            }
             for f in schema.features
         ],
         "sets": [
@@ -194,7 +202,7 @@ def _header(index: IndexLike) -> dict[str, Any]:
     }
 
 
-def _frame(index: IndexLike) -> pl.DataFrame:
+def _frame(index: IndexFields) -> pl.DataFrame:
     import polars as pl
 
     features, values, rows, labels, counts = [], [], [], [], []
@@ -245,7 +253,7 @@ def _lists(flat: Counts, lengths: Counts) -> pl.Series:
     return pl.concat(parts).gather(np.argsort(np.concatenate(rows)))
 
 
-def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> Index:
+def _index(header: dict[str, Any], frame: pl.DataFrame) -> IndexFields:
     n_labels = len(header["labels"])
     starts = np.append(np.flatnonzero(np.diff(frame["feature"], prepend=-1)), frame.height)
     lengths = frame["labels"].list.len().to_numpy()
@@ -255,12 +263,17 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
     cuts = np.searchsorted(rows, starts)
     values = frame["value"].to_list()
     features, known, n_null = [], [], np.zeros((len(header["features"]), n_labels), np.int64)
-    for j, told in enumerate(header["features"]):
+    for j, written in enumerate(header["features"]):
         first, last = int(starts[j]), int(starts[j + 1]) - 1
-        edges = tuple(float(edge) for edge in told["edges"])
+        edges = tuple(float(edge) for edge in written["edges"])
         features.append(
             Feature(
-                told["name"], told["kind"], tuple(values[first:last]), edges, tuple(told["bins"])
+                written["name"],
+                written["kind"],
+                tuple(values[first:last]),
+                edges,
+                tuple(written["bins"]),
+                written["missing_is_value"],
             )
         )
         part = slice(int(cuts[j]), int(cuts[j + 1]))
@@ -275,15 +288,13 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
                 (last - first, n_labels),
             )
         )
-    only = header["missing_only"]
     schema = Schema(
         tuple(features),
         tuple(header["labels"]),
         header["label_name"],
-        tuple(header["missing"]),
-        None if only is None else tuple(only),
-        tuple(header["left_out"]),
-        tuple(header["writings"].items()),
+        Missing.from_document(header["missing"]),
+        tuple(ColumnRecord(**record) for record in header["columns"]),
+        tuple(header["formats"].items()),
     )
     sets = tuple(
         {tuple(codes): np.array(cells, dtype=np.int64) for codes, cells in sets}
@@ -293,4 +304,86 @@ def _index(make: Make[Index], header: dict[str, Any], frame: pl.DataFrame) -> In
     lists = [label_counts, *(counts for cells in sets for counts in cells.values())]
     if len(sets) != len(features) or any(counts.shape != (n_labels,) for counts in lists):
         raise ValueError("the header has counts of other labels or features than it names")
-    return make(schema, label_counts, tuple(known), n_null, sets)
+    return IndexFields(schema, label_counts, tuple(known), n_null, sets)
+
+
+# The counts of a table before some cells of it were changed, kept beside the changed table: its companion. Cells
+# that are blanked or filled move bins, so a changed table must be counted like the table before. The name of the
+# companion only adds an ending; a Parquet file also names it in its metadata, since files get other names.
+
+KEY = "nullproof-before"
+_ENDING = ".before.index"
+
+
+def companion_of(table: Path) -> Path:
+    """Return the name of the index beside a changed table."""
+    return table.with_name(table.name + _ENDING)
+
+
+def refuse_companion(table: Path) -> None:
+    """Reject a table whose companion would be written over a file that is no index."""
+    companion = companion_of(table)
+    if companion.exists() and not is_saved(companion):
+        raise NullproofError(
+            f"{companion}, where the counts of the table before go, is a file of another kind; move it "
+            f"away, or give {table.name} another name"
+        )
+
+
+def write_with_companion(index: IndexFields, table: Path, write: Callable[[Path], Any]) -> Path:
+    """Write the index beside a changed table that ``write`` writes, both whole or neither."""
+    companion = companion_of(table)
+    # The companion first: a table without one would be counted wrongly, and nobody would know.
+    write_together({companion: writer(index), table: write})
+    return companion
+
+
+def warn_of_companion(source: Any) -> None:
+    """Give a notice if a file that is counted by bins of its own is one that was changed here."""
+    for table in _files(source):
+        companion = _found(table)
+        if companion is None:
+            continue
+        how = "count it with" if companion.is_file() else "find that file and count the table with"
+        notice(
+            f"{table} is a table with cells that nullproof changed, and {companion} holds the bins from "
+            f"before; without these other points may seem certain, so {how} "
+            f"like=CountIndex.load({str(companion)!r}) or --like {shlex.quote(str(companion))}"
+        )
+        return
+
+
+def _files(source: Any) -> Iterator[Path]:
+    """Return the files behind a path, a folder or a pattern."""
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return
+    path = Path(source)
+    if path.is_dir():
+        yield from path.iterdir()
+    elif path.exists():
+        yield path
+    else:
+        yield from map(Path, glob.glob(str(source)))  # noqa: PTH207 (may be absolute)
+
+
+def _found(table: Path) -> Path | None:
+    """Return the companion of a table, by the table's name or by what its file says."""
+    if is_saved(companion_of(table)):
+        return companion_of(table)
+    named = attacked_says(table)
+    return None if named is None else table.with_name(named)
+
+
+def attacked_says(table: Path) -> str | None:
+    """Return the name of the companion that an attacked Parquet file itself names, or None."""
+    try:
+        with table.open("rb") as stream:
+            if stream.read(4) != b"PAR1":
+                return None
+        import polars as pl
+
+        named = pl.read_parquet_metadata(table).get(KEY)
+    except Exception:
+        # Reading the file will say what is wrong.
+        return None
+    return None if named is None else Path(named).name

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cores import on_both_cores
+from nullproof.data.schema import Schema
 
 Counts = NDArray[np.int64]
 # The codes of a column, and how many values it has.
@@ -49,22 +50,22 @@ class DenseCounts:
         return self.table
 
     def rows(self, codes: NDArray[np.integer]) -> Counts:
-        """The counts of some values; zeros for one outside the domain."""
+        """Return the counts of some values; zeros for one outside the domain."""
         inside = (codes < len(self.table))[:, None]
         return np.where(inside, self.table.take(codes, axis=0, mode="clip"), 0)
 
     def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
-        """The counts at some places."""
+        """Return the counts at some places."""
         found: Counts = self.table[values, labels]
         return found
 
     def cells(self) -> tuple[Counts, Counts, Counts]:
-        """Value, label and count of every place that is not zero, by value and then label."""
+        """Return value, label and count of every place that is not zero, by value and then label."""
         values, labels = np.nonzero(self.table)
         return values, labels, self.table[values, labels]
 
     def label_sums(self, alpha: float) -> NDArray[np.float64]:
-        """All counts of each label with ``alpha`` added to each, summed in CategoricalNB's order."""
+        """Sum the counts of each label with ``alpha`` added to each, in CategoricalNB's order."""
         summed: NDArray[np.float64] = np.ascontiguousarray(self.table.T + alpha).sum(axis=1)
         return summed
 
@@ -74,7 +75,7 @@ class DenseCounts:
         labels: NDArray[np.integer],
         n_cells: NDArray[np.integer],
     ) -> DenseCounts:
-        """Counts of their own after cells were added; the same ones if none were."""
+        """Return the counts after cells were added; the same ones if none were."""
         if not len(values):
             return self
         table = self.table.copy()
@@ -102,11 +103,11 @@ class SparseCounts:
         return self.rows(np.arange(self.shape[0]))
 
     def rows(self, codes: NDArray[np.integer]) -> Counts:
-        """The counts of some values; zeros for one outside the domain."""
+        """Return the counts of some values; zeros for one outside the domain."""
         return self.at(codes[:, None], np.arange(self.shape[1]))
 
     def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
-        """The counts at some places."""
+        """Return the counts at some places."""
         wanted = values.astype(np.int64) * self.shape[1] + labels
         if not len(self.keys):
             return np.zeros(wanted.shape, dtype=np.int64)
@@ -114,7 +115,7 @@ class SparseCounts:
         return np.where(self.keys[found] == wanted, self.counts[found], 0)
 
     def cells(self) -> tuple[Counts, Counts, Counts]:
-        """Value, label and count of every place that is not zero, by value and then label."""
+        """Return value, label and count of every place that is not zero, by value and then label."""
         values, labels = np.divmod(self.keys, self.shape[1])
         return values, labels, self.counts
 
@@ -125,7 +126,7 @@ class SparseCounts:
         return totals.astype(np.float64)
 
     def label_sums(self, alpha: float) -> NDArray[np.float64]:
-        """All counts of each label with ``alpha`` added to each."""
+        """Sum the counts of each label with ``alpha`` added to each."""
         return self._totals + alpha * float(self.shape[0])
 
     def changed(
@@ -134,7 +135,7 @@ class SparseCounts:
         labels: NDArray[np.integer],
         n_cells: NDArray[np.integer],
     ) -> SparseCounts:
-        """Counts of their own after cells were added; the same ones if none were.
+        """Return the counts after cells were added; the same ones if none were.
 
         Only what changes is looked up: sorting all keys anew takes a hundred times as long.
         """
@@ -167,6 +168,42 @@ class SparseCounts:
 
 
 Known = DenseCounts | SparseCounts
+# By candidate set, the cells of each label.
+CandidateSets = dict[tuple[int, ...], Counts]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class IndexFields:
+    """The five fields of an index, which add up over parts of a table.
+
+    Parameters
+    ----------
+    schema
+        Features with their domains, and labels.
+    label_counts
+        Rows per label.
+    known
+        Per feature: cells known to hold a value, values × labels.
+    n_null
+        Cells that may hold any value of their domain, features × labels.
+    sets
+        Per feature: cells with several candidates, as counts per label for each candidate set.
+    """
+
+    schema: Schema
+    label_counts: Counts
+    known: tuple[Known, ...]
+    n_null: Counts
+    sets: tuple[CandidateSets, ...]
+
+    @cached_property
+    def n_open(self) -> Counts:
+        """Features × labels: cells with more than one candidate."""
+        n_open = self.n_null.copy()
+        for j, sets in enumerate(self.sets):
+            for counts in sets.values():
+                n_open[j] += counts
+        return n_open
 
 
 def count_columns(
@@ -201,7 +238,7 @@ def count_columns(
 
 
 def _grouped(columns: Iterable[_Coded], n_labels: int, most: int) -> Iterator[list[_Coded]]:
-    """Neighbours whose joint codes, with the label, are at most so many; one with more is alone."""
+    """Group neighbours whose joint codes, with the label, are at most so many; one with more is alone."""
     group: list[_Coded] = []
     size = n_labels
     for codes, n_values in columns:
@@ -243,14 +280,14 @@ def _count_in_a_row(
 
 
 def counts_together(n_rows: int, sizes: Sequence[int], n_labels: int) -> bool:
-    """Whether all columns of a table are small enough for `count_together`."""
+    """Return whether all columns of a table are small enough for `count_together`."""
     return n_rows <= _FEW_ROWS and (max(sizes) + 1) * n_labels <= min(_CELLS, _DENSE)
 
 
 def count_together(
     codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
 ) -> Iterator[tuple[Known, Counts]]:
-    """As `count_columns`, of codes in one array, features × rows."""
+    """Count as `count_columns` does, codes in one array, features × rows."""
     step = max(1, _CELLS // len(labels))
     for start in range(0, len(sizes), step):
         some = slice(start, start + step)
@@ -260,7 +297,7 @@ def count_together(
 def _count_rows(
     codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
 ) -> Iterator[tuple[Known, Counts]]:
-    """One ``bincount`` over the cells of all columns, each with places of its own."""
+    """Count by one ``bincount`` over the cells of all columns, each with places of its own."""
     ends = [0, *accumulate(n_values + 1 for n_values in sizes)]
     n_places = ends[-1] * n_labels
     kind = next(kind for kind in _KEYS if n_places <= np.iinfo(kind).max)
@@ -292,7 +329,7 @@ def _count_jointly(
 
 
 def _apart(joint: Counts) -> Iterator[tuple[Known, Counts]]:
-    """The counts of each column from joint ones, labels × codes: one half is summed out first."""
+    """Return the counts of each column from joint ones, labels × codes: one half is summed out first."""
     columns = tuple(range(1, joint.ndim))
     if len(columns) == 1:
         counts = np.array(joint.T, dtype=np.int64, order="C")
@@ -324,7 +361,7 @@ def from_cells(
     counts: Counts,
     shape: tuple[int, int],
 ) -> Known:
-    """Counts from the places that are not zero; sparse when the table would be very large."""
+    """Return counts from the places that are not zero; sparse when the table would be very large."""
     if (shape[0] + 1) * shape[1] > _DENSE:
         keys = values.astype(np.int64) * shape[1] + labels
         order = np.argsort(keys)

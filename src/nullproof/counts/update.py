@@ -1,25 +1,25 @@
-"""Counts of a changed table without counting it again."""
+"""Change counts without counting again: rows added or removed, cells filled or blanked, indexes added up."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import CandidateSets, Index, is_whole
-from nullproof.counts.sparse import Counts, Known, from_cells
+from nullproof.counts.build import is_whole
+from nullproof.counts.count import CandidateSets, Counts, IndexFields, Known, from_cells
+from nullproof.data.points import Points, encode_quietly
+from nullproof.data.schema import Feature, Schema, encode
+from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import encode
-from nullproof.tables.kinds import column_of_cells
-from nullproof.tables.points import Points, encode_quietly
-from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.values import text
 from nullproof.words import many, some
 
 _MOST_CELLS = 2**40
+Index = TypeVar("Index", bound=IndexFields)
 
 
 @dataclass(frozen=True)
@@ -172,7 +172,7 @@ def _refuse_outside(feature: Feature, points: Points, j: int, outside: NDArray[n
 
 
 def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
-    encoded = encode(feature, column_of_cells(feature.name, [value]))
+    encoded = encode(feature, read_column(feature.name, raw_cells(feature.name, [value])))
     codes = encoded.sets.get(0, (int(encoded.codes[0]),))
     if feature.n_values in codes:
         raise NullproofError(
@@ -218,7 +218,7 @@ def blank(index: Index, cells: Iterable[Cells]) -> Index:
 
 
 def _checked_sort(schema: Schema, sort: Any) -> Cells:
-    """A sort of cells whose label, feature and values the index has, with ascending candidates."""
+    """Return a sort of cells whose label, feature and values the index has, with ascending candidates."""
     try:
         label, j, n_cells = sort.label, sort.feature, sort.n_cells
         codes = tuple(sorted({*sort.candidates}))
@@ -284,7 +284,7 @@ def widen(index: Index, schema: Schema) -> Index:
 
 
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
-    """The code of each value in a wider domain; bins are the same whatever their texts."""
+    """Return the code of each value in a wider domain; bins are the same whatever their texts."""
     if feature.edges:
         return np.searchsorted(np.array(wider.bins), np.array(feature.bins))
     return np.array([wider.codes[value] for value in feature.values])
@@ -294,3 +294,64 @@ def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:
     spread = np.zeros(n_labels, dtype=np.int64)
     spread[labels] = counts
     return spread
+
+
+# Two indexes of one schema.
+
+
+def added(index: Index, other: Index) -> Index:
+    """Return the counts of both."""
+    other = _reordered(other, index)
+    sets = tuple(_merged(a, b) for a, b in zip(index.sets, other.sets, strict=True))
+    return replace(
+        index,
+        label_counts=index.label_counts + other.label_counts,
+        known=tuple(a + b for a, b in zip(index.known, other.known, strict=True)),
+        n_null=index.n_null + other.n_null,
+        sets=sets,
+    )
+
+
+def are_same(index: IndexFields, other: IndexFields) -> bool:
+    """Return whether domains, labels and counts are the same; the order of the features does not matter."""
+    try:
+        other = _reordered(other, index)
+    except NullproofError:
+        return False
+    return (
+        np.array_equal(index.label_counts, other.label_counts)
+        and np.array_equal(index.n_null, other.n_null)
+        and all(_same(a, b) for a, b in zip(index.known, other.known, strict=True))
+        and all(_same_sets(a, b) for a, b in zip(index.sets, other.sets, strict=True))
+    )
+
+
+def _reordered(index: Index, like: IndexFields) -> Index:
+    """Return the same counts with the features in the order of another index of the same schema."""
+    mine, theirs = index.schema, like.schema
+    same_labels = [*map(text, mine.labels)] == [*map(text, theirs.labels)]
+    if not same_labels or {*mine.features} != {*theirs.features}:
+        raise NullproofError(
+            "the two indexes differ in labels, features or domains; "
+            "count the second with like= the first"
+        )
+    order = [mine.position[feature.name] for feature in theirs.features]
+    return replace(
+        index,
+        schema=theirs,
+        known=tuple(index.known[j] for j in order),
+        n_null=index.n_null[order],
+        sets=tuple(index.sets[j] for j in order),
+    )
+
+
+def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
+    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
+
+
+def _same(a: Known, b: Known) -> bool:
+    return all(np.array_equal(*pair) for pair in zip(a.cells(), b.cells(), strict=True))
+
+
+def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)

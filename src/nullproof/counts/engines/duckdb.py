@@ -8,16 +8,14 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from nullproof.data.files import refuse_repeated, separator_of
+from nullproof.data.missing import DOUBTFUL, SURE, USUAL, Missing, Rule
+from nullproof.data.texts import FormatFinder, Formats, format_named
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
-from nullproof.tables.headers import refuse_repeated
-from nullproof.tables.spellings import USUAL, Spellings
-from nullproof.tables.text_files import separator_of
-from nullproof.tables.writings import Verdicts, Writings, writing
 from nullproof.words import many
 
 if TYPE_CHECKING:
@@ -27,41 +25,38 @@ FOLDERS = "nullproof-count-"
 _PARQUET = (".parquet", ".pq")
 _TEXT = (".csv", ".tsv", ".tab", ".txt")
 _PACKED = (".gz", ".zst")
-# Texts that are numbers by the rule of `values.NUMBER`, and that 64 bits or doubles keep apart.
+# Texts that are numbers by the rule of docs/values.md, and that 64 bits or doubles keep apart.
 _SPACE = r"[ \t\r\n]*"
-_INTEGER = rf"{_SPACE}[+-]?[0-9]{{1,18}}{_SPACE}"
-_DOUBLE = (
-    rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
-    rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}"
-)
-_PATTERNS = {"BIGINT": _INTEGER, "DOUBLE": _DOUBLE}
+_PATTERNS = {
+    "BIGINT": rf"{_SPACE}[+-]?[0-9]{{1,18}}{_SPACE}",
+    "DOUBLE": rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
+    rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}",
+}
 _SAMPLE = 1_000
-_GLIMPSE = 100_000
-Nulled = Callable[[], Mapping[str, Collection[str]]]
 
 
 def is_many(path: str | Path) -> bool:
-    """Whether a path is a folder or a pattern rather than one file."""
+    """Return whether a path is a folder or a pattern rather than one file."""
     return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
 
 
 @dataclass(frozen=True)
 class LazyFiles:
-    """Files as a DuckDB relation; ``nulled`` and ``writings`` of text files as for `Table`."""
+    """Files as a DuckDB relation; ``taken`` and ``formats`` of text files as for `Table`."""
 
     relation: Any
     from_text: bool = False
-    nulled: Nulled = dict
-    writings: Writings = field(default_factory=dict)
+    taken: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    formats: Formats = field(default_factory=dict)
 
 
 @contextmanager
 def duckdb_files(
     path: str | Path,
     *,
-    spellings: Spellings = USUAL,
+    missing: Missing = USUAL,
     as_text: Collection[str] = (),
-    like: Writings | None = None,
+    like: Formats | None = None,
     memory_limit: str | None = None,
 ) -> Iterator[LazyFiles]:
     """Open files as a DuckDB relation.
@@ -70,8 +65,6 @@ def duckdb_files(
     ----------
     path
         A file, a folder or a pattern; folders like ``year=2024`` become columns.
-    spellings
-        What means missing in text files, if not the usual spellings.
     as_text
         Columns of text files to keep as they are written.
     like
@@ -95,10 +88,9 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    texts = _TextFiles(connection, pattern, hive, spellings)
-                    spelled = partial(texts.nulled, [s for s in spellings.nulls if s])
+                    texts = _TextFiles(connection, pattern, hive, missing)
                     cells = texts.cells(as_text, like)
-                    yield LazyFiles(cells, True, spelled, texts.writings)
+                    yield LazyFiles(cells, True, texts.taken, texts.formats)
                 else:
                     yield LazyFiles(_parquet(connection, pattern, hive))
         except duckdb.Error as problem:
@@ -119,7 +111,7 @@ def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
 
 
 def _refuse_mixed_up(pattern: str) -> None:
-    """Refuse Parquet files of which DuckDB numbers names (A_1), or takes two columns for one."""
+    """Reject Parquet files of which DuckDB numbers names (A_1), or takes two columns for one."""
     import duckdb
 
     # A connection of its own, since the other one may change the order of what it gives.
@@ -154,7 +146,7 @@ def _refuse_alike(names: Iterable[str], pattern: str, trimmed: Callable[[str], s
 
 
 def _brief(problem: Exception) -> str:
-    """What is wrong, without DuckDB's own advice."""
+    """Return what is wrong, without DuckDB's own advice."""
     lines = str(problem).strip().splitlines()
     if "when sniffing file" in lines[0]:
         return (
@@ -165,12 +157,12 @@ def _brief(problem: Exception) -> str:
         return (
             "some text is not UTF-8; save it as UTF-8, or let one file be read without memory_limit"
         )
-    told = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
-    return "; ".join(told)[:300]
+    shown = [line.strip() for line in lines[:3]] if "CSV Error" in lines[0] else lines[:1]
+    return "; ".join(shown)[:300]
 
 
 def _pattern(path: str | Path) -> tuple[str, bool]:
-    """The pattern of the files, and whether they are text."""
+    """Return the pattern of the files, and whether they are text."""
     if Path(path).is_dir():
         names = {_suffix(p): p for p in sorted(Path(path).rglob("*")) if p.is_file()}
         kinds = [suffix for suffix in names if _bare(suffix) in (*_PARQUET, *_TEXT)]
@@ -218,59 +210,50 @@ class _TextFiles:
     would be parsed again for every column that is counted.
     """
 
-    def __init__(self, connection: Any, pattern: str, hive: bool, spellings: Spellings) -> None:
-        self.connection, self.pattern, self.hive = connection, pattern, hive
-        self.spellings = spellings
+    def __init__(self, connection: Any, pattern: str, hive: bool, missing: Missing) -> None:
+        self.connection, self.pattern, self.hive, self.missing = connection, pattern, hive, missing
         self.header = _first_line(connection, pattern).removeprefix("\ufeff")
         tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
         self.separator = "\t" if tabs else separator_of(self.header)
-        self.writings: Writings = {}
+        self.formats: dict[str, str] = {}
+        self.taken: dict[str, list[str]] = {}
         if hive:
             lines = [_first_line(connection, glob.escape(file)) for file in _fitting(pattern)]
             whole = [x.removeprefix("\ufeff") for x in lines if x.count('"') % 2 == 0]
             headers = csv.reader(whole, delimiter=self.separator)
             _refuse_alike((name for header in headers for name in header), pattern, str.strip)
 
-    def cells(self, as_text: Collection[str], like: Writings | None) -> Any:
-        """The table; ``writings`` are known after it was made."""
-        cells = self._texts({"", *self.spellings.nulls})
-        names = self._names(cells.columns)
-        columns = [*zip(cells.columns, names, strict=True)]
-        numbers = _number_types(cells, columns, as_text)
-        texts = [(c, n) for c, n in columns if c not in numbers and n not in as_text]
-        self.writings = self._written(cells, texts, like)
-        plain = [
-            f"{writing(self.writings[name]).sql(_quoted(column))} AS {_quoted(column)}"
-            if name in self.writings
-            else _quoted(column)
-            for column, name in columns
-        ]
-        if self.writings:
-            cells = cells.project(", ".join(plain))
-            others = [*as_text, *(n for _, n in columns if n not in self.writings)]
-            numbers |= _number_types(cells, columns, others)
-        wanted = [
-            f"{_cell(column, numbers.get(column))} AS {_quoted(name)}" for column, name in columns
-        ]
+    def cells(self, as_text: Collection[str], like: Formats | None) -> Any:
+        """Make the table; ``formats`` and ``taken`` are known afterwards."""
+        cells = self._texts()
+        names = dict(zip(cells.columns, self._names(cells.columns), strict=True))
+        typed = [column for column, name in names.items() if name not in as_text]
+        numbers = self._number_types(cells, typed, names)
+        self.formats = self._find_formats(
+            cells, {c: names[c] for c in typed if c not in numbers}, like
+        )
+        written = {c: _quoted(c) for c in names}
+        if self.formats:
+            written |= {
+                column: format_named(self.formats[name]).sql(_quoted(column))
+                for column, name in names.items()
+                if name in self.formats
+            }
+            cells = cells.project(", ".join(f"{own} AS {_quoted(c)}" for c, own in written.items()))
+            plain = [column for column, name in names.items() if name in self.formats]
+            numbers |= self._number_types(cells, plain, names)
+        wanted = []
+        for column, name in names.items():
+            cell = _quoted(column)
+            if column in numbers:
+                spelled = _spelled(cell, self.missing.rule(name, in_file=True))
+                cell = f"CAST(CASE WHEN {spelled} THEN NULL ELSE {cell} END AS {numbers[column]})"
+            wanted.append(f"{cell} AS {_quoted(name)}")
         cells.project(", ".join(wanted)).create("cells")
         return self.connection.table("cells")
 
-    def nulled(self, spellings: Sequence[str]) -> dict[str, list[str]]:
-        """Which of some spellings the first rows hold, by column."""
-        if not spellings:
-            return {}
-        texts = self._texts({""})
-        listed = ", ".join("'" + spelling.replace("'", "''") + "'" for spelling in spellings)
-        wanted = [
-            f"list(DISTINCT {_quoted(column)}) FILTER ({_quoted(column)} IN ({listed}))"
-            for column in texts.columns
-        ]
-        (found,) = texts.limit(_GLIMPSE).aggregate(", ".join(wanted)).fetchall()
-        names = self._names(texts.columns)
-        return {name: sorted(held) for name, held in zip(names, found, strict=True) if held}
-
     def _names(self, columns: Sequence[str]) -> list[str]:
-        """The names of columns with the spaces around them, which DuckDB cuts off."""
+        """Return the names of columns with the spaces around them, which DuckDB cuts off."""
         header = next(csv.reader([self.header], delimiter=self.separator), [])
         # A name in quotes may go on in the next line.
         if header and self.header.count('"') % 2 == 0:
@@ -280,7 +263,7 @@ class _TextFiles:
         return [written.get(column, column) for column in columns]
 
     def _refuse_misread(self, header: Sequence[str], columns: Sequence[str]) -> None:
-        """Refuse a header that DuckDB changes without a word."""
+        """Reject a header that DuckDB changes without a word."""
         if not self.hive and len(header) != len(columns):
             raise NullproofError(
                 f"{self.pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
@@ -293,12 +276,12 @@ class _TextFiles:
             )
         _refuse_alike(header, self.pattern, str.strip)
 
-    def _texts(self, missing: Collection[str]) -> Any:
+    def _texts(self) -> Any:
         return self.connection.read_csv(
             self.pattern,
             header=True,
             all_varchar=True,
-            na_values=sorted(missing),
+            na_values=[""],
             # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
             # value, and lines that begin with # for comments.
             delimiter=self.separator,
@@ -310,19 +293,75 @@ class _TextFiles:
             hive_types_autocast=False,
         )
 
-    def _written(
-        self, cells: Any, texts: Sequence[tuple[str, str]], like: Writings | None
+    def _find_formats(
+        self, cells: Any, texts: Mapping[str, str], like: Formats | None
     ) -> dict[str, str]:
-        """How each column of texts writes its numbers and dates, by all of its distinct texts."""
+        """Return how each column of texts writes its numbers and dates, by all of its distinct texts."""
         if like is not None:
-            return {name: like[name] for _, name in texts if name in like}
-        verdicts = Verdicts(self.spellings, semicolons=self.separator == ";")
-        for column, name in texts:
+            return {name: like[name] for name in texts.values() if name in like}
+        finder = FormatFinder(semicolons=self.separator == ";")
+        for column, name in texts.items():
             own = cells.project(_quoted(column)).filter(f"{_quoted(column)} IS NOT NULL")
+            rule = self.missing.rule(name, in_file=True)
             # Most columns of texts are settled by a few of them.
-            if not verdicts.is_text(_fetched(own.limit(_SAMPLE))):
-                verdicts.judge(name, _fetched(own.distinct()))
-        return verdicts.told()
+            if finder.may_have_one(_fetched(own.limit(_SAMPLE)), rule):
+                finder.look_at(name, _fetched(own.distinct()), rule)
+        return finder.formats()
+
+    def _number_types(
+        self, cells: Any, columns: Sequence[str], names: Mapping[str, str]
+    ) -> dict[str, str]:
+        """Return which columns are numbers, and whether 64 bits or doubles hold them exactly.
+
+        A doubtful spelling of missing makes a column text here. It is then read from its distinct
+        values, like any text: that takes longer, and gives the same.
+        """
+        types: dict[str, str] = {}
+        sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
+        first = dict(zip(cells.columns, sample, strict=True)) if sample else {}
+        rules = {column: self.missing.rule(names[column], in_file=True) for column in columns}
+        left = [column for column in columns if column in first]
+        for number, pattern in _PATTERNS.items():
+            # A sampled text that does not fit settles its column; only the others are asked about.
+            fits = re.compile(pattern).fullmatch
+            asked = [
+                column
+                for column in left
+                if all(x is None or fits(x) or rules[column].is_missing(x) for x in first[column])
+            ]
+            if not asked:
+                continue
+            wanted = []
+            for column in asked:
+                cell = _quoted(column)
+                spelled = _spelled(cell, rules[column])
+                wanted.append(f"bool_and({spelled} OR regexp_full_match({cell}, '{pattern}'))")
+                wanted.append(f"list(DISTINCT trim({cell})) FILTER ({spelled})")
+                wanted.append(f"bool_or(NOT {spelled})")
+            (found,) = cells.aggregate(", ".join(wanted)).fetchall()
+            for j, column in enumerate(asked):
+                all_fit, taken, some_known = found[3 * j : 3 * j + 3]
+                if all_fit and some_known:
+                    types[column] = number
+                    if taken:
+                        self.taken[names[column]] = sorted(set(taken) - {""})
+            left = [column for column in left if column not in types]
+        return types
+
+
+def _spelled(cell: str, rule: Rule) -> str:
+    """Return the condition that a text surely means missing."""
+    parts = []
+    if rule.usual:
+        sure = SURE - {value.lower() for value in rule.declared} - DOUBTFUL
+        parts.append(f"lower(trim({cell})) IN ({_listed(sorted(sure))})")
+    if rule.named:
+        parts.append(f"trim({cell}) IN ({_listed(rule.named)})")
+    return f"coalesce({' OR '.join(parts)}, false)" if parts else "false"
+
+
+def _listed(texts: Iterable[str]) -> str:
+    return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
 def _fetched(cells: Any) -> pl.Series:
@@ -344,44 +383,6 @@ def _first_line(connection: Any, pattern: str) -> str:
         hive_partitioning=False,
     )
     return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
-
-
-def _number_types(
-    cells: Any,
-    columns: Sequence[tuple[str, str]],
-    as_text: Collection[str],
-) -> dict[str, str]:
-    """Which columns are numbers, and whether 64 bits or doubles hold them exactly.
-
-    A spelling of missing with spaces around it makes a column text here. It is then read from its
-    distinct values, like any text: that takes longer, and gives the same.
-    """
-    types: dict[str, str] = {}
-    sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
-    left = {
-        column: texts
-        for (column, name), texts in zip(columns, sample, strict=bool(sample))
-        if name not in as_text
-    }
-    for number, pattern in _PATTERNS.items():
-        # A sampled text that does not fit settles its column; only the other columns are asked about.
-        fits = re.compile(pattern).fullmatch
-        asked = [
-            column for column, texts in left.items() if all(fits(x) for x in texts if x is not None)
-        ]
-        if not asked:
-            continue
-        wanted = [
-            f"bool_and(regexp_full_match({_quoted(column)}, '{pattern}'))" for column in asked
-        ]
-        (found,) = cells.aggregate(", ".join(wanted)).fetchall()
-        types |= {column: number for column, all_fit in zip(asked, found, strict=True) if all_fit}
-        left = {column: texts for column, texts in left.items() if column not in types}
-    return types
-
-
-def _cell(column: str, number: str | None) -> str:
-    return _quoted(column) if number is None else f"CAST({_quoted(column)} AS {number})"
 
 
 def _quoted(name: str) -> str:

@@ -1,4 +1,4 @@
-"""What names rows: a column of their table, or one name for each."""
+"""What names rows: a column of their table, the key, or one name for each."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.schema import Schema
+from nullproof.data.sources import no_such_column
+from nullproof.data.types import is_missing, text
 from nullproof.errors import NullproofError, notice
-from nullproof.tables.readers import no_such_column
-from nullproof.tables.schema import Schema
-from nullproof.tables.values import is_missing, text
 from nullproof.words import many, some
 
 # A column that names the rows, or one name per row.
@@ -37,45 +37,41 @@ class RowNames:
     values: NDArray[np.object_]
 
     def take(self, places: NDArray[np.intp]) -> RowNames:
-        """The names of some of the rows."""
+        """Return the names of some of the rows."""
         return RowNames(self.column, self.values[places])
 
     def shown(self, place: int) -> str:
-        """The name of a row; its position with ``#`` where it has none."""
+        """Return the name of a row; its position with ``#`` where it has none."""
         name = self.values[place]
         return f"#{place}" if name is None else str(name)
 
 
 def shown_name(names: RowNames | None, place: int) -> str:
-    """How a sentence names a row: by its name, or by its position if no names were asked for."""
+    """Return how a sentence names a row: by its name, or by its position if no names were asked for."""
     return str(place) if names is None else names.shown(place)
 
 
 def key_columns(names: RowNames | None) -> dict[str, list[Any]]:
-    """The column ``key`` of a result, if its rows have names."""
+    """Return the column ``key`` of a result, if its rows have names."""
     return {} if names is None else {"key": names.values.tolist()}
 
 
 def key_at(names: RowNames | None, place: int) -> dict[str, Any]:
-    """The entry ``key`` of one row in a JSON form, if the rows have names."""
+    """Return the entry ``key`` of one row in a JSON form, if the rows have names."""
     return {} if names is None else {"key": names.values[place]}
 
 
 def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> int:
-    """The row that is meant: by its name if the rows have names, else by its position from 0.
+    """Return the row that is meant: by its name if the rows have names, else by its position from 0.
 
     ``option`` is what messages call it by.
     """
-    if names is not None:
-        return _named(written, names, option)
-    if written.isascii() and written.isdigit() and int(written) < n_rows:
-        return int(written)
-    raise NullproofError(
-        f"{option} is {written!r}; give the position of a point, from 0 to {n_rows - 1:,}"
-    )
-
-
-def _named(written: str, names: RowNames, option: str) -> int:
+    if names is None:
+        if written.isascii() and written.isdigit() and int(written) < n_rows:
+            return int(written)
+        raise NullproofError(
+            f"{option} is {written!r}; give the position of a point, from 0 to {n_rows - 1:,}"
+        )
     places = np.flatnonzero(names.values == written).tolist()
     if len(places) == 1:
         return int(places[0])
@@ -91,7 +87,7 @@ def _named(written: str, names: RowNames, option: str) -> int:
 
 
 def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
-    """Refuse a key that the index predicts from or that it predicts."""
+    """Reject a key that the index predicts from or that it predicts."""
     if not isinstance(key, str):
         return
     if key == schema.label_name:
@@ -106,35 +102,27 @@ def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
 
 
 def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int) -> RowNames:
-    """The names of the rows of a data frame, or of plain rows."""
+    """Return the names of the rows of a data frame, or of plain rows."""
     if not isinstance(key, str):
         found = RowNames(_UNNAMED, _texts(key))
         if len(found.values) != n_rows:
             raise NullproofError(
                 f"key has {many(len(found.values), 'name')} but there are {n_rows:,} points; give one each"
             )
-    elif frame is not None:
+        return found
+    if frame is not None:
         if key not in frame.columns:
             raise no_such_column(key, frame.columns)
-        found = RowNames(key, _texts(frame[key].to_list()))
-    elif rows is not None and all(isinstance(row, Mapping) for row in rows):
-        found = RowNames(key, _texts([row.get(key) for row in rows]))
-    else:
-        raise NullproofError(
-            f"key is {key!r}, but these points have no column names; give one name per point"
-        )
-    return found
+        return RowNames(key, _texts(frame[key].to_list()))
+    if rows is not None and all(isinstance(row, Mapping) for row in rows):
+        return RowNames(key, _texts([row.get(key) for row in rows]))
+    raise NullproofError(
+        f"key is {key!r}, but these points have no column names; give one name per point"
+    )
 
 
-def tell_of_doubtful(names: RowNames) -> None:
-    """Say if rows have no name, or share one."""
-    doubts = Doubts()
-    doubts.look_at(names)
-    doubts.tell()
-
-
-class Doubts:
-    """Which rows have no name, and which names stand for several rows, while rows come in blocks."""
+class KeyDoubts:
+    """Finds rows without a name, and names that stand for several rows, while rows come in blocks."""
 
     def __init__(self) -> None:
         self._column, self._n_lacking = _UNNAMED, 0
@@ -152,8 +140,8 @@ class Doubts:
             else:
                 self._seen.add(name)
 
-    def tell(self) -> None:
-        """Say what was doubtful, if anything was."""
+    def report(self) -> None:
+        """Give a notice of what was doubtful, if anything was."""
         said, n_lacking, column = [], self._n_lacking, self._column
         if n_lacking:
             has, its = ("has", "its") if n_lacking == 1 else ("have", "their")

@@ -1,26 +1,23 @@
-"""The rows to predict, as codes of an index's features."""
+"""The rows to predict, as codes of an index's features: all at once, or in chunks."""
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError
-from nullproof.tables.columns import encode, n_outside
-from nullproof.tables.names import Key, RowNames, refuse_key, row_names, tell_of_doubtful
-from nullproof.tables.options import AS_USUAL
-from nullproof.tables.readers import Table, open_table, rows_like
-from nullproof.tables.schema import Schema
-from nullproof.tables.series import unmasked
-from nullproof.tables.strange import tell_of_strange
+from nullproof.data.keys import Key, KeyDoubts, RowNames, refuse_key, row_names
+from nullproof.data.options import AS_USUAL
+from nullproof.data.schema import Schema, encode, n_outside
+from nullproof.data.sources import Blocks, Table, open_table, rows_like
+from nullproof.errors import NullproofError, notice
 from nullproof.words import some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
@@ -39,9 +36,9 @@ class Points:
     """Points as codes, one row of ``codes`` per feature.
 
     A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
-    value outside the domain, a hole that is left out (`read`), a hole that may hold any value, and
+    value outside the domain, a missing cell that is left out (`read`), one that may hold any value, and
     then the candidate sets ``sets[feature]``, one by one. ``source`` or ``rows`` are what they were read
-    from, ``n_outside`` tells per feature how many of them had a number beyond the outer edges of
+    from, ``n_outside`` counts per feature the points with a number beyond the outer edges of
     its bins, and ``names`` are their own names, if a key was given.
     """
 
@@ -57,7 +54,7 @@ class Points:
 
     @classmethod
     def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
-        """Points with one value for every feature."""
+        """Return points with one value for every feature."""
         return cls(codes, n_values, ((),) * len(n_values))
 
     def __len__(self) -> int:
@@ -66,10 +63,10 @@ class Points:
     @cached_property
     def frame(self) -> nw.DataFrame[Any] | None:
         """The data frame that they were read from, if it was one."""
-        return None if self.source is None else nw.from_native(self.source)
+        return None if self.source is None else nw.from_native(self.source, eager_only=True)
 
     def read(self, own_missing: OwnHoles) -> Points:
-        """The points with their own holes read in one of two ways (theory 9).
+        """Return the points with their own missing cells read in one of two ways (theory 9).
 
         ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
         """
@@ -79,16 +76,16 @@ class Points:
         before, after = (_MISSING, _SKIPPED) if own_missing == "skip" else (_SKIPPED, _MISSING)
         codes = self.codes
         for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
-            holes = self.codes[j] == int(self.n_values[j]) + before
-            if holes.any():
+            gone = self.codes[j] == int(self.n_values[j]) + before
+            if gone.any():
                 codes = self.codes.copy() if codes is self.codes else codes
-                np.copyto(codes[j], int(self.n_values[j]) + after, where=holes)
+                np.copyto(codes[j], int(self.n_values[j]) + after, where=gone)
         if codes is self.codes and self.own_missing == own_missing:
             return self
         return replace(self, codes=codes, own_missing=own_missing)
 
     def _called(self, own_missing: OwnHoles) -> Points:
-        """The same points, read the other way; what was found of their codes is kept."""
+        """Return the same points, read the other way; what was found of their codes is kept."""
         other = Points.__new__(Points)
         vars(other).update(vars(self), own_missing=own_missing)
         return other
@@ -138,8 +135,8 @@ class Points:
     def n_own_missing(self) -> NDArray[np.int64]:
         """Per point: its cells without a known value, left out or not."""
         some = np.flatnonzero(self._largest > self.n_values)
-        n_holes: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
-        return n_holes
+        n_missing: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
+        return n_missing
 
     @cached_property
     def _plain(self) -> bool:
@@ -153,12 +150,12 @@ class Points:
         return largest
 
     def take(self, positions: NDArray[np.intp]) -> Points:
-        """Some of the points."""
+        """Return some of the points."""
         some = self.with_codes(self.codes.take(positions, axis=1))
         return some if self.names is None else replace(some, names=self.names.take(positions))
 
     def take_whole(self, positions: NDArray[np.intp]) -> Points:
-        """Some of the points, each with its own cells."""
+        """Return some of the points, each with its own cells."""
         rows: Any = None
         if self.frame is not None:
             rows = self.frame[positions.tolist()].rows(named=True)
@@ -167,13 +164,13 @@ class Points:
         return replace(self.take(positions), rows=rows)
 
     def with_codes(self, codes: NDArray[np.int32]) -> Points:
-        """Other points of the same features and candidates."""
+        """Return other points of the same features and candidates."""
         return replace(
             self, codes=codes, source=None, rows=None, n_outside=(), single=False, names=None
         )
 
     def own(self, j: int, name: str, position: int) -> Any:
-        """A cell as the point itself has it, None where that is not known any more."""
+        """Return a cell as the point itself has it, None where that is no longer known."""
         if self.frame is not None:
             return self.frame[name][position]
         if self.rows is None:
@@ -182,7 +179,7 @@ class Points:
         return row[name] if isinstance(row, Mapping) else row[j]
 
     def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
-        """The codes that occur in feature ``j``, each once, and where each point's code is among them."""
+        """Return the codes that occur in feature ``j``, and where each point's code is among them."""
         own = self.codes[j]
         if int(self._largest[j]) > _MANY_CODES:
             codes, places = np.unique(own, return_inverse=True)
@@ -191,12 +188,12 @@ class Points:
         return np.flatnonzero(held).astype(np.int32), (np.cumsum(held) - 1)[own]
 
     def kind(self, j: int, code: int) -> Kind:
-        """What a code of feature ``j`` means."""
+        """Return what a code of feature ``j`` means."""
         meanings: tuple[Kind, ...] = ("known", "unseen", "skipped", "missing", "candidates")
         return meanings[min(max(code - int(self.n_values[j]) + 1, 0), 4)]
 
     def candidates(self, j: int, code: int) -> tuple[int, ...]:
-        """The codes that feature ``j`` may have where the point has ``code``."""
+        """Return the codes that feature ``j`` may have where the point has ``code``."""
         n_values = int(self.n_values[j])
         if code <= n_values + _SKIPPED:
             return (code,)
@@ -205,31 +202,31 @@ class Points:
         return self.sets[j][code - n_values - _FIRST_SET]
 
     def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
-        """Each candidate set of feature ``j``, and which points have it."""
+        """Return each candidate set of feature ``j``, and which points have it."""
         for s, candidates in enumerate(self.sets[j]):
             yield candidates, self.codes[j] == int(self.n_values[j]) + _FIRST_SET + s
 
     def choices(self, position: int) -> list[tuple[int, ...]]:
-        """The candidates of one point, feature by feature."""
+        """Return the candidates of one point, feature by feature."""
         column = self.codes[:, position].tolist()
         return [self.candidates(j, code) for j, code in enumerate(column)]
 
     def n_completions(self, position: int) -> int:
-        """In how many ways the holes of one point can be filled."""
+        """Count the ways to fill the missing cells of one point."""
         return math.prod(map(len, self.choices(position)))
 
     def completions(self, position: int) -> Points:
-        """Every way to fill the holes of one point."""
+        """Return every way to fill the missing cells of one point."""
         codes = np.array(list(itertools.product(*self.choices(position))), dtype=np.int32)
         return self.with_codes(np.ascontiguousarray(codes.T))
 
 
 def refuse_reading(own_missing: Any, option: str = "own_missing") -> None:
-    """Refuse what is none of the two readings of a point's own holes."""
+    """Reject what is none of the two readings of a point's own missing cells."""
     if not isinstance(own_missing, str) or own_missing not in ("skip", "any"):
         raise NullproofError(
             f"{option} is {own_missing!r}; give 'skip' (predict from the cells that a point knows) "
-            "or 'any' (whatever its holes hold)"
+            "or 'any' (whatever its missing cells hold)"
         )
 
 
@@ -253,11 +250,13 @@ def encode_points(
     column = key if isinstance(key, str) else None
     encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
     if encoded is not points and (not encoded._plain or any(encoded.n_outside)):
-        tell_of_strange(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
+        warn_of_unseen(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
     if key is None:
         return encoded
     names = row_names(key, encoded.frame, encoded.rows, len(encoded))
-    tell_of_doubtful(names)
+    doubts = KeyDoubts()
+    doubts.look_at(names)
+    doubts.report()
     return replace(encoded, names=names)
 
 
@@ -272,10 +271,8 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         points = points.to_dict()
     if isinstance(points, list | tuple) and points and _is_series(points[0]):
         points = [own.to_dict() if _is_series(own) else own for own in points]
-    if isinstance(points, np.ndarray):
-        points = unmasked(points)
-        if _are_codes(schema, points):
-            return _from_codes(schema, points)
+    if isinstance(points, np.ndarray) and _are_codes(schema, points):
+        return _from_codes(schema, np.asarray(points))
     single = _is_one(points)
     points = [points] if single else points
     table = _table(schema, points, key)
@@ -288,7 +285,7 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
         codes[j] = encoded.codes
         all_sets.append(_set_codes(codes[j], encoded.sets, feature.n_values))
         outside.append(n_outside(feature, column))
-    _fill_holes(codes, schema.n_values)
+    _write_missing(codes, schema.n_values)
     return Points(
         codes,
         schema.n_values,
@@ -301,7 +298,7 @@ def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Point
 
 
 def _own_rows(schema: Schema, points: Any, table: Table) -> Any:
-    """The rows that points were read from, one cell per feature; None if they were no rows."""
+    """Return the rows that points were read from, one cell per feature; None if they were no rows."""
     if not isinstance(points, list | tuple | np.ndarray):
         return None
     if len(table.names) == len(schema.features):
@@ -311,7 +308,8 @@ def _own_rows(schema: Schema, points: Any, table: Table) -> Any:
 
 
 def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
-    return array.dtype.kind == "i" and all(feature.kind == "code" for feature in schema.features)
+    plain = array.dtype.kind == "i" and not isinstance(array, np.ma.MaskedArray)
+    return plain and all(feature.kind == "code" for feature in schema.features)
 
 
 def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
@@ -328,8 +326,7 @@ def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
             block = np.minimum(np.maximum(block, -1), _LARGEST)
         own = codes[:, start : start + step]
         own[:] = block.T
-        holds_holes = own.min() < 0
-        unknown = own < 0 if holds_holes else None
+        unknown = own < 0 if own.min() < 0 else None
         np.minimum(own, sizes, out=own)
         if unknown is not None:
             np.copyto(own, sizes + _MISSING, where=unknown)
@@ -353,21 +350,21 @@ def _is_one(points: Any) -> bool:
 
 
 def _is_series(points: Any) -> bool:
-    """Whether something is a row of a pandas frame."""
+    """Return whether something is a row of a pandas frame."""
     return hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1
 
 
 def _table(schema: Schema, points: Any, key: str | None) -> Table:
-    names = [feature.name for feature in schema.features]
     if isinstance(points, list | tuple):
         return rows_like(schema, points)
-    if isinstance(points, np.ndarray):
+    if isinstance(points, np.ndarray) and not points.dtype.names:
         columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
         if points.ndim != 2 or points.shape[1] != len(columns):
             raise _wrong_shape(points, schema)
-        return open_table(points, missing=schema.spellings).renamed(columns)
+        return open_table(points, missing=schema.missing).renamed(columns)
     table = AS_USUAL.open(points, None, schema, key)
-    lacking = [name for name in names if name not in table.names]
+    names = [feature.name for feature in schema.features]
+    lacking = [name for name in names if name not in table.known_names]
     if lacking:
         raise NullproofError(
             f"the points lack {len(lacking)} of the {len(names)} features: {some(map(repr, lacking), 3)}; "
@@ -379,14 +376,14 @@ def _table(schema: Schema, points: Any, key: str | None) -> Table:
 def _set_codes(
     codes: NDArray[np.int32], sets: Mapping[int, tuple[int, ...]], n_values: int
 ) -> tuple[tuple[int, ...], ...]:
-    """Write the codes of cells with several candidates, and tell their candidates in order."""
+    """Write the codes of cells with several candidates, and return their candidates in order."""
     places: dict[tuple[int, ...], int] = {}
     for row, candidates in sets.items():
         codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
     return tuple(places)
 
 
-def _fill_holes(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
+def _write_missing(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
     """Write the codes of missing cells, of as many features at a time as fit into the cache."""
     missing = (n_values + _MISSING).astype(np.int32)[:, None]
     n_features, n_points = codes.shape
@@ -396,3 +393,69 @@ def _fill_holes(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
         unknown = own < 0
         if unknown.any():
             np.copyto(own, missing[start : start + step], where=unknown)
+
+
+def warn_of_unseen(
+    schema: Schema,
+    n_unseen: NDArray[np.int64],
+    n_outside: Sequence[int] | NDArray[np.int64],
+    *,
+    smoothed: bool,
+) -> None:
+    """Warn about values in the points that never occur in the training data, or lie beyond its ends."""
+    if unseen := _named(schema, n_unseen):
+        follows = (
+            "for every label they count as values of no row"
+            if smoothed
+            else "without smoothing (alpha = 0) every label ties at zero there"
+        )
+        notice(f"points hold values that the training table never shows in {unseen}; {follows}")
+    if outside := _named(schema, n_outside):
+        notice(
+            f"points lie outside what the training table shows in {outside}; they count to the bins at "
+            "its ends"
+        )
+
+
+def _named(schema: Schema, counts: Sequence[int] | NDArray[np.int64]) -> str:
+    """Name the features that have some cells, with how many."""
+    places = np.flatnonzero(counts).tolist()
+    return some([f"{schema.features[j].name!r} ({counts[j]})" for j in places], 5)
+
+
+class Chunk(NamedTuple):
+    """Some points, the table that they come in, where the first of them stands, what is read so far."""
+
+    points: Points
+    table: Table
+    first: int
+    share: float
+
+
+def read_points_in_chunks(
+    schema: Schema, blocks: Blocks, own_missing: OwnHoles, key: str | None, *, smoothed: bool
+) -> Iterator[Chunk]:
+    """Encode points block by block; after the last, warn of all what `encode_points` warns of.
+
+    Parameters
+    ----------
+    key
+        The column that names the points. The names are kept in memory, to find those of several points.
+    smoothed
+        Whether there is any smoothing.
+    """
+    wanted = {*schema.position, schema.label_name, *([] if key is None else [key])}
+    n_unseen, n_outside = np.zeros((2, len(schema.features)), dtype=np.int64)
+    doubts, first = KeyDoubts(), 0
+    for table, share in blocks.tables(wanted):
+        points = encode_quietly(schema, table)
+        n_unseen += points.n_unseen
+        n_outside += np.array(points.n_outside, dtype=np.int64)
+        if key is not None:
+            names = row_names(key, points.frame, points.rows, len(points))
+            doubts.look_at(names)
+            points = replace(points, names=names)
+        yield Chunk(points.read(own_missing), table, first, share)
+        first += len(points)
+    warn_of_unseen(schema, n_unseen, n_outside, smoothed=smoothed)
+    doubts.report()
