@@ -200,6 +200,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
             ignore=wanted.ignore,
             keep=wanted.keep,
             missing_only=wanted.missing_only,
+            missing_is_value=wanted.missing_is_value,
             unlabelled=wanted.unlabelled,
         ),
         wanted.own_missing,
