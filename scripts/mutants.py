@@ -312,9 +312,12 @@ def _codes(code: CodeType) -> Iterator[CodeType]:
             yield from _codes(one)
 
 
-def package_of(module: str, packages: dict[str, Any]) -> str:
-    """The package whose tests and score go for a module."""
-    return next((name for name in packages if module.startswith(f"{name}.")), "model")
+def modules_of(name: str, package: dict[str, Any]) -> list[str]:
+    """The modules of a package: those that are named, or every file."""
+    folder = ROOT / "src" / "nullproof" / name
+    files = [path.relative_to(folder.parent).with_suffix("") for path in folder.rglob("*.py")]
+    found = [".".join(path.parts) for path in sorted(files) if path.name != "__init__"]
+    return [*package.get("modules", found)]
 
 
 def draw(modules: list[Module], n_drawn: int, seed: int) -> None:
@@ -327,8 +330,12 @@ def draw(modules: list[Module], n_drawn: int, seed: int) -> None:
 
 def main() -> None:
     """Try the modules that are named, or all that decide."""
-    settings = tomllib.loads(SETTINGS.read_text("utf-8"))["tool"]["nullproof"]
-    packages, every = settings["mutants"], settings["decides"]
+    packages = tomllib.loads(SETTINGS.read_text("utf-8"))["tool"]["nullproof"]["mutants"]
+    every = {
+        module: package
+        for name, package in packages.items()
+        for module in modules_of(name, package)
+    }
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("modules", nargs="*", help="such as model.verdicts; by default all")
     parser.add_argument("--draw", type=int, metavar="N", help="only N mutants, at random")
@@ -349,8 +356,7 @@ def main() -> None:
     os.environ.update({**ENVIRONMENT, **os.environ})
     os.chdir(ROOT)
     sys.path.insert(0, str(ROOT / "src"))
-    homes = {name: packages[package_of(name, packages)] for name in given.modules or every}
-    modules = [Module(name, home["score"]) for name, home in homes.items()]
+    modules = [Module(name, every[name]["score"]) for name in given.modules or every]
     if given.again is not None:
         wanted = {line.strip() for line in given.again.read_text("utf-8").splitlines()}
         for module in modules:
@@ -358,7 +364,8 @@ def main() -> None:
     if given.draw is not None:
         draw(modules, given.draw, given.seed)
     modules = [module for module in modules if module.left]
-    tests = given.tests or [*dict.fromkeys(one for home in homes.values() for one in home["tests"])]
+    wanted = dict.fromkeys(test for module in modules for test in every[module.name]["tests"])
+    tests = given.tests or [*wanted]
     options = ["-q", "-s", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"]
     pytest.main([*options, *tests], plugins=[Bench(modules, given)])
     sys.exit(not all(module.passes for module in modules))

@@ -1,45 +1,42 @@
-"""Fixtures of the command line, which tests of reports and worksheets run too."""
+"""Fixtures of the command line, the page and the browser, and which tests are slow."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
+from support.browser import chromium
 from support.command_line import TEST, TRAIN, Runner
+from support.web_server import Served, served
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
-    "attacks/test_joint.py",
-    "attacks/test_poisoning.py::test_any_smoothing",
-    "cleaning/test_cleaner.py::test_curves",
-    "cli/test_clumsy.py::test_help_lists",
-    "cli/test_errors.py::test_a_full_disk",
     "cli/test_files.py::test_broken_files",
-    "cli/test_run.py::test_a_reader_that_goes_away",
     "counts/engines/test_counting.py",
     "counts/engines/test_dying.py",
     "counts/engines/test_ways_engines.py",
     "counts/test_ways.py",
-    "docs/test_examples.py",
-    "docs/test_site.py",
-    "estimator/test_estimator.py::test_assumptions_are",
     "experiments/",
-    "radii/test_bounds.py",
-    "radii/test_cells.py",
-    "radii/test_own_missing.py::test_counts_too_large",
-    "reporting/",
     "tables/test_cuts.py::test_noise",
     "tables/test_writings.py::test_random_files",
-    "test_faults.py",
+    "test_estimator.py::test_assumptions_are",
     "test_fuzz.py::test_broken_inputs",
-    "test_imports.py::test_nothing_heavy",
+    "test_odds.py::test_drawn_worlds_of_large",
     "test_oracle.py",
-    "test_oracle_of_bias.py",
-    "test_plots.py::test_hostile",
-    "test_prediction.py::test_categorical_nb",
+    "test_paper.py",
+    "test_poison.py::test_effort_pays",
+    "test_poison.py::test_laws_on_hundreds_of_rows",
+    "test_poison.py::test_vertex_cover[",
+    "test_radius.py::test_hundreds_of_rows",
+    "test_radius_rows.py::test_hundreds_of_rows",
     "test_real_data.py",
-    "test_surfaces.py",
-    "web/",
+    "test_witness.py::test_categorical_nb",
+    "test_worksheet.py::test_promises_are_kept_on_real_tables",
 )
 
 
@@ -47,12 +44,7 @@ SLOW = (
 PARTS = ("block", "chunk", "seed")
 # Of these, which have thousands of tables, the first part runs all lines that the others run.
 TRACED_ONCE = (
-    "attacks/test_reach.py::test_random_tables",
-    "radii/test_changed_cells.py::test_random_tables",
-    "radii/test_reach.py::test_random_tables",
     "test_bias.py::test_random_tables",
-    "test_decision.py::test_random_tables",
-    "test_own_missing.py::test_random_tables",
     "test_tolerance.py::test_random_tables",
 )
 
@@ -86,3 +78,18 @@ def run(
 ) -> Runner:
     """Run the command line in the folder of the tables."""
     return Runner(monkeypatch, capsys)
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Start Chromium once for a file: while it runs no other event loop can."""
+    with chromium() as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """Serve the page from a thread of this process, with small limits."""
+    limits = {"max_upload": 1 << 20, "max_rows": 5000, "max_tables": 500, "max_analyses": 500}
+    with served(tmp_path_factory.mktemp("web"), **limits) as started:
+        yield started

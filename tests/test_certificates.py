@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-import numpy as np
 import pytest
 
 from nullproof import CountIndex, NullproofError, certify, tolerance, truth
@@ -46,51 +45,12 @@ def test_certain_is_certain_without_any_bias() -> None:
     assert "1 holds up to the bias by column" in repr(by_column)
 
 
-def test_parts_of_certificates() -> None:
-    """Slices, masks, positions and negative ones give the same answers as the points alone."""
-    index = CountIndex.from_rows(TWO, TWO_LABELS)
-    points = [("a", "x"), ("b", "y"), ("a", None), (None, None), ("b", "x")]
-    every = certify(index, points, alpha=1)
-    for part in (
-        slice(1, 3),
-        [4, 0],
-        np.array([True, False, False, True, True]),
-        slice(None, None, -1),
-    ):
-        chosen = [points[place] for place in np.arange(len(points))[part]]
-        alone = certify(index, chosen, alpha=1)
-        np.testing.assert_array_equal(every[part].tolerance, alone.tolerance)
-        assert every[part].predicted.tolist() == alone.predicted.tolist()
-        assert every[part].columns() == alone.columns()
-    assert every[-1] == every[4]
-    assert len(every[5:]) == 0
-
-
-def test_points_without_a_true_label_are_neither_right_nor_wrong() -> None:
-    """The accuracy of what holds is that of the points whose label is known."""
-    index = CountIndex.from_rows(TWO, TWO_LABELS)
-    found = certify(index, [("a", "x"), ("b", "y"), ("b", "x")], alpha=1)
-    at = found.curve(truth=[found.predicted[0], None, "yes"]).at(0)
-    assert (at.n_hold + at.n_rest, at.n_known_hold + at.n_known_rest) == (3, 2)
-    assert (at.n_right_hold or 0) + (at.n_right_rest or 0) == 1
-    with pytest.raises(NullproofError, match="truth is 3; give one true label per point"):
-        found.curve(truth=3)
-    with pytest.raises(NullproofError, match="truth has 1 labels but there are 3 points"):
-        found.curve(truth=["yes"])
-
-
 @pytest.mark.parametrize("fixed", [0.5, "f", {"*": 1}])
 def test_what_stays_fixed_is_a_mapping(fixed: object) -> None:
     """Anything else gets one sentence."""
     index = CountIndex.from_rows(ROWS, LABELS, features=["f"])
     with pytest.raises(NullproofError, match="give a mapping from columns to the bias"):
         tolerance(index, [("a",)], fixed=fixed, alpha=0)  # type: ignore[arg-type]
-
-
-def test_huge_smoothing_gives_no_warning() -> None:
-    """Where doubles overflow, integers decide; warnings are errors here."""
-    index = CountIndex.from_rows(TWO, TWO_LABELS)
-    assert tolerance(index, [("a", "x")], alpha=1e308).shape == (1,)
 
 
 def test_what_is_asked_unless_told_otherwise() -> None:

@@ -79,9 +79,9 @@ def test_steps_are_the_whole_curve() -> None:
     assert steps["share"] == [n / curve.n_known for n in steps["n"]]
     assert curve.document()["curve"][0] == {"k": 0, "n": steps["n"][0], "share": steps["share"][0]}
     assert curve.to_frame()["k"].to_list() == steps["k"] == curve.file_columns()["k"]
-    for k in (-1, -0.5, math.nan):
+    for wrong in (-1, -0.5, math.nan):
         with pytest.raises(NullproofError, match="k is"):
-            curve.n_at(k)
+            curve.n_at(wrong)
 
 
 def test_points_beyond_attack_stay() -> None:

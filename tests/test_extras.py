@@ -23,8 +23,6 @@ from support.engines import postgres_server, postgres_table, spark_session
 from support.web_server import PATIENCE, serving
 
 from nullproof import CountIndex, certify, poison
-from nullproof.errors import MissingExtraError, explained
-from nullproof.plots import plot_intervals
 
 # The only ones that are tried where this names some.
 ASKED = os.environ.get("NULLPROOF_EXTRAS")
@@ -80,6 +78,8 @@ def from_excel(folder: Path) -> None:
 
 
 def drawn(folder: Path) -> None:
+    from nullproof.plots import plot_intervals
+
     plot_intervals(certify(INDEX, POINTS[0])).save(folder / "intervals.svg")
     assert "<svg" in (folder / "intervals.svg").read_text("utf-8")
 
@@ -146,7 +146,7 @@ import json, sys, warnings
 sys.modules.update(dict.fromkeys(sys.argv[1].split()))
 sys.argv[:] = ["nullproof", "serve"]
 import nullproof
-from nullproof.cli.run import main
+from nullproof.__main__ import main
 from nullproof.plots import plot_intervals
 
 index = nullproof.CountIndex.from_rows([("a", "x"), ("b", "y")], ["yes", "no"])
@@ -178,6 +178,7 @@ print(json.dumps(told))
 """
 
 
+@pytest.mark.slow
 def test_a_lacking_extra_is_told(tmp_path: Path) -> None:
     """Without any extra each question that needs one gets its install line, and all else still works."""
     with zipfile.ZipFile(tmp_path / "table.xlsx", "w") as book:
@@ -204,14 +205,3 @@ def test_every_extra_has_a_use() -> None:
     """No extra is left out above."""
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))
     assert {*USES} == {*MODULES} == {*project["project"]["optional-dependencies"]} - {"all"}
-
-
-@pytest.mark.parametrize(("engine", "extra"), [("DUCKDB", "duckdb"), ("PYSPARK_CONNECT", "spark")])
-def test_an_engine_without_pyarrow(engine: str, extra: str) -> None:
-    """Whoever installed the engine alone is told of the extra; other faults stay as they are."""
-    said = rf'counting in {engine.lower()} needs an optional part .* pip install "nullproof\[{extra}\]"'
-    with pytest.raises(MissingExtraError, match=said), explained(engine):
-        raise ModuleNotFoundError(name="pyarrow")
-    with pytest.raises(ModuleNotFoundError, match="other") as caught, explained(engine):
-        raise ModuleNotFoundError("no module named other", name="other")
-    assert not isinstance(caught.value, MissingExtraError)

@@ -1,17 +1,25 @@
-"""The judge on trial: hand-computed cases, then laws the oracle must obey by itself."""
+"""The judges on trial: cases worked out by hand, and two ways through the worlds that must agree."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import random
 from collections import Counter
+from collections.abc import Sequence
 from fractions import Fraction
+from typing import Any
 
 import pytest
-from support import oracle, strategies
+from support import bias_oracle, oracle, strategies
+from support.bias_box import BoxJudge
+from support.bias_oracle import Judge, OwnHoles
+from support.bias_tables import Holed, random_bias, random_holed
 from support.strategies import PAPER_LABELS, PAPER_ROWS
 
-HALF = Fraction(1, 2)
+HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
+SEED = 20240701
+READINGS: tuple[OwnHoles, ...] = ("skip", "any")
 
 
 def test_world_count_of_paper_example() -> None:
@@ -41,139 +49,10 @@ def test_supports_of_paper_example(
     assert (values["l*"], values["l"]) == expected
 
 
-def test_paper_example_is_certain() -> None:
-    """The starred label wins all 96 worlds; 1/6 against 1/15 is the closest it gets."""
-    domains = oracle.seen_domains(PAPER_ROWS, 2)
-    every = oracle.outcomes(PAPER_ROWS, PAPER_LABELS, ("a", "b"), domains)
-    assert oracle.certain_label(every) == "l*"
-    assert min(values["l*"] for values in every) == Fraction(1, 6)
-    assert max(values["l"] for values in every) == Fraction(1, 15)
-
-
-def test_supports_of_paper_poisoning_example() -> None:
-    """The complete table of the paper's second example has the supports printed there."""
-    first = [("a", "b"), ("a", "u1"), ("u2", "b"), ("u3", "b")]
-    second = [("a", "b"), ("u1", "b"), ("u2", "u3"), ("u4", "u5"), ("u6", "u7")]
-    domains = oracle.seen_domains(first + second, 2)
-    values = oracle.supports(first + second, PAPER_LABELS, ("a", "b"), domains)
-    assert values["l*"] == Fraction(4, 9) * 2 / 4 * 3 / 4
-    assert values["l"] == Fraction(5, 9) * 1 / 5 * 2 / 5
-
-
-def test_one_value_domain_forces_its_missing_cells() -> None:
-    """A hole in a one-value column has one candidate, so there is one world, without doubt."""
-    rows, labels = [(None,), (None,), ("a",), ("a",)], ["A", "A", "A", "B"]
-    domains = oracle.seen_domains(rows, 1)
-    assert list(oracle.worlds(rows, domains)) == [(("a",),) * 4]
-    every = oracle.outcomes(rows, labels, ("a",), domains)
-    assert every == [{"A": Fraction(3, 4), "B": Fraction(1, 4)}]
-    assert oracle.certain_label(every) == "A"
-
-
-def test_value_outside_the_domain_never_appears() -> None:
-    """No world puts an unseen value into a hole: with smoothing the point can still be certain."""
-    rows, labels = [("a",), ("a",), ("b",), ("b",), (None,), (None,)], list("AAAABB")
-    domains = oracle.seen_domains(rows, 1)
-    every = oracle.outcomes(rows, labels, ("z",), domains, alpha=1)
-    assert every == [{"A": Fraction(4, 6) * 1 / 6, "B": Fraction(2, 6) * 1 / 4}]
-    assert oracle.certain_label(every) == "A"
-    without = oracle.outcomes(rows, labels, ("z",), domains)
-    assert without == [{"A": 0, "B": 0}]
-    assert oracle.possible_labels(without) == {"A", "B"}
-
-
-def test_declared_values_widen_the_worlds() -> None:
-    """A declared value nobody was seen with is a candidate of every hole, and of the total."""
-    rows, labels, domains = [("a",), (None,)], ["A", "B"], [("a", "b")]
-    assert set(oracle.worlds(rows, domains)) == {(("a",), ("a",)), (("a",), ("b",))}
-    every = oracle.outcomes(rows, labels, ("b",), domains, alpha=1)
-    assert {(values["A"], values["B"]) for values in every} == {
-        (HALF / 3, HALF / 3),
-        (HALF / 3, HALF * 2 / 3),
-    }
-    assert not oracle.certain(every)
-
-
-def test_candidate_sets_limit_the_worlds() -> None:
-    """A cell with candidates takes those and nothing else of the domain."""
-    rows, domains = [({"a", "c"}, "x")], [("a", "b", "c"), ("x",)]
-    assert set(oracle.worlds(rows, domains)) == {(("a", "x"),), (("c", "x"),)}
-    assert not oracle.is_world([("b", "x")], rows, domains)
-    assert not oracle.is_world([("a", "y")], rows, domains)
-    assert not oracle.is_world([], rows, domains)
-
-
-@pytest.mark.parametrize(
-    ("prior", "expected"),
-    [
-        (None, (Fraction(2, 3), Fraction(1, 3))),
-        ("uniform", (HALF, HALF)),
-        ({"A": 3, "B": 2}, (Fraction(3, 5), Fraction(2, 5))),
-        ({"A": 0.5, "B": 0.1}, (HALF / (HALF + Fraction(0.1)), 1 - HALF / (HALF + Fraction(0.1)))),
-    ],
-)
-def test_priors(prior: oracle.Prior, expected: tuple[Fraction, Fraction]) -> None:
-    """Priors are label frequencies, equal, or the exact shares of the given numbers."""
-    rows, labels = [("a",)] * 3, ["A", "A", "B"]
-    values = oracle.supports(rows, labels, ("a",), [("a",)], prior=prior)
-    assert (values["A"], values["B"]) == expected
-
-
-def test_float_alpha_is_its_dyadic_rational() -> None:
-    """The float 0.1 is a fraction over 2**55, not a tenth."""
-    exact = oracle.support(Fraction(1), (0,), 1, [("a",)], 0.1)
-    assert exact == Fraction(0.1) / (1 + Fraction(0.1)) != Fraction(1, 11)
-
-
-def test_label_without_rows() -> None:
-    """A label nobody carries has no support, unless smoothing gives it some."""
-    rows, labels, names = [("a",)], ["A"], ["A", "B"]
-    bare = oracle.supports(rows, labels, ("a",), [("a", "b")], prior="uniform", all_labels=names)
-    assert bare == {"A": HALF, "B": 0}
-    smooth = oracle.supports(
-        rows, labels, ("a",), [("a", "b")], alpha=1, prior="uniform", all_labels=names
-    )
-    assert smooth == {"A": HALF * 2 / 3, "B": HALF * 1 / 2}
-
-
-def test_tie_is_no_prediction() -> None:
-    """Two labels that tie in the only world are both possible and the point is open."""
-    every = oracle.outcomes([("a",), ("a",)], ["A", "B"], ("a",), [("a",)])
-    assert oracle.winners(every[0]) == {"A", "B"}
-    assert not oracle.certain(every)
-    assert oracle.undominated(every) == {"A", "B"}
-
-
-def test_incomplete_point_ranges_over_its_candidates() -> None:
-    """A point is certain only if all values it may hold lead to the same single label."""
-    rows, labels, domains = [("a",), ("a",), ("b",)], ["A", "A", "B"], [("a", "b")]
-    verdicts = {
-        point: oracle.certain_label(oracle.outcomes(rows, labels, (point,), domains))
-        for point in ("a", "b", None, frozenset("a"), frozenset("az"))
-    }
-    assert verdicts == {
-        "a": "A",
-        "b": "B",
-        None: None,
-        frozenset("a"): "A",
-        frozenset("az"): None,
-    }
-
-
-def test_undominated_can_exceed_the_possible() -> None:
-    """With three labels a label can lose every outcome although no single rival always beats it."""
-    every = [
-        {"A": Fraction(3), "B": Fraction(1), "C": Fraction(2)},
-        {"A": Fraction(1), "B": Fraction(3), "C": Fraction(2)},
-    ]
-    assert oracle.possible_labels(every) == {"A", "B"}
-    assert oracle.undominated(every) == {"A", "B", "C"}
-
-
 def test_reachable_counts_fill_a_box() -> None:
     """T1: for a complete point the reachable counts are all vectors between low and high."""
     rng = random.Random(20240601)
-    for _ in range(300):
+    for _ in range(150):
         case = strategies.random_case(rng)
         point = tuple(rng.choice(domain) for domain in case.domains)
         reached = oracle.reachable_counts(case.rows, case.labels, point, case.domains)
@@ -223,7 +102,7 @@ def test_random_tables_cover_what_they_should() -> None:
     """The generator really makes ties, holes, sets, strange points and all kinds of verdicts."""
     rng = random.Random(20240603)
     met: Counter[str] = Counter()
-    for _ in range(600):
+    for _ in range(400):
         case = strategies.random_case(rng)
         cells = [cell for row in case.rows for cell in row]
         asked = [cell for point in case.points for cell in point]
@@ -251,3 +130,139 @@ def test_random_tables_cover_what_they_should() -> None:
         assert oracle.certain(every) == (len(oracle.undominated(every)) == 1)
         met.update(facts)
     assert all(met.values()), met
+
+
+# Bias ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("n_cells", "share", "bias", "expected"),
+    [
+        (3, THIRD, 0, (1, 1)),
+        (3, HALF, 0, (1, 2)),  # one and a half cells are rounded outwards
+        (2, HALF, Fraction(1, 4), (0, 2)),  # 2 · 1/4 and 2 · 3/4
+        (3, THIRD, Fraction(1, 4), (0, 2)),  # 3 · 1/12 and 3 · 7/12
+        (3, THIRD, THIRD, (0, 2)),  # exactly 0 and 2: the limits are closed
+        (3, THIRD, THIRD + Fraction(1, 1000), (0, 3)),
+        (4, Fraction(3, 4), HALF, (1, 4)),  # 5 of 4 cells are 4
+        (4, Fraction(1, 4), HALF, (0, 3)),  # and -1 are none
+        (5, Fraction(2, 5), 1, (0, 5)),
+    ],
+)
+def test_limits_by_hand(
+    n_cells: int, share: Fraction, bias: Any, expected: tuple[int, int]
+) -> None:
+    """Limits are rounded outwards, closed, and between none and all cells."""
+    assert bias_oracle.limits(n_cells, share, Fraction(bias)) == expected
+
+
+def test_tolerance_by_hand() -> None:
+    """Label A has one a and three holes, B one a: A must keep two of its holes' a's, no more.
+
+    S_A = 4/5 · c/4 = c/5 and S_B = 1/5. All known cells of A are a's, so c is at least
+    1 + floor(3 · (1 - bias)), which is 2 or more up to a bias of 2/3 and 1, a tie, above.
+    """
+    rows = [("a",), *[(None,)] * 3, ("a",)]
+    judge = Judge.of_rows(rows, list("AAAAB"), [("a", "b")])
+    assert judge.breakpoints() == [0, THIRD, 2 * THIRD, 1]
+    assert judge.tolerance(("a",)) == 2 * THIRD
+    assert judge.verdict(("a",), (2 * THIRD,)).label == "A"
+    above = judge.verdict(("a",), (2 * THIRD + Fraction(1, 10**9),))
+    assert above == bias_oracle.Verdict(None, frozenset("AB"))
+    # At bias 0 no hole is a b, so for a b both supports are 0: a tie.
+    assert judge.tolerance(("b",)) is None
+
+
+def test_bias_by_column_by_hand() -> None:
+    """Two columns, both with three holes of A: one left to any value takes away what the other gives.
+
+    S_A = 4/5 · (c/4) · (e/4) with c and e between 1 and 4, S_B = 1/5 · 1 · 1. A needs c · e > 4.
+    With the second column at any value e is 1: no c is enough. With the second column at 0 e is 4:
+    c = 2 is enough, a bias of 2/3. Both alike: 3 · 3 at 1/3, but 2 · 2 only ties at 2/3.
+    """
+    rows = [("a", "a"), *[(None, None)] * 3, ("a", "a")]
+    judge = Judge.of_rows(rows, list("AAAAB"), [("a", "b"), ("a", "b")])
+    point = ("a", "a")
+    assert judge.tolerance(point) == THIRD
+    assert judge.tolerance(point, fixed={1: Fraction(0)}) == 2 * THIRD
+    assert judge.tolerance(point, fixed={1: Fraction(1)}) is None
+    assert judge.tolerance(point, fixed={0: THIRD, 1: THIRD}) == 1
+    # Without the second column A needs c > 1.
+    assert judge.tolerance(("a", None)) == 2 * THIRD
+    # If the second value may also be b: there B has no support, and A none in the world of all a.
+    assert judge.tolerance(("a", None), "any") is None
+
+
+def small_tables(
+    n: int, *, cap: int = 2000, own_missing: float = 0.3
+) -> list[tuple[Holed, random.Random]]:
+    """Draw tables whose worlds can all be written out, each with a generator of its own."""
+    found: list[tuple[Holed, random.Random]] = []
+    rng = random.Random(SEED)
+    while len(found) < n:
+        holed = random_holed(rng, n_rows=6, own_missing=own_missing)
+        if math.prod(len(options) for *_, options in holed.holes()) <= cap:
+            found.append((holed, random.Random(rng.random())))
+    return found
+
+
+def row_by_row(
+    holed: Holed, point: Sequence[Any], bias: bias_oracle.Bias, own_missing: OwnHoles
+) -> list[oracle.Supports]:
+    """Write out the supports of every world."""
+    return bias_oracle.outcomes_row_by_row(
+        holed.rows, holed.labels, point, holed.domains,
+        all_labels=holed.names, alpha=holed.alpha, prior=holed.prior, bias=bias,
+        own_missing=own_missing,
+    )  # fmt: skip
+
+
+def test_row_by_row_equals_group_by_group() -> None:
+    """Both ways through the worlds lead to the same verdict, by column and in both readings."""
+    n_open = 0
+    for holed, rng in small_tables(100, cap=300):
+        judge = holed.judge()
+        bias = tuple(random_bias(rng, judge) for _ in holed.features)
+        for point, reading in itertools.product(holed.points, READINGS):
+            every = row_by_row(holed, point, bias, reading)
+            verdict = judge.verdict(point, bias, reading)
+            assert verdict.label == oracle.certain_label(every), (point, bias, reading, holed)
+            assert verdict.possible == oracle.undominated(every), (point, bias, reading, holed)
+            if reading == "skip" and not any(isinstance(cell, frozenset) for cell in point):
+                assert verdict.possible == oracle.possible_labels(every), (point, bias, holed)
+            n_open += verdict.label is None
+    assert n_open > 60
+
+
+def test_counts_fill_a_box() -> None:
+    """T9: jointly over labels and features, the counts of the worlds of a bias are a whole box."""
+    for holed, rng in small_tables(150, cap=150, own_missing=0.0):
+        judge, boxes = holed.judge(), holed.judge(BoxJudge)
+        assert isinstance(boxes, BoxJudge)
+        bias = tuple(random_bias(rng, judge) for _ in holed.features)
+        point = holed.points[0]
+        reached = {
+            oracle.count(world, holed.labels, holed.names, point)
+            for world in bias_oracle.worlds_of_bias(
+                holed.rows, holed.labels, holed.domains, alpha=holed.alpha, bias=bias
+            )
+        }
+        sides = [
+            boxes.box(label, j, value, bias[j])
+            for label in holed.names
+            for j, value in enumerate(point)
+        ]
+        box = itertools.product(*(range(low, high + 1) for low, high in sides))
+        assert {sum(counts, ()) for counts in reached} == set(box), (point, bias, holed)
+
+
+def test_the_box_never_disagrees() -> None:
+    """T9, T10: the formulas give the verdicts and tolerances of the enumeration."""
+    rng = random.Random(SEED)
+    for _ in range(400):
+        holed = random_holed(rng, own_missing=0.3)
+        judge, other = holed.judge(), holed.judge(BoxJudge)
+        bias = tuple(random_bias(rng, judge) for _ in holed.features)
+        for point, reading in itertools.product(holed.points, READINGS):
+            assert judge.verdict(point, bias, reading) == other.verdict(point, bias, reading)
+            assert judge.tolerance(point, reading) == other.tolerance(point, reading)

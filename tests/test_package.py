@@ -1,14 +1,19 @@
-"""What the package says of itself agrees: version, changelog, citation, versions, licences, addresses."""
+"""The package: what it says of itself, which names are public, and what is loaded when."""
 
 from __future__ import annotations
 
+import importlib
 import re
+import subprocess
+import sys
 import tomllib
 from datetime import date
 from pathlib import Path
 
 import pytest
+from support.command_line import SOURCE
 
+import nullproof
 from nullproof import __version__
 
 ROOT = Path(__file__).parents[1]
@@ -151,3 +156,117 @@ def test_addresses_are_in_one_place() -> None:
         if page.is_file():
             text = page.read_text("utf-8")
             assert not [url for url in addresses if url in text], page.name
+
+
+# Names and imports ---------------------------------------------------------------------------------
+
+
+# The face that users rely on: names may be added, never renamed.
+PUBLIC = {
+    *(
+        "CertifiedNB",
+        "CountIndex",
+        "NullproofError",
+        "NullproofWarning",
+        "certify",
+        "cleaning_plan",
+    ),
+    *(
+        "explain",
+        "inject_missing",
+        "label_odds",
+        "poison",
+        "radius",
+        "report",
+        "tolerance",
+        "truth",
+    ),
+    "witness",
+}
+ROOMS = {
+    "attacks": {"Attack", "RowAttack", "Target", "certified_accuracy_curve", "poison", "radii"},
+    "cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
+    "odds": {"Odds", "count_worlds", "label_odds"},
+    "estimator": {"CertifiedNB"},
+}
+HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly", "altair"}
+RUN = """
+import contextlib, sys
+from nullproof.__main__ import main
+sys.argv = ["nullproof", *{arguments}]
+with contextlib.suppress(SystemExit):
+    main()
+"""
+
+
+def test_public_names() -> None:
+    """Each can be had, is listed, and is what it is called; another is an AttributeError."""
+    assert nullproof.__all__ == sorted(nullproof.__all__)
+    assert {*nullproof.__all__} >= PUBLIC
+    assert {*nullproof.__all__} <= {*dir(nullproof)}
+    for name in nullproof.__all__:
+        assert getattr(nullproof, name).__name__ == name
+    with pytest.raises(AttributeError, match="module 'nullproof' has no attribute 'certfy'"):
+        nullproof.certfy  # noqa: B018
+
+
+@pytest.mark.parametrize("room", sorted(ROOMS))
+def test_public_names_of_a_room(room: str) -> None:
+    """Each name that a room offers can be had and is listed."""
+    module = importlib.import_module(f"nullproof.{room}")
+    assert {*module.__all__} >= ROOMS[room]
+    assert {*module.__all__} <= {*dir(module)}
+    for name in module.__all__:
+        assert getattr(module, name).__name__ == name
+    with pytest.raises(AttributeError, match="has no attribute 'nothing'"):
+        module.nothing  # noqa: B018
+
+
+def loaded_after(code: str) -> set[str]:
+    """The libraries that a program has loaded at its end."""
+    listing = "import sys; print('modules', *{name.partition('.')[0] for name in sys.modules})"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{code}\n{listing}"], capture_output=True, text=True, check=True
+    )
+    return {*done.stdout.splitlines()[-1].split()[1:]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("code", "unused"),
+    [
+        ("from nullproof import CountIndex, attacks, certify, cleaning, odds, witness", HEAVY),
+        (RUN.format(arguments=["certify", "--help"]), HEAVY | {"numpy", "narwhals"}),
+        (RUN.format(arguments=["--version"]), HEAVY | {"numpy", "narwhals", "typer", "rich"}),
+    ],
+)
+def test_nothing_heavy_is_loaded(code: str, unused: set[str]) -> None:
+    """The library loads NumPy at most, help what parses and prints, the version not even that."""
+    loaded = loaded_after(code)
+    assert "nullproof" in loaded
+    assert not loaded & unused
+
+
+@pytest.mark.slow
+def test_a_command_starts_without_pydantic(tmp_path: Path) -> None:
+    """Texts, paths and flags on the line are read without pydantic, which takes a tenth of a second."""
+    demo = SOURCE / "nullproof" / "demo"
+    line = ["certify", str(demo / "customers.csv"), str(demo / "new_customers.csv"), "-q"]
+    line += ["--label", "churn", "--ignore", "customer", "-o", str(tmp_path / "out.csv")]
+    loaded = loaded_after(RUN.format(arguments=line))
+    assert (tmp_path / "out.csv").exists()
+    assert "polars" in loaded
+    assert "pydantic" not in loaded
+
+
+def test_docs_and_examples_import_public_names_only() -> None:
+    """What users read imports from nullproof or from a room that offers names, nowhere deeper."""
+    files = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *(ROOT / "examples").iterdir()]
+    for path in files:
+        text = path.read_text("utf-8") if path.is_file() else ""
+        for module in re.findall(r"(?:from|import) (nullproof[.\w]*)", text):
+            assert module.count(".") <= 1, (path.name, module)
+            assert hasattr(importlib.import_module(module), "__all__"), (path.name, module)
+        for module, names in re.findall(r"from (nullproof\.\w+) import ([\w, ]+)", text):
+            known = dir(importlib.import_module(module))
+            assert {name.strip() for name in names.split(",")} <= {*known}, path.name

@@ -115,8 +115,7 @@ def test_any_value_in_the_points() -> None:
         case = attack_case(rng, max_features=3)
         share = rng.choice([0.2, 0.5])
         points = tuple(
-            tuple(None if rng.random() < share else cell for cell in point)
-            for point in case.points
+            tuple(None if rng.random() < share else cell for cell in point) for point in case.points
         )
         case = replace(case, points=points)
         filled = [
@@ -171,7 +170,7 @@ def test_hundreds_of_rows(chunk: int) -> None:
 
 def near_ties(rng: random.Random, n_tables: int) -> list[Any]:
     """Draw two labels whose products of counts are equal or nearly so; then a few cells decide."""
-    found = []
+    found: list[Any] = []
     while len(found) < n_tables:
         d, size = rng.randint(2, 5), rng.choice([60, 600, 6000])
         rival = [rng.randint(size // 3, size - 9) for _ in range(d)]
@@ -324,8 +323,9 @@ def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
         try:
             found = radii_of(case)
         except NullproofError as problem:
-            assert "alpha" in str(problem)
-            return
+            if "alpha" in str(problem):
+                return  # beyond the limits of what is taken
+            raise
         assert found.radius.tolist() == [fewest_cells(case, point) for point in case.points]
 
 
@@ -418,9 +418,8 @@ def test_what_radii_tell() -> None:
     assert len(found[1:]) == 1
     document = found.document()
     assert document["n_points"] == 2
-    assert document["points"][0] | {"point": 0, "radius": 2, "label": "L0", "rival": "L1"} == (
-        document["points"][0]
-    )
+    expected = {"point": 0, "radius": 2, "label": "L0", "rival": "L1"}
+    assert document["points"][0].items() >= expected.items()
     frame = found.to_frame()
     assert isinstance(frame, pd.DataFrame)
     assert frame["radius"].tolist() == found.radius.tolist()

@@ -50,7 +50,8 @@ def assert_rows_suffice(case: Case, found: Radii) -> None:
         pairs = [*zip(values, shorter.domains, strict=True)]
         agreeing = tuple(v if v in domain else domain[0] for v, domain in pairs)
         against = tuple(next((w for w in domain if w != v), v) for v, domain in pairs)
-        added = [(found.rival[place], agreeing)] * n_raise + [(found.label[place], against)] * n_lower
+        added = [(found.rival[place], agreeing)] * n_raise
+        added += [(found.label[place], against)] * n_lower
         assert RowJudge(shorter, values).label(added) != found.label[place]
 
 
@@ -106,22 +107,23 @@ def index_of_codes(table: LargeTable) -> CountIndex:
 def test_hundreds_of_rows(chunk: int) -> None:
     """T13: the cheapest of all numbers of agreeing and disagreeing rows, by fractions."""
     rng = random.Random(f"{SEED}-rows-large-{chunk}")
-    n_found = n_beyond = 0
+    n_found = n_many = 0
     for _ in range(max(N_TABLES // 60, 30)):
         table = large_table(rng, rng.choice([8, 15, 40, 150]), rng.choice([1, 1, 1, 2, 32]))
-        alpha: Any = rng.choice([0, 1, 1, Fraction(1, 2), 3, 1e-6, 50])
+        alpha: Any = rng.choice([0, 1, 1, Fraction(1, 2), 3, 1e-6, 50, 300])
         n_labels = len(np.unique(table.labels))
         prior: Any = rng.choice([None, None, [rng.choice([0.1, 1, 7]) for _ in range(n_labels)]])
-        points, most = large_points(rng, table, 3), 120
+        points = large_points(rng, table, 3)
         options: Any = {"alpha": alpha, "prior": prior, "threat": "rows"}
         size = np.asarray(radius(index_of_codes(table), points, **options))
         for point, own in zip(points, size.tolist(), strict=True):
+            most = int(own) if 50 < own < 800 else 50
             expected = table.fewest_rows(point, Fraction(alpha), prior, most)
             assert (own if own <= most else math.inf) == expected, (table, point, alpha, prior)
             n_found += 3 < expected < math.inf
-            n_beyond += most < own < math.inf
+            n_many += 50 < expected < math.inf
     assert n_found > 20
-    assert n_beyond > 3
+    assert n_many > 3
 
 
 @pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])
@@ -206,8 +208,9 @@ def test_a_radius_that_no_double_holds(share: float) -> None:
     try:
         found = radii(index, [("a",)], prior=[share, 1], threat="rows")[0]
     except NullproofError as problem:
-        assert "prior" in str(problem)
-        return
+        if "prior" in str(problem):
+            return  # beyond the limits of what is taken
+        raise
     assert math.isnan(found.radius)
     assert "9,007,199,254,740,992 rows" in str(found.not_worked_out)
 

@@ -1,4 +1,4 @@
-"""Environments that are made when needed, changes for ./check --mutants, and the floor of what decides."""
+"""Environments that are made when needed, changes for ./check --mutants, and the audit of libraries."""
 
 from __future__ import annotations
 
@@ -99,45 +99,30 @@ def test_changes_that_read_the_same_are_told_apart(monkeypatch: pytest.MonkeyPat
     assert [(text, "1", "2", 2) in one.names for one in ones] == [False, True, False]
 
 
+HOLE = {"id": "CVE-1", "fix_versions": ["2.0"]}
+SOUND = {"name": "numpy", "version": "2.4", "vulns": []}
+HOLED = {"name": "rich", "version": "1.0", "vulns": [HOLE]}
+LOST = {"name": "polars", "skip_reason": "not found"}
+OWN = {"name": "nullproof", "skip_reason": "not found"}
+
+
 @pytest.mark.parametrize(
-    ("argument", "modules", "has_gaps"),
+    ("libraries", "code", "said"),
     [
-        ("1", ["sign"], True),
-        ("1 -1", ["sign"], False),
-        ("1 -1", ["sign", "other"], True),
+        ([SOUND, OWN], 0, "1 libraries looked up, none"),
+        ([SOUND, HOLED, LOST], 1, "rich 1.0: CVE-1, mended in 2.0"),
+        ([SOUND, LOST], 3, "not found: polars"),
+        ([LOST, OWN], 3, "NOTHING WAS CHECKED"),
+        ([], 3, "NOTHING WAS CHECKED"),
     ],
 )
-def test_branches_of_what_decides(
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    argument: str,
-    modules: list[str],
-    has_gaps: bool,
+def test_only_what_was_looked_up_is_healthy(
+    monkeypatch: pytest.MonkeyPatch, libraries: list[dict[str, Any]], code: int, said: str
 ) -> None:
-    """A branch that was not taken is a gap, and so is a module that was not loaded."""
-    coverage = pytest.importorskip("coverage")
-    script = tmp_path / "sign.py"
-    script.write_text("import sys\nfor x in sys.argv[1:]:\n    if x > '0':\n        print(x)\n")
-    # Named as the source, it is traced even if the temporary folder lies in an environment.
-    run = [
-        "coverage",
-        "run",
-        "--branch",
-        f"--data-file={tmp_path / 'data'}",
-        "--source=.",
-        str(script),
-    ]
-    subprocess.run([sys.executable, "-m", *run, *argument.split()], check=True, cwd=tmp_path)
-    measured = coverage.Coverage(str(tmp_path / "data"), config_file=False, branch=True)
-    measured.load()
-    assert _script("deciding", monkeypatch).has_gaps(measured, modules, tmp_path) is has_gaps
-
-
-def test_what_decides_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every module that must be covered whole is one."""
-    pytest.importorskip("coverage")
-    names = _script("deciding", monkeypatch).deciding()
-    assert [name for name in names if importlib.util.find_spec(f"nullproof.{name}") is None] == []
+    """0 means that every library was looked up and is sound; a hole is 1, a library not found is 3."""
+    found, told = _script("audit", monkeypatch).verdict(libraries)
+    assert found == code
+    assert said in told
 
 
 def _script(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:

@@ -6,7 +6,6 @@ import json
 import os
 import random
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,16 @@ import polars as pl
 import pytest
 from support.command_line import Runner
 from support.documents import answers
-from support.web_server import Served, analysed, served, upload
+from support.web_server import Served, analysed, upload
 
 from nullproof import CountIndex, certify, cleaning_plan, label_odds, radius
 
 # Threads share one list of filters; the command switches these notices off too.
-pytestmark = pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
+    pytest.mark.xdist_group("web"),
+]
 DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
 REAL = {
     "titanic": "Survived",
@@ -35,12 +38,6 @@ REAL = {
 }
 MADE = {"two labels": 2, "four labels": 4, "many holes": 2}
 N_TRAIN, N_TEST = 80, 10
-
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with served(tmp_path_factory.mktemp("surfaces"), max_upload=1 << 20, max_rows=5000) as started:
-        yield started
 
 
 def written(folder: Path, name: str) -> str:
@@ -78,27 +75,21 @@ def made(n_labels: int) -> pl.DataFrame:
     return pl.DataFrame(columns)
 
 
-CASES = [
-    *((name, "skip") for name in (*MADE, *REAL)),
-    *((name, "any") for name in ("many holes", "heart")),
-]
-
-
-@pytest.mark.parametrize(("name", "own_missing"), CASES)
+@pytest.mark.parametrize("name", [*MADE, *REAL])
 def test_no_surface_contradicts_another(
-    run: Runner, folder: Path, server: Served, name: str, own_missing: Any
+    run: Runner, folder: Path, server: Served, name: str
 ) -> None:
     """The same table, points and options give the same numbers, whoever is asked."""
     label = written(folder, name)
     index = CountIndex.from_table("train.csv", label)
-    asked = ("train.csv", "test.csv", "--label", label, "--own-missing", own_missing)
+    asked = ("train.csv", "test.csv", "--label", label)
 
     def told(command: str, *options: str) -> Any:
         done = run("-q", command, *asked, *options, "--json")
         assert done.code == 0, done
         return json.loads(done.out)
 
-    judged = certify(index, "test.csv", own_missing=own_missing)
+    judged = certify(index, "test.csv")
     certified, report = told("certify"), told("report")
     groups = {group["verdict"]: group for group in report["verdicts"]["groups"]}
     for verdict, group in groups.items():
@@ -110,19 +101,20 @@ def test_no_surface_contradicts_another(
     assert certified["n_missing"] == report["table"]["n_missing"] == index.n_missing
     assert certified["labels"] == report["table"]["labels"] == [str(x) for x in index.labels]
     assert report["table"]["n_features"] == len(index.features)
+    for n_points in (len(judged), *(group["n_points"] for group in groups.values())):
+        assert re.search(rf"\b{n_points}\b", repr(judged).splitlines()[0])
 
-    n_sure = int(label_odds(index, "test.csv", own_missing=own_missing).sure.sum())
+    n_sure = int(label_odds(index, "test.csv").sure.sum())
     odds, plan = told("odds"), told("clean", "--confidence", "0.99")
     assert sum(max(point["lower"].values()) >= 0.99 for point in odds["points"]) == n_sure
     assert plan["n_done"] == n_sure
-    options: dict[str, Any] = {"confidence": 0.99, "own_missing": own_missing}
-    assert cleaning_plan(index, "test.csv", **options).n_done == n_sure
+    assert cleaning_plan(index, "test.csv", confidence=0.99).n_done == n_sure
     cleaning = report["cleaning"]
     if cleaning is not None:
         assert certified["n_certain"] + cleaning["n_likely"] == n_sure
 
     radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
-    exact = radius(index, "test.csv", own_missing=own_missing)
+    exact = radius(index, "test.csv")
     for point in report["points"]:
         if point["not_worked_out"] is None:
             assert point["radius"] == radii[point["point"]]
@@ -137,16 +129,16 @@ def test_no_surface_contradicts_another(
     assert headline is not None
     assert headline.groups() == (str(n_sure), str(len(judged)))
 
-    page = document_of(server, folder, label, own_missing)
+    page = document_of(server, folder, label)
     assert answers(page) == answers(report)
 
 
-def document_of(server: Served, folder: Path, label: str, own_missing: str) -> Any:
+def document_of(server: Served, folder: Path, label: str) -> Any:
     """What the page shows of the same two files."""
     train, points = (
         upload(server.client, (folder / name).read_bytes(), name)["id"]
         for name in ("train.csv", "test.csv")
     )
-    order = {"table": train, "points": points, "label": label, "own_missing": own_missing}
+    order = {"table": train, "points": points, "label": label}
     name = analysed(server.client, **order)
     return server.client.get(f"/api/analyses/{name}/document").json()

@@ -111,15 +111,14 @@ def smallest_first(
     while left := [j for j, end in enumerate(ends) if now[j] != end]:
         j = min(left, key=now.__getitem__)
         before, now[j] = now[j] + alpha, now[j] + step
-        others = found[-1] / before if before else None
-        product = math.prod((c + alpha for c in now), start=Fraction(1))
-        found.append(product if others is None else others * (now[j] + alpha))
+        if before:
+            found.append(found[-1] * ((now[j] + alpha) / before))
+        else:
+            found.append(math.prod((c + alpha for c in now), start=Fraction(1)))
     return found
 
 
-def radius_of(
-    labels: Views, alpha: Fraction, steps: Steps = every_choice
-) -> tuple[Any, float]:
+def radius_of(labels: Views, alpha: Fraction, steps: Steps = every_choice) -> tuple[Any, float]:
     """Return the certain label (or None) and the fewest cells that a rival needs to catch up."""
     if len(labels) == 1:
         return next(iter(labels)), math.inf
@@ -192,9 +191,7 @@ class WrongCells:
         case, counts = self._case, dict(agreeing)
         names = oracle.distinct(case.labels)
         share = oracle.shares(case.labels, names, case.prior)
-        own = {
-            name: [counts.get((name, j), 0) for j in range(len(point))] for name in names
-        }
+        own = {name: [counts.get((name, j), 0) for j in range(len(point))] for name in names}
         supports = {
             name: oracle.support(
                 share[name], own[name], case.labels.count(name), case.domains, case.alpha
@@ -207,7 +204,7 @@ class WrongCells:
 
 def n_tables(case: Case) -> int:
     """Count the complete tables of the size of a case."""
-    return math.prod(map(len, case.domains)) ** len(case.rows)
+    return int(math.prod(map(len, case.domains)) ** len(case.rows))
 
 
 def without_missing(case: Case, point: Sequence[Any]) -> tuple[Case, tuple[Any, ...]]:
@@ -327,11 +324,15 @@ def _certain_after(
     known = [j for j, cell in enumerate(point) if cell is not None]
     unit = math.lcm(*(view.weight.denominator for view in own.values()))
     p, q = alpha.as_integer_ratio()
+    most = max(view.weight for view in own.values()) * unit
+    most *= (q * len(case.rows) + p) ** len(known)
+    # Python's whole numbers where those of NumPy would overflow.
+    kind: Any = np.int64 if most < 2**62 else object
     bounds = {}
     for name, view in own.items():
-        sides = [np.full(size, int(view.weight * unit), dtype=object) for _ in range(2)]
+        sides = [np.full(size, int(view.weight * unit), dtype=kind) for _ in range(2)]
         for place, j in enumerate(known):
-            low, high = (np.full(size, c[place], dtype=object) for c in (view.low, view.high))
+            low, high = (np.full(size, c[place], dtype=kind) for c in (view.low, view.high))
             for (label, feature, options), n_cells in blanked.items():
                 if (label, feature) == (name, j) and point[j] in case.domains[j]:
                     low = low - n_cells * (options == {point[j]})

@@ -109,12 +109,17 @@ def random_limits(rng: random.Random, case: Case) -> tuple[dict[str, Any], set[t
 
 
 def large_table(rng: random.Random, n_rows: int, times: int = 1) -> LargeTable:
-    """Draw skewed codes with missing cells, rare labels and one-value domains."""
+    """Draw skewed codes with missing cells, rare labels and one-value domains; some tables are wide."""
+    d = rng.choice([1, 2, 3, 4, 5, 6, 7, rng.randint(20, 45) if n_rows <= 40 else 2])
     draw = np.random.default_rng(rng.randrange(2**32))
     shares = draw.dirichlet([rng.choice([0.5, 2.0])] * rng.randint(2, 4))
     labels = draw.choice(len(shares), n_rows, p=shares)
     labels[: len(shares)] = np.arange(len(shares))
-    n_values = tuple(rng.choice([1, 2, 2, 3]) for _ in range(rng.randint(1, 7)))
+    if rng.random() < 0.3:
+        # A rival of one to three rows.
+        rare = np.flatnonzero(labels == 1)[rng.randint(1, 3) :]
+        labels[rare] = 0
+    n_values = tuple(rng.choice([1, 2, 2, 3]) for _ in range(d))
     codes = np.empty((n_rows, len(n_values)), dtype=np.int64)
     for j, n in enumerate(n_values):
         for label in range(len(shares)):
@@ -127,11 +132,11 @@ def large_table(rng: random.Random, n_rows: int, times: int = 1) -> LargeTable:
 
 def large_points(rng: random.Random, table: LargeTable, n_points: int) -> list[tuple[Any, ...]]:
     """Draw points near the rows, now and then with an unseen value or a missing cell."""
-    found = []
+    found, n_unseen = [], rng.choice([0, 2, 12])
     for _ in range(n_points):
         row = table.codes[rng.randrange(len(table.codes))].tolist()
         cells = [
-            rng.choices([max(code, 0), rng.randrange(n), n, None], [60, 20, 2, 3])[0]
+            rng.choices([max(code, 0), rng.randrange(n), n, None], [60, 20, n_unseen, 3])[0]
             for code, n in zip(row, table.n_values, strict=True)
         ]
         found.append(tuple(cells))

@@ -13,8 +13,7 @@ import pandas as pd
 from support import plain_counter as truth
 from support import storing
 from support.plain_counter import Column, Table
-from support.storing import Uncarried
-from support.ways import INTERVALS, Store, Way, parquet_folder
+from support.ways import Store, Way, parquet_folder
 
 _NUMBERS = itertools.count()
 _N_TABLES = 3
@@ -30,20 +29,14 @@ def _columns(table: Table) -> tuple[Column, ...]:
 
 def dask_ways() -> list[Way]:
     """Frames of pandas in partitions, some of them empty, and Parquet files."""
-    lazily = {r"duration": "lazy tables of any engine have no durations"}
     objects = {
-        **lazily,
-        r"(decimal|date|time\[|object)": "Dask takes columns of Python's objects for texts",
+        r"(decimal|date|time\[)": "Dask takes columns of Python's objects for texts",
     }
     unknown = {
-        r"duration": "lazy tables of any engine have no durations",
-        r"decimal\(76|date64": "narwhals has no type for it",
-        r"time\[ns": "pandas takes times of Python on the way, which end at microseconds",
-        r"(date|timestamp)": "pandas makes dates of Python on the way, which end in 9999",
-        r"timestamp\[\w+,\+": "polars, where the groups go, has no zones without a name",
+        r"date64": "narwhals has no type for it",
+        r"(date|timestamp)": "pandas makes dates of Python on the way",
     }
     in_arrow = {
-        **lazily,
         r"string_view": "pyarrow cannot take rows of it, which grouping needs",
     }
     way = partial(Way, may_refuse=unknown, n_tables=_N_TABLES, patience=_PATIENCE)
@@ -81,9 +74,6 @@ def spark_way(session: Any) -> Way:
         return session.read.parquet(str(parquet_folder(table, folder)))
 
     lacks = {
-        r"duration": "Parquet has no durations: Spark sees whole numbers",
-        r"decimal\(76": "Spark's decimals end at 38 digits",
-        r"float16": "Spark has no floats of 16 bits",
         r"\w+\[ns": "Spark's time ends at microseconds",
         r"time\[": "Spark reads no times of day of Parquet files",
     }
@@ -97,15 +87,11 @@ _POSTGRES = {
     "int16": "smallint",
     "int32": "integer",
     "int64": "bigint",
-    "int128": "numeric",
-    "uint128": "numeric",
-    "object": "numeric",
     "float32": "real",
     "float64": "double precision",
     "bool": "boolean",
     "date": "date",
     "text": "text",
-    "duration": "interval",
     "time": "time",
 }
 
@@ -124,23 +110,15 @@ def postgres_way(connection: Any) -> Way:
         return connection.table(name)
 
     lacks = {
-        r"uint(8|16|32|64)": "Postgres has no unsigned integers",
-        r"float16": "Postgres has no floats of 16 bits",
-        r"decimal\(76": "ibis' decimals end at 38 digits",
+        r"uint": "Postgres has no unsigned integers",
         r"enum": "ibis does not tell what an enum of Postgres declares",
         r"\w+\[ns": "time in Postgres ends at microseconds",
-    }
-    may_refuse = {
-        **INTERVALS,
-        r"(date|timestamp).* wild": "psycopg reads no years after 9999",
-        r"(u?int128|object)": "ibis' decimals end at 38 digits",
     }
     return Way(
         "Postgres",
         put,
         _literals,
         lacks=lacks,
-        may_refuse=may_refuse,
         n_tables=_N_TABLES,
         patience=_PATIENCE,
     )
@@ -157,14 +135,10 @@ def _postgres_type(column: Column) -> str:
 
 def _literals(column: Column) -> list[str]:
     """The cells as texts that Postgres reads in the type of the column."""
-    if column.kind == "refused":
-        raise Uncarried("not needed here")
     zone = "+00" if storing.parts_of(column.stored)[2] and column.kind == "stamp" else ""
-    unit = " microseconds" if column.kind == "duration" else ""
     written: list[str | None] = [*truth.texts(column, truth.NOTHING)]
     if column.kind == "float":
         written = [None if cell is None else repr(cell) for cell in column.cells]
     return [
-        "NULL" if cell is None else "'" + cell.replace("'", "''") + f"{zone}{unit}'"
-        for cell in written
+        "NULL" if cell is None else "'" + cell.replace("'", "''") + f"{zone}'" for cell in written
     ]

@@ -6,11 +6,15 @@ value by value, one below the other: few distinct rows, each many times. Their i
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from nullproof import CountIndex
 from support.bias_box import BoxJudge
@@ -147,6 +151,26 @@ def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable
                 n_open[label, j, frozenset(values)] += n_null - n_pair
     groups = {group: n for group, n in n_open.items() if n}
     return LargeTable(index_of_piles(columns, domains), n_rows, known, groups, domains, alpha)
+
+
+def judge_of_codes(
+    codes: NDArray[Any], labels: NDArray[Any], n_values: Sequence[int], *, alpha: Any, prior: Any
+) -> BoxJudge:
+    """Put a table of codes before the judge, with negative ones missing, and labels from 0 on."""
+    n_of = dict(enumerate(np.bincount(labels).tolist()))
+    known: Counter[tuple[Any, int, Any]] = Counter()
+    groups: dict[Group, int] = {}
+    for (j, size), label in itertools.product(enumerate(n_values), n_of):
+        cells = codes[labels == label, j]
+        n_missing = int((cells < 0).sum())
+        for value in range(size):
+            known[label, j, value] = int((cells == value).sum())
+        if size == 1:
+            known[label, j, 0] += n_missing
+        elif n_missing:
+            groups[label, j, frozenset(range(size))] = n_missing
+    domains = [tuple(range(size)) for size in n_values]
+    return BoxJudge(n_of, known, groups, domains, alpha=alpha, prior=prior)
 
 
 def _shared(rng: random.Random, n_cells: int, weights: list[float]) -> list[int]:

@@ -11,6 +11,7 @@ import functools
 import itertools
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from fractions import Fraction
+from operator import add
 from typing import Any
 
 Cell = Any  # a hashable value, None, or a set of hashable values
@@ -143,12 +144,25 @@ def reachable_counts(
     domains: Domains,
     all_labels: Sequence[Label] | None = None,
 ) -> set[Counts]:
-    """Walk through all worlds and all completions of the point; collect the count vectors."""
+    """Walk through all worlds, row by row, and all completions of the point; collect the counts.
+
+    Worlds that agree in the counts of the rows so far are one from there on.
+    """
     names = distinct(labels) if all_labels is None else all_labels
-    points = list(completions(point, domains))
-    return {
-        count(world, labels, names, filled) for world in worlds(rows, domains) for filled in points
-    }
+    d, found = len(point), set()
+    for filled in completions(point, domains):
+        reached = {(0,) * (len(names) * d)}
+        for row, label in zip(rows, labels, strict=True):
+            start = names.index(label) * d
+            cells = zip(row, domains, filled, strict=True)
+            agrees = [{value == own for value in candidates(cell, dom)} for cell, dom, own in cells]
+            reached = {
+                (*before[:start], *map(add, before[start:], ways), *before[start + d :])
+                for ways in itertools.product(*agrees)
+                for before in reached
+            }
+        found |= {tuple(one[i * d : i * d + d] for i in range(len(names))) for one in reached}
+    return found
 
 
 def outcomes(

@@ -4,13 +4,9 @@ from __future__ import annotations
 
 import re
 import shlex
-from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
-from nullproof.attacks.joint.effort import Effort, Watch
-from nullproof.cli import run as cli
+from support.command_line import Runner
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```", re.MULTILINE | re.DOTALL)
 EXIT = "; echo $?"
@@ -28,22 +24,13 @@ def commands(page: Path) -> list[tuple[str, str]]:
     return found
 
 
-def said(
-    command: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> tuple[str, str]:
-    """What a command prints: its results, and the same with its notices before them.
-
-    Attacks are looked for until they are proven, however long a busy machine takes: no clock goes on.
-    """
-    monkeypatch.setattr(Effort, "begin", lambda self: Watch(replace(self, clock=lambda: 0.0)))
+def said(command: str, run: Runner) -> tuple[str, str]:
+    """What a command prints: its results, and the same with its notices before them."""
     typed = command.removesuffix(EXIT)
-    monkeypatch.setattr("sys.argv", shlex.split(typed, comments=True))
-    with pytest.raises(SystemExit) as stopped:
-        cli.main()
-    printed = capsys.readouterr()
-    code = f"{stopped.value.code}\n" if typed != command else ""
-    assert code or stopped.value.code == 0, printed.err
-    return tidy(printed.out + code), tidy(printed.err + printed.out + code)
+    done = run(*shlex.split(typed, comments=True)[1:])
+    code = f"{done.code}\n" if typed != command else ""
+    assert code or done.code == 0, done.err
+    return tidy(done.out + code), tidy(done.err + done.out + code)
 
 
 def agrees(shown: str, printed: tuple[str, str]) -> bool:

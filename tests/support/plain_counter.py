@@ -2,7 +2,7 @@
 
 It imports no library of tables and nothing of nullproof. Cells are plain: integers and floats, `Decimal`,
 booleans, texts; dates are days since 1970, time stamps nanoseconds since 1970 (UTC where there is a
-zone), times of day and durations nanoseconds. None is missing, and so is NaN.
+zone), times of day nanoseconds. None is missing, and so is NaN.
 """
 
 from __future__ import annotations
@@ -28,15 +28,12 @@ Kind = Literal[
     "date",
     "stamp",
     "time",
-    "duration",
     "written",
-    "refused",
 ]
 DAY = 86_400 * 10**9
 # Compared without the spaces around them and in lower case.
 SURELY_MISSING = ("", "na", "n/a", "nan", "null", "?", "#n/a", "<na>")
 PERHAPS_MISSING = ("none", "-", ".")
-MOST_DIGITS = 4_300
 _MARK = " (a label)"
 _NUMBER = re.compile(r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[iI][nN][fF])")
 _STAMP = re.compile(
@@ -54,8 +51,7 @@ class Column:
     Parameters
     ----------
     kind
-        What the cells are; ``"written"`` are the raw texts of a text file, ``"refused"`` are cells of a
-        type that no way may count.
+        What the cells are; ``"written"`` are the raw texts of a text file.
     stored
         How typed ways are to store it, such as ``int8`` or ``timestamp[ns,UTC]``; the truth does not look.
     categories
@@ -146,7 +142,7 @@ def texts(column: Column, rules: Rules = USUAL) -> list[str | None]:
 def places(column: Column, rules: Rules = USUAL) -> list[float | None] | None:
     """Where every known cell lies among bins, as the nearest double; None for kinds without bins."""
     cells = _cells(column, rules)
-    if not {kind for kind, _ in cells} <= {"number", "date", "stamp", "duration"}:
+    if not {kind for kind, _ in cells} <= {"number", "date", "stamp"}:
         return None
     return [None if cell is None else _place(kind, cell) for kind, cell in cells]
 
@@ -174,8 +170,6 @@ def domain(column: Column, rules: Rules = USUAL) -> set[str]:
 
 def _cells(column: Column, rules: Rules) -> list[tuple[str, Any]]:
     """Each cell with the kind that it is compared as, None where it is missing."""
-    if column.kind == "refused":
-        raise Refusal(f"column {column.name!r} is of a type that is not counted")
     spelled = {spelling.strip() for spelling in rules.named}
     if column.kind == "written":
         # An empty cell of a file is missing, whatever else is.
@@ -299,10 +293,7 @@ def _read(cells: Sequence[str | None]) -> tuple[str, list[Any]]:
 
 
 def _is_number(text: str) -> bool:
-    written = text.strip(" ")
-    digits = written.lstrip("+-")
-    too_long = digits.isdigit() and len(digits) > MOST_DIGITS
-    return _NUMBER.fullmatch(written) is not None and not too_long
+    return _NUMBER.fullmatch(text.strip(" ")) is not None
 
 
 def _parsed(text: str) -> int | float:
@@ -344,10 +335,6 @@ def _text(kind: str, cell: Any) -> str:
         return date_text(days) + (f" {time_text(nanos)}" if nanos else "")
     if kind == "time":
         return time_text(cell)
-    if kind == "duration":
-        micros, nanos = divmod(abs(cell), 1000)
-        sign = "-" if cell < 0 else ""
-        return f"{sign}{micros}" + (f".{nanos:03}".rstrip("0") if nanos else "")
     return str(cell)
 
 
@@ -400,8 +387,6 @@ def _counted(cells: Sequence[Any], labels: Sequence[str], values: Collection[Any
 
 
 def _place(kind: str, cell: Any) -> float:
-    if kind == "duration":
-        return _double(Fraction(cell, 1000))
     if kind == "stamp":
         return int(cell // 1000)
     if kind == "date":

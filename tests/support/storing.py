@@ -19,7 +19,6 @@ _PARTS = re.compile(r"(\w+)[\[(]([^,\])]+)(?:,([^\])]+))?[\])]")
 _ARROW: dict[str, Any] = {
     "bool": pa.bool_(),
     "date64": pa.date64(),
-    "float16": pa.float16(),
     "dictionary": pa.dictionary(pa.int32(), pa.string()),
 }
 _NULLABLE = {
@@ -42,7 +41,7 @@ def parts_of(stored: str) -> tuple[str, str, str]:
 
 
 def counts_of(column: Column) -> list[int | None]:
-    """Dates, times and durations as numbers of the unit they are stored in."""
+    """Dates and times as numbers of the unit they are stored in."""
     unit = 1 if column.kind == "date" else UNITS[parts_of(column.stored)[1]]
     return [None if cell is None else cell // unit for cell in column.cells]
 
@@ -55,35 +54,32 @@ def arrow_type(stored: str) -> Any:
     base, first, second = parts_of(stored)
     if base == "timestamp":
         return pa.timestamp(first, second or None)
-    if base == "duration":
-        return pa.duration(first)
     if base == "time":
         return pa.time32(first) if first in ("s", "ms") else pa.time64(first)
     if base == "decimal":
-        wide = pa.decimal256 if int(first) > 38 else pa.decimal128
-        return wide(int(first), int(second))
-    if stored in ("int128", "uint128", "object", "enum"):
-        raise Uncarried(f"Arrow has no {stored}")
+        return pa.decimal128(int(first), int(second))
+    if stored == "enum":
+        raise Uncarried("Arrow has no enums")
     return _ARROW.get(stored) or getattr(pa, stored)()
 
 
 def arrow_array(column: Column) -> Any:
     """The column as Arrow stores it, NaN and null apart."""
     type_ = arrow_type(column.stored)
-    if column.kind in ("date", "stamp", "time", "duration"):
+    if column.kind in ("date", "stamp", "time"):
         counts = counts_of(column)
         if column.stored == "date64":
             counts = [None if count is None else count * 86_400_000 for count in counts]
         return pa.array(counts, pa.int64()).cast(_plain_width(type_)).view(type_)
     if column.stored == "dictionary":
-        words = [*dict.fromkeys(cell for cell in column.cells if cell is not None), "unused"]
+        words = [*dict.fromkeys(cell for cell in column.cells if cell is not None)]
         codes = [None if cell is None else words.index(cell) for cell in column.cells]
-        return pa.DictionaryArray.from_arrays(pa.array(codes, pa.int32()), pa.array(words))
+        return pa.DictionaryArray.from_arrays(
+            pa.array(codes, pa.int32()), pa.array(words, pa.string())
+        )
     cells = list(column.cells)
     if column.stored.startswith("decimal"):
         cells = [None if cell is None else Decimal(cell) for cell in cells]
-    if column.stored == "float16":
-        cells = [None if cell is None else np.float16(cell) for cell in cells]
     return pa.array(cells, type_, from_pandas=False)
 
 
@@ -95,7 +91,7 @@ def _plain_width(type_: Any) -> Any:
 
 
 def python_cells(column: Column) -> list[Any]:
-    """The cells as Python itself has them, to the microsecond and up to the year 9999."""
+    """The cells as Python itself has them."""
     if column.stored == "enum":
         raise Uncarried("Python's texts declare no categories")
     return [None if cell is None else _python_cell(column, cell) for cell in column.cells]
@@ -110,22 +106,11 @@ def _python_cell(column: Column, cell: Any) -> Any:
         return moment.replace(tzinfo=dt.UTC) if zone else moment
     if column.kind == "time":
         return _python_stamp(cell).time()
-    if column.kind == "duration":
-        return dt.timedelta(microseconds=_micros(cell))
     return cell
 
 
 def _python_stamp(nanos: int) -> dt.datetime:
-    try:
-        return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=_micros(nanos))
-    except OverflowError:
-        raise Uncarried("Python's dates end with the year 9999") from None
-
-
-def _micros(nanos: int) -> int:
-    if nanos % 1000:
-        raise Uncarried("Python has no nanoseconds")
-    return nanos // 1000
+    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=nanos // 1000)
 
 
 # pandas ------------------------------------------------------------------------------------------
@@ -137,11 +122,9 @@ def pandas_numpy(column: Column) -> Any:
         return pd.Series(pd.Categorical(list(column.cells), categories=list(column.categories)))
     if column.stored == "dictionary":
         return pd.Series(list(column.cells), dtype="str")
-    if column.kind in ("stamp", "duration"):
-        return _pandas_moments(column)
-    if column.kind in ("integer", "float", "boolean") and column.stored[:4] not in ("deci", "obje"):
-        if column.stored.endswith("128"):
-            raise Uncarried("NumPy has no integers of 128 bits")
+    if column.kind == "stamp":
+        return _pandas_stamps(column)
+    if column.kind in ("integer", "float", "boolean"):
         if column.kind != "float" and None in column.cells:
             raise Uncarried("NumPy's integers and booleans are never missing")
         cells = [float("nan") if cell is None else cell for cell in column.cells]
@@ -149,11 +132,10 @@ def pandas_numpy(column: Column) -> Any:
     return pandas_objects(column)
 
 
-def _pandas_moments(column: Column) -> Any:
+def _pandas_stamps(column: Column) -> Any:
     _, unit, zone = parts_of(column.stored)
-    letter = "M" if column.kind == "stamp" else "m"
     counts = [np.iinfo(np.int64).min if c is None else c for c in counts_of(column)]
-    series = pd.Series(np.array(counts, dtype=np.int64).view(f"{letter}8[{unit}]"))
+    series = pd.Series(np.array(counts, dtype=np.int64).view(f"M8[{unit}]"))
     return series.dt.tz_localize("UTC").dt.tz_convert(zone) if zone else series
 
 
@@ -189,16 +171,9 @@ def pandas_arrow(column: Column) -> Any:
 
 
 def polars_series(column: Column) -> Any:
-    """A column of polars, with the types that Arrow lacks."""
+    """A column of polars; enums are its own."""
     if column.stored == "enum":
         return pl.Series(column.name, column.cells, dtype=pl.Enum(column.categories))
-    if column.stored in ("int128", "uint128"):
-        dtype = {"int128": pl.Int128, "uint128": pl.UInt128}[column.stored]
-        return pl.Series(column.name, column.cells, dtype=dtype)
-    if column.stored.startswith("decimal(76"):
-        raise Uncarried("polars' decimals end at 38 digits")
-    if column.stored.endswith(",+05:30]"):
-        raise Uncarried("polars has no zones without a name")
     if column.stored == "dictionary":
         return pl.Series(column.name, column.cells, dtype=pl.Categorical)
     series = pl.from_arrow(pa.table({column.name: arrow_array(column)}))

@@ -81,10 +81,19 @@ class Case:
         declared = self.declared or {}
         return [declared.get(name, own) for name, own in zip(self.features, seen, strict=True)]
 
-    def outcomes(self, point: Sequence[Any]) -> list[oracle.Supports]:
-        """Let the oracle enumerate every world for one point."""
+    def outcomes(self, point: Sequence[Any], own_missing: str = "any") -> list[oracle.Supports]:
+        """Let the oracle enumerate every world for one point.
+
+        With "skip" the columns that the point does not know are left out of the table (theory 9).
+        """
+        kept = [j for j, cell in enumerate(point) if own_missing == "any" or cell is not None]
         return oracle.outcomes(
-            self.rows, self.labels, point, self.domains, alpha=self.alpha, prior=self.prior
+            [tuple(row[j] for j in kept) for row in self.rows],
+            self.labels,
+            tuple(point[j] for j in kept),
+            [self.domains[j] for j in kept],
+            alpha=self.alpha,
+            prior=self.prior,
         )
 
     def prior_for(self, labels: Sequence[Any]) -> Any:

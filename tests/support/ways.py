@@ -17,9 +17,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from nullproof.counts.index import CountIndex
+from nullproof import CountIndex
 from support import storing
-from support.nasty_tables import is_wild
 from support.plain_counter import Column, Table
 from support.storing import Uncarried
 
@@ -41,8 +40,7 @@ class Way:
     lacks
         Patterns of stored types that this way has not, each with the reason.
     may_refuse
-        Patterns of stored types that this way may count or refuse, each with the reason; where some
-        cell is wild (a year after 9999), " wild" is added to the type.
+        Patterns of stored types that this way may count or refuse, each with the reason.
     points
         Whether points can come this way too.
     n_tables
@@ -74,9 +72,7 @@ class Way:
 
     def refuses(self, column: Column) -> bool:
         """Whether this way is free to refuse a column that the page counts."""
-        wild = any(is_wild(column.stored, cell) for cell in column.cells)
-        described = column.stored + " wild" * wild
-        return any(re.match(pattern, described) for pattern in self.may_refuse)
+        return any(re.match(pattern, column.stored) for pattern in self.may_refuse)
 
     def count(self, table: Table, folder: Path, **options: Any) -> CountIndex:
         """Count the table as it comes this way."""
@@ -150,19 +146,17 @@ def _connection() -> Any:
 
 
 def _duckdb_store(column: Column) -> Any:
-    """Arrow's arrays; integers of 128 bits and enums come as texts that DuckDB casts."""
-    if column.stored in ("int128", "uint128"):
-        return pa.array([None if cell is None else str(cell) for cell in column.cells], pa.string())
+    """Arrow's arrays; enums come as texts that DuckDB casts."""
     if column.stored == "enum":
         return pa.array(column.cells, pa.string())
     return storing.arrow_array(column)
 
 
 def _duckdb_type(column: Column) -> str | None:
-    if column.stored == "enum":
-        words = ", ".join("'" + word.replace("'", "''") + "'" for word in column.categories)
-        return f"ENUM({words})"
-    return {"int128": "HUGEINT", "uint128": "UHUGEINT"}.get(column.stored)
+    if column.stored != "enum":
+        return None
+    words = ", ".join("'" + word.replace("'", "''") + "'" for word in column.categories)
+    return f"ENUM({words})"
 
 
 def _relation(table: Table, _: Path) -> Any:
@@ -273,32 +267,8 @@ def _text_only(column: Column) -> Any:
 
 # All of them -------------------------------------------------------------------------------------
 
-INTERVALS = {r"duration": "an interval of SQL has months and days of its own"}
-_NOT_IN_DUCKDB = {
-    r"decimal\(76": "DuckDB's decimals end at 38 digits, beyond them it takes doubles or fails",
-    r"float16": "DuckDB has no floats of 16 bits",
-}
-_NOT_IN_PARQUET = {
-    r"duration": "Parquet has no durations: other readers than polars see whole numbers",
-    **_NOT_IN_DUCKDB,
-}
-_NOT_IN_POLARS = {
-    r"decimal\(76": "polars' decimals end at 38 digits",
-    r"timestamp\[\w+,\+": "polars has no zones without a name",
-}
-_LAZILY = {r"duration": "lazy tables of any engine have no durations"}
-_UNKNOWN_TO_NARWHALS = {
-    r"timestamp\[ns,|time\[ns": "narwhals has no name for these types of DuckDB",
-}
 _IN_ARROW = storing.arrow_array
-
-_typed = partial(
-    Way,
-    lacks=_NOT_IN_PARQUET,
-    may_refuse={**_UNKNOWN_TO_NARWHALS, **_NOT_IN_POLARS},
-    n_tables=20,
-)
-_lazy = partial(Way, may_refuse=_LAZILY)
+_by_duckdb = partial(Way, n_tables=20)
 
 TYPED_WAYS = (
     RowsWay("rows", _rows, storing.python_cells, points=False),
@@ -308,40 +278,26 @@ TYPED_WAYS = (
     Way("pandas nullable", partial(_pandas, storing.pandas_nullable), storing.pandas_nullable),
     Way("pandas Arrow", partial(_pandas, storing.pandas_arrow), storing.pandas_arrow),
     Way("polars", lambda table, _: polars_frame(table), storing.polars_series),
-    _lazy("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
-    _lazy("polars scan", _scan, storing.polars_series, n_tables=60),
+    Way("polars lazy", lambda table, _: polars_frame(table).lazy(), storing.polars_series),
+    Way("polars scan", _scan, storing.polars_series, n_tables=60),
     Way("pyarrow", lambda table, _: arrow_table(table), _IN_ARROW),
-    Way("Parquet", parquet_file, _IN_ARROW, may_refuse=_NOT_IN_POLARS),
-    _typed("Parquet by DuckDB", parquet_file, _IN_ARROW, options=_LIMIT),
-    _typed("Parquet folder", parquet_folder, _IN_ARROW, points=False),
-    _typed("Parquet pattern", _parquet_pattern, _IN_ARROW, points=False),
-    Way(
-        "DuckDB",
-        _relation,
-        _duckdb_store,
-        lacks=_NOT_IN_DUCKDB,
-        may_refuse={**INTERVALS, **_UNKNOWN_TO_NARWHALS},
-        n_tables=40,
-    ),
-    _typed("DuckDB read_parquet", _read_relation, _IN_ARROW),
+    Way("Parquet", parquet_file, _IN_ARROW),
+    _by_duckdb("Parquet by DuckDB", parquet_file, _IN_ARROW, options=_LIMIT),
+    _by_duckdb("Parquet folder", parquet_folder, _IN_ARROW, points=False),
+    _by_duckdb("Parquet pattern", _parquet_pattern, _IN_ARROW, points=False),
+    Way("DuckDB", _relation, _duckdb_store, n_tables=40),
+    _by_duckdb("DuckDB read_parquet", _read_relation, _IN_ARROW),
     Way(
         "ibis",
         lambda table, _: ibis.memtable(arrow_table(table)),
         _IN_ARROW,
-        lacks=_NOT_IN_DUCKDB,
-        may_refuse={
-            **INTERVALS,
-            **_NOT_IN_POLARS,
-            **_UNKNOWN_TO_NARWHALS,
-            r"timestamp\[s": "ibis makes nanoseconds of them, which end in 1677 and 2262",
-        },
+        may_refuse={r"timestamp\[s": "ibis makes nanoseconds of them, which end in 1677 and 2262"},
         n_tables=20,
     ),
 )
-_duckdb_text = partial(Way, n_tables=20)
 TEXT_WAYS = (
     Way("CSV", _csv_file, _text_only),
-    _duckdb_text("CSV by DuckDB", _csv_file, _text_only, options=_LIMIT),
-    _duckdb_text("CSV folder", _csv_folder, _text_only, points=False),
-    _duckdb_text("CSV pattern", _csv_pattern, _text_only, points=False),
+    _by_duckdb("CSV by DuckDB", _csv_file, _text_only, options=_LIMIT),
+    _by_duckdb("CSV folder", _csv_folder, _text_only, points=False),
+    _by_duckdb("CSV pattern", _csv_pattern, _text_only, points=False),
 )

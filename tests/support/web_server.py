@@ -13,7 +13,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pytest
 
 if TYPE_CHECKING:
@@ -136,20 +135,6 @@ def told(answer: Any, status: int, *reasons: str) -> None:
     assert "\n" not in found["error"]
     for reason in reasons:
         assert reason in found["error"], found["error"]
-
-
-def large_table(n_rows: int, n_columns: int = 12, seed: int = 0) -> bytes:
-    """A CSV of categories with some holes, made quickly: lines are drawn from a few thousand."""
-    rng = np.random.default_rng(seed)
-    cells = rng.integers(0, 10, (4000, n_columns))
-    lines = [
-        ",".join("" if c == 9 and k % 3 == 0 else f"value{c}" for k, c in enumerate(row))
-        + f",{'pqr'[row[0] % 3]}\n"
-        for row in cells.tolist()
-    ]
-    header = ",".join(f"column{k}" for k in range(n_columns)) + ",y\n"
-    drawn = rng.integers(0, len(lines), n_rows).tolist()
-    return (header + "".join([lines[k] for k in drawn])).encode()
 
 
 def whole_visit(url: str) -> tuple[int, int]:

@@ -1,0 +1,119 @@
+"""Past faults and traps of odds and of counted worlds: what came in, and the exact odds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from support.large_counts import index_from_counts
+
+from nullproof import CountIndex, NullproofError, label_odds
+from nullproof.odds import Learned, count_worlds
+
+
+@dataclass(frozen=True)
+class Case:
+    """Rows and labels or an index, a point and options; the exact odds, or None for what is refused."""
+
+    point: Any
+    odds: Sequence[Any] | None
+    rows: Sequence[Any] = ()
+    labels: Sequence[Any] = ()
+    make: Callable[[], CountIndex] | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    n_worlds: int | None = None  # what count_worlds must say
+
+    def index(self) -> CountIndex:
+        """Count the table."""
+        return self.make() if self.make else CountIndex.from_rows(self.rows, self.labels)
+
+
+def check(case: Case) -> None:
+    """Bounds contain the odds and keep their gap; the worlds are as many as there are."""
+    index = case.index()
+    if case.odds is None:
+        with pytest.raises(NullproofError):
+            label_odds(index, case.point, **case.options)
+        return
+    for gap in (0.01, 1e-5):
+        found = label_odds(index, case.point, gap=gap, **case.options)
+        assert found.gap <= gap
+        for low, high, true in zip(found.lower[0], found.upper[0], case.odds, strict=True):
+            assert low - 1e-9 <= true <= high + 1e-9
+    if case.n_worlds is not None:
+        counts = count_worlds(index, case.point, **case.options)
+        assert counts.total == case.n_worlds
+        assert [*counts.odds.values()] == [*case.odds]
+
+
+def _many_labels() -> CountIndex:
+    """Thirty labels, of which one has a missing cell."""
+    missing = [int(i == 7) for i in range(30)]
+    sizes = [3 + n for n in missing]
+    return index_from_counts(sizes, [[[2] * 30, [1] * 30]], [missing])
+
+
+FOUR = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+HALF = Fraction(1, 2)
+SEVENTH = HALF
+
+CASES: dict[str, Case] = {
+    "a tie counts half for each": Case(
+        ("a", "y"),
+        [Fraction(1, 4), Fraction(3, 4)],
+        FOUR,
+        ["yes", "yes", "no", "no"],
+        options={"alpha": 0},
+        n_worlds=2,
+    ),
+    "a label that never wins has no odds": Case(
+        ("a", "x"), [0, 1], FOUR, ["yes", "yes", "no", "no"], n_worlds=2
+    ),
+    "observed cells that the label never shows": Case(
+        ("b",),
+        [0, 1],
+        [("a",), ("a",), (None,), ("b",), ("b",), (None,)],
+        "AAABBB",
+        options={"alpha": 0, "cells": "observed"},
+    ),
+    "observed cells of a label that knows none": Case(
+        ("a",),
+        [Fraction(1, 8), Fraction(7, 8)],
+        [(None,), (None,), ("a",), ("b",)],
+        "ABBB",
+        options={"alpha": 0, "cells": "observed", "prior": [1, 3]},
+    ),
+    "all supports are zero": Case(
+        ("a", "y"), [HALF, HALF], [("a", "x"), ("b", "y")], "AB", options={"alpha": 0}, n_worlds=1
+    ),
+    "thirty labels": Case(
+        ("0",),
+        [SEVENTH if i == 7 else (1 - SEVENTH) / 29 for i in range(30)],
+        make=_many_labels,
+        options={"alpha": 0, "prior": "uniform"},
+    ),
+    "equal columns of two labels tie half of the time": Case(
+        [(0,)],
+        [HALF, HALF],
+        make=lambda: CountIndex.from_codes(
+            np.array([[0], [1], [-1]] * 2), [0, 0, 0, 1, 1, 1], n_values=[2]
+        ),
+        options={"alpha": 0},
+        n_worlds=4,
+    ),
+    "chances that were learned from another table": Case(
+        ("a", "y"),
+        None,
+        FOUR,
+        ["yes", "yes", "no", "no"],
+        options={
+            "cells": Learned.of(
+                CountIndex.from_rows(FOUR[1:], ["yes", "no", "no"]), FOUR[1:], ["yes", "no", "no"]
+            )
+        },
+    ),
+}

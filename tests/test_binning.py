@@ -1,0 +1,541 @@
+"""How numbers and dates are cut into bins: mdl, uniform, quantile and none, against the plain truth.
+
+``NULLPROOF_WAYS_TABLES`` (20000) sets how many random columns, ``NULLPROOF_SEED`` says where they start.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from sklearn.preprocessing import KBinsDiscretizer
+from support.checking import MORE, SEED, Options, none_of, wrong_counts
+from support.index_view import UNSEEN, bins, counts, edges, kind, quietly, read, values
+from support.nasty_tables import typed_column
+from support.odd_tables import crowded_numbers, many_numbers
+from support.plain_counter import DAY, Column, Kind, Table
+from support.storing import polars_series
+
+from nullproof import CertifiedNB, CountIndex, certify
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+ONE_BIN = (-math.inf, math.inf)
+LABELS = ["a"] * 6 + ["b"] * 6
+N_COLUMNS = max(25, round(2500 * MORE))
+
+
+def counted(cells: Any, labels: Any = None, **options: Any) -> CountIndex:
+    """Count one column; without labels these tell nothing."""
+    labels = [k % 2 for k in range(len(cells))] if labels is None else labels
+    return CountIndex.from_table({"a": cells, "y": labels}, "y", **options)
+
+
+# Against the truth --------------------------------------------------------------------------------
+
+
+def drawn_column(rng: random.Random) -> tuple[Column, list[str]]:
+    """Draw numbers or moments, and labels that follow them more or less, often with ties."""
+    n_rows, n_labels = rng.randint(2, 40), rng.randint(1, 4)
+    spread, noise = rng.choice((2, 4, 9, 40)), rng.choice((0, 0.1, 0.3, 1))
+    sort, shift = rng.randrange(6), rng.choice((0, 0, -7, 2**40))
+    steps = [rng.randrange(spread) for _ in range(n_rows)]
+    unit = (1, 3600 * 10**9, DAY // 2)[sort % 3]
+    made: dict[int, tuple[Kind, str, list[Any]]] = {
+        0: ("integer", "int64", [x + shift for x in steps]),
+        1: ("float", "float64", [x * rng.choice((1.0, 0.75)) + shift for x in steps]),
+        2: ("float", "float64", [x * 10.0 ** rng.choice((-3, 0, 200)) for x in steps]),
+        3: ("date", "date32", [x * 40 for x in steps]),
+        4: ("stamp", "timestamp[us]", [x * unit * 1000 for x in steps]),
+        5: ("stamp", "timestamp[us,UTC]", [x * 1000 + 10**18 for x in steps]),
+    }
+    kind_, stored, cells = made[sort]
+    odd = [None, math.inf, -math.inf, math.nan] if kind_ == "float" else [None]
+    cells = [rng.choice(odd) if rng.random() < 0.1 else cell for cell in cells]
+    if rng.random() < 0.1:
+        cells = [*typed_column(rng, "a", stored, n_rows).cells]
+    names = [
+        x * n_labels // spread if rng.random() >= noise else rng.randrange(n_labels) for x in steps
+    ]
+    return Column("a", kind_, tuple(cells), stored), [f"label {k}" for k in names]
+
+
+@pytest.mark.parametrize("binning", ["mdl", "uniform", "quantile"])
+@pytest.mark.parametrize("block", range(4))
+def test_random_columns(binning: str, block: int) -> None:
+    """Edges, texts and counts of bins are those of the definitions, worked out without rounding."""
+    found, n_cut = [], 0
+    for number in range(N_COLUMNS // 4):
+        seed = f"{SEED}-{binning}-{block}-{number}"
+        rng = random.Random(seed)
+        column, labels = drawn_column(rng)
+        table = Table((column,), Column("y", "text", tuple(labels), "string"))
+        options = Options(rng.choice((1, 2, 3, 5, 40)), binning, keep=True)
+        frame = pl.DataFrame([polars_series(column), pl.Series("y", labels)])
+        if column.cells.count(None) == len(labels):
+            continue
+        index = CountIndex.from_table(frame, "y", **options.given(table))
+        found += [f"seed {seed}: {wrong}" for wrong in wrong_counts(index, table, options)]
+        if index.features:
+            n_cut += len(values(index)) > 1
+    none_of(found)
+    assert n_cut > N_COLUMNS // 40
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 5, 50])
+def test_uniform_bins_equal_scikit_learn(n_bins: int) -> None:
+    """Uniform bins are exactly those of KBinsDiscretizer, for new numbers too."""
+    rng = np.random.default_rng(11 + n_bins)
+    for _ in range(8):
+        n, scale = int(rng.integers(2, 60)), 10.0 ** rng.integers(-8, 9)
+        for column in (
+            rng.normal(size=n) * scale,
+            np.append(rng.integers(-5, 6, n), 9.0),
+            np.round(rng.normal(size=n), 1),
+        ):
+            if column.min() == column.max():
+                continue
+            peer = KBinsDiscretizer(n_bins=n_bins, strategy="uniform", encode="ordinal")
+            peer.fit(column[:, None])
+            new = np.concatenate([column, np.nextafter(column, -np.inf), rng.normal(size=9) * 9])
+            index = counted(column, binning="uniform", bins=n_bins, keep="a")
+            written = dict(zip(bins(index), values(index), strict=True))
+            expected = [
+                written.get(int(b), UNSEEN) for b in peer.transform(new[:, None])[:, 0].tolist()
+            ]
+            assert read(index, pl.DataFrame({"a": new}))["a"] == expected
+
+
+@pytest.mark.parametrize("n_bins", [2, 3, 4, 5])
+@pytest.mark.parametrize("beside", [[-1.5e308, 1.5e308], [5e-324, 3.0]])
+def test_quantiles_of_numbers_too_far_apart(n_bins: int, beside: list[float]) -> None:
+    """Where the distance of neighbours is no double, edges are what fractions say, in memory or not."""
+    cells = sorted([-1.7e308, -1.6e308, 1.6e308, 1.7e308, *beside] * 2)
+    table = pl.DataFrame({"a": cells, "y": ["p", "q"] * (len(cells) // 2)})
+    eager, lazy = (
+        CountIndex.from_table(one, "y", binning="quantile", bins=n_bins)
+        for one in (table, table.lazy())
+    )
+    assert eager == lazy
+    for part, edge in zip(range(n_bins + 1), edges(eager), strict=True):
+        place = Fraction(part * (len(cells) - 1), n_bins)
+        low, high = (Fraction(cells[k]) for k in (math.floor(place), math.ceil(place)))
+        exact = low + (high - low) * (place - math.floor(place))
+        assert abs(Fraction(edge) - exact) <= Fraction(2e-15) * max(abs(low), abs(high))
+
+
+@pytest.mark.parametrize("n_rows", [30, 3000])
+@pytest.mark.parametrize("n_bins", [2, 3, 5])
+def test_quantile_bins_keep_few_numbers_apart(n_bins: int, n_rows: int) -> None:
+    """As long as a column has no more numbers than bins, each is a bin, however few rows it has."""
+    for numbers in ([0.0, 1.0], [-1.5, 0.0, 8.0], [1e300, 1.1e300, 1.2e300, 1.7e308]):
+        cells = [*numbers, *[numbers[-1]] * n_rows, math.inf, math.nan]
+        index = counted(pl.Series(cells), binning="quantile", bins=n_bins)
+        if len(numbers) <= n_bins:
+            found = read(index, pl.DataFrame({"a": numbers}))["a"]
+            assert found == [*values(index)]
+            assert len({*found}) == len(numbers)
+
+
+def test_quantile_bins_hold_equally_many_rows() -> None:
+    """Quantile bins split distinct numbers evenly, few or many, and of ties all go together."""
+    for n in (20, 5000):
+        cells = np.random.default_rng(n).permutation(n) * 1.5
+        index = counted(cells, [0] * n, binning="quantile", keep="a")
+        assert index.exact(0)[:-1, 0].tolist() == [n // 5] * 5
+    tied = counted([1] * 18 + [2, 3, None], [0] * 21, bins=2, binning="quantile")
+    assert tied.exact(0)[:, 0].tolist() == [20, 0]
+
+
+# Cuts where the label changes ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("labels", "expected"),
+    [
+        # H = 1, gain = 1 > (log2 5 + log2 7 - 2) / 6 = 0.52
+        ("aaabbb", (3.5,)),
+        # gain = 1 > (log2 1 + log2 7 - 2) / 2 = 0.40
+        ("ab", (1.5,)),
+        # The best cut leaves 2/3 bits: gain = 0.25 < (log2 2 + log2 7 - (1.84 - 2)) / 3 = 1.32
+        ("aba", ()),
+        # The best cut is after aa: gain = 0.459 < (log2 5 + log2 7 - (2 - 1.62)) / 6 = 0.79
+        ("aababb", ()),
+        # gain = 0.252 > (log2 35 + log2 7 - (1.84 - 2)) / 36 = 0.225, but not in half as many rows.
+        ("a" * 12 + "b" * 12 + "a" * 12, (12.5, 24.5)),
+        ("aaaaaabbbbbbaaaaaa", ()),
+        # Three labels: gain = 0.918 > (log2 11 + log2 25 - (4.75 - 2)) / 12 = 0.44, then 4.5 again.
+        ("aaaabbbbcccc", (4.5, 8.5)),
+        ("aaaa", ()),
+        ("a", ()),
+    ],
+)
+def test_cuts_worked_out_by_hand(labels: str, expected: tuple[float, ...]) -> None:
+    """The numbers 1, 2, … with these labels are cut there."""
+    index = counted([*range(1, len(labels) + 1)], list(labels), keep="a")
+    assert edges(index)[1:-1] == expected
+
+
+def by_counts(table: list[list[int]]) -> tuple[float, ...]:
+    """The cuts of the numbers 0, 1, … of which so many rows have each label."""
+    rows = [
+        (x, label) for x, row in enumerate(table) for label, n in enumerate(row) for _ in range(n)
+    ]
+    return edges(counted([x for x, _ in rows], [label for _, label in rows]))[1:-1]
+
+
+def test_ties() -> None:
+    """Of equally good cuts the one nearest the middle by rows counts, then the lower one."""
+    mirror = [[30, 5], [4, 4], [5, 30]]
+    assert by_counts(mirror) == by_counts([row[::-1] for row in mirror]) == (0.5,)
+    # The first cut and the last leave the same entropy; after the first the last would not pay.
+    assert by_counts([[0, 12, 0], [0, 0, 8], [0, 4, 0], [12, 8, 4]]) == (0.5, 1.5, 2.5)
+    rng, n_cut = np.random.default_rng(8), 0
+    for _ in range(60):
+        n_labels, n_cells = int(rng.integers(3, 6)), int(rng.integers(3, 7))
+        half = rng.integers(0, 60, (n_cells // 2, n_labels)) * rng.integers(0, 2, n_labels)
+        half[:, 0] += 1
+        middle = rng.integers(1, 60, (n_cells % 2, n_labels))
+        table = np.concatenate([half, middle + middle[:, ::-1], half[::-1, ::-1]])
+        cuts = by_counts(table.tolist())
+        n_cut += bool(cuts)
+        # One that is its own mirror image is cut at the lower of two cuts first.
+        assert not cuts or cuts[0] <= (n_cells - 1) / 2
+    assert n_cut > 20
+
+
+def test_a_gain_that_hardly_exceeds_its_price_does_not_pay() -> None:
+    """Between 2**-37 and 2**-36 bits a row above its price (worked out to 50 digits), it is no gain."""
+    for left, right, cuts in (
+        ((251_453, 248_572), (248_469, 251_444), ()),
+        ((251_453 + 60, 248_572 - 60), (248_469, 251_444), (0.5,)),
+    ):
+        sizes = [*left, *right]
+        frame = pl.DataFrame(
+            {
+                "a": np.repeat([0, 0, 1, 1], sizes).astype(np.int8),
+                "y": np.repeat([0, 1, 0, 1], sizes).astype(np.int8),
+            }
+        )
+        assert edges(CountIndex.from_table(frame, "y"))[1:-1] == cuts
+
+
+@pytest.mark.parametrize("n", [300, 5000, 20_000])
+def test_neither_row_order_nor_names_of_labels_matter(n: int) -> None:
+    """Shuffled rows, labels numbered otherwise and lazy tables have the same edges, few or many rows."""
+    rng = np.random.default_rng(n)
+    cells = rng.integers(-1000, 1000, n) + rng.normal(size=n)
+    labels = np.digitize(cells + rng.normal(size=n) * 200, [-300, 400])
+    index = counted(cells, labels, keep="a")
+    assert len(edges(index)) > 3
+    for names in ([2, 0, 1], [1, 2, 0]):
+        order = rng.permutation(n)
+        again = counted(cells[order], np.array(names)[labels[order]], keep="a")
+        assert edges(again) == edges(index)
+        assert values(again) == values(index)
+    lazy = pl.LazyFrame({"a": cells, "y": labels})
+    assert CountIndex.from_table(lazy, "y", keep="a") == index
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_shifts_and_powers_of_two_move_the_edges(seed: int) -> None:
+    """Edges move with the numbers, as long as doubles hold these exactly."""
+    rng = np.random.default_rng(seed)
+    cells = rng.integers(-1000, 1000, 300).astype(np.float64)
+    labels = np.digitize(cells + rng.normal(size=300) * 200, [-300, 400])
+    found = np.array(edges(counted(cells, labels)))
+    assert len(found) > 2
+    for shift, scale in ((0, 2.0**40), (0, 2.0**-900), (2.0**30, 1), (-17, 0.5)):
+        moved = edges(counted((cells + shift) * scale, labels))
+        assert [*moved] == ((found + shift) * scale).tolist()
+
+
+@pytest.mark.parametrize("place", [31_415, 5_000, 19_990])
+def test_many_numbers_are_cut_close_to_where_the_label_changes(place: int) -> None:
+    """With thousands of numbers the cut is found to one in a thousand rows, wherever they crowd."""
+    n = 40_000
+    rank = np.arange(n)
+    labels = np.where(rank < place, "a", "b")
+    for cells in (rank * 1.0, np.exp(rank / 60), np.where(rank < 9_000, rank * 1e-9, rank)):
+        index = counted(cells, labels, keep="a")
+        cuts = edges(index)[1:-1]
+        assert cuts
+        assert all(abs(np.searchsorted(cells, cut) - place) <= n / 512 for cut in cuts)
+        known = index.exact(0)[:-1]
+        assert known.sum() == n
+        assert np.minimum(known[:, 0], known[:, 1]).sum() <= n / 512
+
+
+def test_a_frequent_number_is_told_from_its_neighbours() -> None:
+    """A number with many rows is a cell of its own among thousands of others."""
+    cells = np.concatenate([np.arange(20_000.0), np.full(3000, 10_000.0)])
+    labels = np.concatenate([np.arange(20_000) % 2, np.ones(3000, dtype=int)])
+    assert edges(counted(cells, labels, keep="a")) == (0, 9_999.5, 10_000.5, 19_999)
+
+
+def test_noise_is_not_cut() -> None:
+    """Of columns that say nothing of the label at most 1 % are cut."""
+    rng, cut = np.random.default_rng(22), 0
+    for _ in range(10):
+        n = int(rng.integers(100, 500))
+        columns = {
+            f"c{k}": [rng.normal(size=n), rng.integers(0, 9, n), rng.random(n) ** 9][k % 3]
+            for k in range(30)
+        }
+        index = CountIndex.from_table({**columns, "y": rng.integers(0, 3, n)}, "y")
+        cut += sum(edges(index, name) != ONE_BIN for name in columns)
+    assert cut <= 3
+
+
+def test_many_labels() -> None:
+    """So many labels that three to their number is no double."""
+    cells = np.repeat(np.arange(700), 30)
+    assert len(edges(counted(cells, cells))) == 701
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "edge"),
+    [
+        (1.0, 2.0, 1.5),
+        (1.0, math.nextafter(1.0, 2.0), math.nextafter(1.0, 2.0)),
+        (0.0, 5e-324, 5e-324),
+        (-5e-324, 0.0, 0.0),
+        (-1.7e308, 1.7e308, 0.0),
+        (1e308, 1.5e308, 1.25e308),
+    ],
+)
+@pytest.mark.parametrize("binning", ["mdl", "quantile"])
+def test_edges_lie_between_neighbours(low: float, high: float, edge: float, binning: Any) -> None:
+    """The middle, or the upper neighbour where no double lies between; never the lower one."""
+    index = counted([low] * 6 + [high] * 6, LABELS, binning=binning)
+    assert edges(index)[1] == pytest.approx(edge, rel=1e-15, abs=0)
+    assert math.copysign(1, edges(index)[1]) == math.copysign(1, edge)
+    assert counts(index) == {**dict.fromkeys(values(index)), **counts(index)}
+    assert index.exact(0)[:-1].tolist() == [[6, 0], [0, 6]]
+
+
+def test_moments_that_no_double_parts() -> None:
+    """Far from 1970 doubles are microseconds apart: cells fall where comparing with the edges puts them."""
+    far = np.datetime64("9000-01-01T00:00:00.000001", "us")
+    for step in (1, 7, 1000):
+        cells = far + np.arange(12) * step
+        index = CountIndex.from_table(pl.DataFrame({"a": cells, "y": LABELS}), "y")
+        whole = cells.astype(np.int64).tolist()
+        if step == 1:
+            assert edges(index) == ONE_BIN
+        for edge in edges(index)[1:-1]:
+            assert any(a < edge <= b for a, b in pairwise(whole))
+        if step == 1000:
+            assert index.exact(0)[:-1].tolist() == [[6, 0], [0, 6]]
+
+
+# Kinds of columns, and what has no part -----------------------------------------------------------
+
+
+def test_holes_infinities_and_candidates_have_no_part_in_edges() -> None:
+    """Edges come from finite known cells alone; the others fall into the bins that these make."""
+    cells = [*map(float, range(12)), math.nan, None, math.inf, -math.inf]
+    labels = [*LABELS, "b", "b", "a", "b"]
+    for binning in ("mdl", "uniform", "quantile"):
+        column = pl.Series(cells, dtype=pl.Float64, strict=False)
+        index = counted(column, labels, binning=binning)
+        plain = counted([*map(float, range(12))], LABELS, binning=binning)
+        assert edges(index) == edges(plain)
+        found = read(index, pl.DataFrame({"a": [math.inf, -math.inf, None, 99.0, -99.0]}))["a"]
+        first, last = values(index)[0], values(index)[-1]
+        assert found == [last, first, None, last, first]
+    lists: list[Any] = [[k] for k in range(12)] + [[0, 11], [3, 4]]
+    several = CountIndex.from_table(pl.DataFrame({"a": lists, "y": [*LABELS, "a", "b"]}), "y")
+    assert edges(several) == (0, 5.5, 11)
+    assert several.exact(0)[:-1].tolist() == [[6, 1], [0, 6]]
+    assert several.high(0)[:-1].tolist() == [[7, 1], [1, 6]]
+
+
+def test_kinds_of_columns() -> None:
+    """Dates are cut on the line of time, decimals on that of numbers; booleans and texts never are."""
+    days = [dt.date(2020, 1, 1) + dt.timedelta(k) for k in range(12)]
+    cut = counted(days, LABELS)
+    assert values(cut) == (
+        "[2020-01-01, 2020-01-06 12:00:00)",
+        "[2020-01-06 12:00:00, 2020-01-12]",
+    )
+    assert kind(cut) == "datetime"
+    assert values(counted([False] * 6 + [True] * 6, LABELS)) == ("false", "true")
+    assert edges(counted([0] * 6 + [1] * 6, LABELS)) == (0, 0.5, 1)
+    assert edges(counted([2**60 + k for k in range(12)], LABELS)) == ONE_BIN
+    plain = counted([10, 2, 2.0, 1.5, None], binning="none")
+    assert values(plain) == ("1.5", "2", "10")
+    assert read(plain, pl.DataFrame({"a": [2.0, 10.0, 1.5, 3.0, None]}))["a"] == [
+        *("2", "10", "1.5"),
+        UNSEEN,
+        None,
+    ]
+
+
+def test_each_column_its_own() -> None:
+    """A mapping names the binning of columns, the star that of the rest; declared values are not cut."""
+    table = {name: [0, 1, 2] * 2 + [3, 4, 5] * 2 for name in "abcd"} | {"y": LABELS}
+    how: dict[str, Any] = {"a": "mdl", "b": "none", "*": "uniform"}
+    index = CountIndex.from_table(table, "y", binning=how, bins=3, domains={"d": [50]})
+    assert [len(edges(index, name)) for name in "abcd"] == [3, 0, 4, 0]
+    assert values(index, "d") == ("0", "1", "2", "3", "4", "5", "50")
+    plain = CountIndex.from_table(table, "y", binning={"a": "uniform"}, bins=3)
+    assert [len(edges(plain, name)) for name in "abcd"] == [4, 3, 3, 3]
+
+
+def test_one_bin_cannot_matter() -> None:
+    """Where no cut pays and where there is one number or label, all is one bin, whatever comes."""
+    assert edges(counted([1, 2] * 6, LABELS)) == ONE_BIN
+    assert edges(counted([*range(12)], ["a"] * 12)) == ONE_BIN
+    constant = counted([3] * 12, LABELS)
+    assert read(constant, [(-100,), (3,), (99.5,)])["a"] == ["3"] * 3
+    table = {"a": [1, 2, None] * 4, "b": [0] * 6 + [1] * 6, "y": LABELS}
+    assert certify(CountIndex.from_table(table, "y"), {"a": 7, "b": 0}, alpha=0).certain
+
+
+def test_a_column_that_equals_the_label_tells_it() -> None:
+    """Whatever the binning."""
+    cells = [0] * 95 + [1] * 5
+    for binning in ("uniform", "quantile", "mdl", "none"):
+        assert counted(cells, cells, binning=binning).exact(0)[:-1].tolist() == [[95, 0], [0, 5]]
+
+
+def test_empty_bins_are_not_in_the_domain() -> None:
+    """A domain is closed: a bin that no training cell falls into is outside."""
+    index = counted([0, 1, 10], [0, 1, 1], binning="uniform")
+    assert values(index) == ("0–1", "10")
+    assert read(index, [(5,), (0,), (10,), (None,)])["a"] == [UNSEEN, "0–1", "10", None]
+
+
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint64", "float32", "float64"])
+@pytest.mark.parametrize("n_rows", [40, 4000])
+def test_the_type_of_numbers_does_not_matter(dtype: str, n_rows: int) -> None:
+    """Narrow and wide types of the same numbers fall into the same bins, few and many of them."""
+    rng = np.random.default_rng(5)
+    cells = (rng.random(n_rows) * 100).astype(dtype)
+    labels = (cells > 40).astype(int)
+    for binning, n_bins in (("uniform", 7), ("uniform", 60), ("quantile", 4), ("mdl", 5)):
+        options: dict[str, Any] = {"binning": binning, "keep": "a"}
+        options |= {} if binning == "mdl" else {"bins": n_bins}
+        index = counted(cells, labels, **options)
+        assert counted(cells.astype(np.float64), labels, **options) == index
+        assert counted(pd.Series(cells), labels, **options) == index
+        some = read(index, pl.DataFrame({"a": cells[:9]}))["a"]
+        assert some == read(index, pl.DataFrame({"a": cells}))["a"][:9]
+        inner = edges(index)[1:-1]
+        written = dict(zip(bins(index), values(index), strict=True))
+        assert some == [written[sum(x >= e for e in inner)] for x in cells[:9].tolist()]
+
+
+# Many rows ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("binning", ["mdl", "quantile"])
+def test_thousands_of_numbers_in_every_library(binning: Any) -> None:
+    """Numbers and moments are cut between the same cells, in any order of rows and any library."""
+    table = many_numbers().drop("cents", "day")
+    index = quietly(table, "label", binning=binning)
+    assert min(len(edges(index, name)) for name in index.features) > 2
+    shuffled = table.sample(fraction=1.0, shuffle=True, seed=5)
+    for one in (shuffled.to_pandas(), shuffled.to_arrow(), shuffled.lazy()):
+        assert quietly(one, "label", binning=binning) == index
+    parts = [CountIndex.from_table(part, "label", like=index) for part in (table[:9], table[9:])]
+    assert parts[0] + parts[1] == index
+
+
+def test_so_many_rows_that_bins_are_looked_for_beside_their_edges() -> None:
+    """The text of each bin is by the least and the greatest number in it, however many rows there are."""
+    table = crowded_numbers(60_000)
+    for binning in ("mdl", "uniform"):
+        index = quietly(table, "label", binning=binning)
+        assert quietly(table.lazy(), "label", binning=binning) == index
+        for name in ("real", "skew", "whole"):
+            cells = table[name].to_numpy()
+            known = cells[~np.isnan(cells)].astype(np.float64)
+            inner = np.array(edges(index, name)[1:-1])
+            codes = np.searchsorted(inner, known, side="right")
+            found = index.exact(index.features.index(name))[:-1].sum(axis=1)
+            expected = np.bincount(codes, minlength=len(inner) + 1)
+            assert found.tolist() == expected[expected > 0].tolist()
+            assert [*bins(index, name)] == np.flatnonzero(expected).tolist()
+            for b, written in zip(bins(index, name), values(index, name), strict=True):
+                held = known[codes == b]
+                assert (held.min() == held.max()) == (
+                    written[0] != "[" and "–" not in written[1:] and " to " not in written
+                )
+
+
+# How bins are written -----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("cells", "texts"),
+    [
+        ([0, 1, 1, 0], ("0", "1")),
+        ([0, 4, 5, 9, 10], ("0", "4–5", "8–10")),
+        ([16, 17, 32, 33, 66], ("16–25", "26–35", "66")),
+        ([-5, -4, 3, 5], ("-5 to -4", "3–5")),
+        ([-6, -5, 0, 1, 4], ("-6 to -5", "0–1", "4")),
+        ([1.0, 1.0, 2.0, 11.0], ("1–2", "11")),
+        ([0.5, 0.6, 2.5, 5.5], ("[0.5, 1.5)", "2.5", "5.5")),
+        ([0, 1.25, 2, 9, 10], ("[0, 2)", "2", "[8, 10]")),
+        ([7, 7, None], ("7",)),
+        ([1e300, 1e300, 2e300], ("1e+300", "2e+300")),
+        ([2**53 - 1, 2**53 - 1], (str(2**53 - 1),)),
+        ([0.1234567, 0.1234568, 2, 3], ("[0.123, 0.699)", "2", "3")),
+        ([math.inf, 1, 1], ("[1, inf]",)),
+        ([math.inf, math.inf], ("inf",)),
+        ([[0], [1, 3, 4], [11]], ("0–2", "3–4", "11")),
+    ],
+)
+def test_uniform_bins_as_people_write_them(cells: list[Any], texts: tuple[str, ...]) -> None:
+    """Five bins of equal width; only those that the table shows are values, candidates included."""
+    assert values(counted(cells, binning="uniform")) == texts
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_texts_are_unique(seed: int) -> None:
+    """No two bins of a column have the same text, however close its numbers lie."""
+    rng = np.random.default_rng(seed)
+    cells = np.round(rng.normal(size=200), int(rng.integers(1, 16)))
+    cells = cells * rng.choice([1.0, 1e-9, 1e9, 1e300]) + rng.choice([0.0, 1e6])
+    for binning in ("uniform", "quantile"):
+        found = values(counted(cells, bins=40, binning=binning, keep="a"))
+        assert len({*found}) == len(found) > 0
+
+
+def later_bins(*chunks: list[float]) -> tuple[str, ...]:
+    """The bins of an estimator after it was fitted to chunks of a column."""
+    model = CertifiedNB(binning="uniform")
+    for chunk in chunks:
+        frame = pd.DataFrame({"a": chunk, "b": ["u"] * len(chunk)})
+        model.partial_fit(frame, [*"pqpq"][: len(chunk)], classes=["p", "q"])
+    return values(model.index_, "a")
+
+
+def test_bins_that_come_into_use_later() -> None:
+    """A new bin is written by its edges or its one number; texts that stay true stay as they are."""
+    assert later_bins([0, 1, 10], [4, 4]) == ("0–1", "4", "10")
+    assert later_bins([0, 1, 10], [4, 5]) == ("0–1", "[4, 6)", "10")
+    assert later_bins([0, 1, 10], [2.5, 3.5], [9]) == ("0–1", "[2, 4)", "[8, 10]")
+    assert later_bins([0, 1, 10], [1, 10, 99]) == ("0–1", "[8, 10]")
+    assert later_bins([-5, -4, 3, 5], [-4.5], [3]) == ("-5 to -4", "3–5")
+    assert later_bins([3, 3], [7]) == ("[3, 7]",)
+    assert later_bins([3, 3], [3]) == ("3",)
+
+
+def test_the_estimator_cuts_too() -> None:
+    """`fit` cuts by its labels; the first chunk that knows a column fixes its cuts."""
+    table = pd.DataFrame({"a": range(12), "b": [math.nan] * 12})
+    model = CertifiedNB(1.0).partial_fit(table, LABELS, classes=["a", "b", "c"])
+    assert edges(model.index_, "a") == (0, 5.5, 11)
+    later = pd.DataFrame({"a": range(12), "b": [0.0] * 6 + [8.0] * 6})
+    model.partial_fit(later, ["c"] * 6 + ["a"] * 6)
+    assert [edges(model.index_, name) for name in "ab"] == [(0, 5.5, 11), (0, 4, 8)]

@@ -1,0 +1,851 @@
+"""The command line: the answers of the library, in JSON, files and words, with the promised exit codes."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import os
+import random
+import re
+import shlex
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from support.command_line import (
+    CERTIFY,
+    PAPER,
+    SOURCE,
+    TEST,
+    TRAIN,
+    Runner,
+    demo_tables,
+    one_line,
+    started,
+    write_customers,
+)
+from support.documents import answers
+from support.schemas import SCHEMAS, problems
+
+from nullproof import (
+    CountIndex,
+    NullproofWarning,
+    __version__,
+    certify,
+    cleaning_plan,
+    explain,
+    label_odds,
+    poison,
+    report,
+)
+from nullproof.attacks import radii
+
+GOLDEN = Path(__file__).parent / "golden"
+CUSTOMERS = ("--label", "churn", "--ignore", "customer")
+DEMO = ("customers.csv", "new.csv", *CUSTOMERS, *PAPER)
+QUESTIONS = ("certify", "radius", "odds", "poison", "clean", "report")
+KINDS = "colour,size,code,kind\n" + "red,1,007,a\n" * 6 + "blue,9,008,a\n"
+KINDS += "blue,9,008,b\n" * 5 + "red,,007,b\n" * 4
+KIND_POINTS = "colour,size,code\nred,1,007\nblue,9,008\nblue,1,007\n"
+BOTH = ("train.csv", "test.csv")
+COUNT = ("--label", "kind", "--binning", "uniform")
+KIND = (*COUNT, "--alpha", "0")
+
+
+@pytest.fixture
+def customers(folder: Path) -> CountIndex:
+    """Write the demo's table and five customers, and count the table."""
+    write_customers(folder)
+    path = folder / "customers.csv"
+    return CountIndex.from_table(path, "churn", ignore=["customer"], binning="uniform")
+
+
+@pytest.fixture
+def kinds(folder: Path) -> Path:
+    """Write a table in which attacks are easy to follow, and three points."""
+    (folder / "train.csv").write_text(KINDS)
+    (folder / "test.csv").write_text(KIND_POINTS)
+    return folder
+
+
+def asked(run: Runner, *arguments: str, stdin: bytes = b"") -> Any:
+    """Ask for JSON, which comes alone and with exit code 0."""
+    done = run("-q", *arguments, "--json", stdin=stdin)
+    assert (done.code, done.err) == (0, ""), done
+    assert done.out.count("\n") == 1
+    return json.loads(done.out)
+
+
+# The answers of the library -------------------------------------------------------------------------
+
+
+def planned(plan: Any) -> Any:
+    return {key: value for key, value in plan.document(None).items() if key != "goals"}
+
+
+LIBRARY: dict[str, Callable[..., Any]] = {
+    "certify": lambda index, points, **own: certify(index, points, **own).document(),
+    "radius": lambda index, points, **own: radii(index, points, **own).document(),
+    "odds": lambda index, points, **own: label_odds(index, points, **own).document(),
+    "clean": lambda index, points, **own: planned(cleaning_plan(index, points, **own)),
+    "report": lambda index, points, **own: json.loads(report(index, points, **own).json()),
+}
+BIASES: list[tuple[tuple[str, ...], Any]] = [
+    ((), 1.0),
+    (("--bias", "0.05"), 0.05),
+    (("--bias", "*=0.05"), 0.05),
+    (("--bias", "age=1", "--bias", "0.05"), {"age": 1, "*": 0.05}),
+    (("--bias", "age=1/3"), {"age": 1 / 3}),
+]
+SMOOTHING: list[tuple[tuple[str, ...], dict[str, Any]]] = [
+    (("--alpha", "1/2"), {"alpha": 0.5}),
+    (("--prior", "uniform"), {"prior": "uniform"}),
+    (("--prior", "1,3"), {"prior": [1, 3]}),
+    (("--prior", "yes=3,no=1", "--alpha", "0.25"), {"prior": [1, 3], "alpha": 0.25}),
+]
+
+
+def agrees(command: str, found: dict[str, Any], expected: Any) -> None:
+    """Check that a document of the command line says what the library's does."""
+    expected = json.loads(json.dumps(expected))
+    if command == "report":
+        found, expected = answers(found), answers(expected)
+    assert {name: found[name] for name in expected} == expected
+
+
+@pytest.mark.parametrize("command", [*LIBRARY])
+def test_every_question_gets_the_answer_of_the_library(
+    run: Runner, folder: Path, customers: CountIndex, command: str
+) -> None:
+    """--json is the document of the library, with its smoothing, prior, and where there is one its bias."""
+    pl.read_csv(folder / "new.csv").drop("churn").write_csv(folder / "new.csv")
+    points = customers.encode(folder / "new.csv")
+    # An enemy and chance have no bias.
+    biased = [] if command in ("radius", "odds") else [(way, {"bias": one}) for way, one in BIASES]
+    for options, given in [*biased[::3], *SMOOTHING]:
+        document = asked(run, command, *DEMO[:-4], *PAPER[2:], *options)
+        agrees(command, document, LIBRARY[command](customers, points, **given))
+
+
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
+@pytest.mark.parametrize(("options", "bias"), BIASES)
+def test_certify_follows_the_question(
+    run: Runner,
+    folder: Path,
+    customers: CountIndex,
+    own_missing: Any,
+    options: tuple[str, ...],
+    bias: Any,
+) -> None:
+    """--bias and --own-missing mean what they mean in the library, and --check follows them."""
+    points = customers.encode(folder / "new.csv")
+    expected = certify(customers, points, bias=bias, own_missing=own_missing, alpha=0)
+    reading = (*options, "--own-missing", own_missing)
+    document = asked(run, "certify", *DEMO, *reading)
+    for place, point in enumerate(document["points"]):
+        one = expected[place]
+        for name in ("predicted", "verdict", "certain", "label", "rival", "n_own_missing"):
+            assert point[name] == getattr(one, name), name
+        assert (point["point"], point["possible"]) == (place, [*one.possible])
+        assert point["tolerance"] == (None if math.isnan(one.tolerance) else one.tolerance)
+    assert document["n_certain"] == expected.certain.sum()
+    assert document["n_points"] == sum(document["verdicts"].values()) == 5
+    checked = run("certify", *DEMO, *reading, "--check", "--json").code
+    assert checked == int(not expected.certain.all())
+
+
+def test_the_truth_is_counted_and_never_decides(
+    run: Runner, folder: Path, customers: CountIndex
+) -> None:
+    """Labels in TEST say how many of each verdict are right; without them all else is the same."""
+    told = asked(run, "certify", *DEMO)
+    assert [point["right"] for point in told["points"]] == [True, False, True, None, None]
+    groups = {name: (group["n"], group["n_right"]) for name, group in told.pop("truth").items()}
+    assert groups == {"certain": (1, 1), "holds": (1, 1), "open": (1, 0)}
+    for point in told["points"]:
+        del point["right"]
+    points = pl.read_csv(folder / "new.csv")
+    for table in (points.drop("churn"), points.with_columns(churn=pl.lit("?"))):
+        table.write_csv(folder / "new.csv")
+        assert asked(run, "certify", *DEMO) == told
+
+
+@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
+def test_truth_is_compared_as_it_is_written(run: Runner, folder: Path, label: list[Any]) -> None:
+    """Labels that look like numbers are the text that they are, in every kind of file."""
+    cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
+    for name in ("train", "test"):
+        cells.write_csv(folder / f"{name}.csv")
+        cells.write_parquet(folder / f"{name}.parquet")
+    for ending in ("csv", "parquet"):
+        told = asked(run, "certify", f"train.{ending}", f"test.{ending}", "--label", "kind")
+        assert (told["truth"]["certain"]["n"], told["truth"]["certain"]["n_right"]) == (2, 2)
+
+
+def test_without_test_the_training_rows_are_the_points(
+    run: Runner, folder: Path, customers: CountIndex
+) -> None:
+    """TRAIN alone asks about its own rows with their labels, and every output says so."""
+    expected = certify(customers, folder / "customers.csv").verdict.tolist()
+    for command in ("certify", "radius", "odds", "clean"):
+        told = asked(run, command, "customers.csv", *CUSTOMERS, *PAPER[2:])
+        assert told["training_rows"] is True
+        assert "training rows themselves" in run(command, "customers.csv", *CUSTOMERS).out
+        assert "training_rows" not in asked(run, command, *DEMO)
+        if command == "certify":
+            assert [point["verdict"] for point in told["points"]] == expected
+            assert sum(group["n"] for group in told["truth"].values()) == len(expected)
+
+
+def test_rows_of_test_keep_their_positions(run: Runner, folder: Path) -> None:
+    """Blank lines are no points; rows of empty cells are."""
+    (folder / "test.csv").write_text("town,age\nUlm,30\n\n,\nBonn,62\n\n")
+    document = asked(run, *CERTIFY)
+    assert [point["point"] for point in document["points"]] == [0, 1, 2]
+    assert document["points"][1]["possible"] == ["no", "yes"]
+
+
+@pytest.mark.parametrize("stream", ["TRAIN", "TEST"])
+def test_one_table_may_come_from_standard_input(run: Runner, stream: str) -> None:
+    """- reads TRAIN or TEST from standard input."""
+    names = {"TRAIN": ("-", "test.csv"), "TEST": ("train.csv", "-")}[stream]
+    written = {"TRAIN": TRAIN, "TEST": TEST}[stream].encode()
+    found = asked(run, "certify", *names, "--label", "churn", *PAPER, stdin=written)
+    assert found == asked(run, *CERTIFY)
+
+
+INDEX_OPTIONS: list[tuple[str, dict[str, Any]]] = [
+    ("--missing ? --missing=-9", {"missing": ["?", "-9"]}),
+    ("--missing-only gone", {"missing_only": ["gone"]}),
+    ("--binning uniform --bins 3", {"binning": "uniform", "bins": 3}),
+    ("--binning quantile", {"binning": "quantile"}),
+    ("--binning a=mdl --binning none", {"binning": {"a": "mdl", "*": "none"}}),
+    ("--binning quantile --binning b=none", {"binning": {"b": "none", "*": "quantile"}}),
+    ("--ignore a", {"ignore": ["a"]}),
+    ("--keep id", {"keep": ["id"]}),
+    ("--like old.index", {"like": "old.index"}),
+    ("--drop-unlabelled", {"unlabelled": "drop"}),
+]
+
+
+@pytest.mark.parametrize(("options", "given"), INDEX_OPTIONS)
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_table_options_reach_the_library(
+    run: Runner, folder: Path, options: str, given: dict[str, Any]
+) -> None:
+    """A saved index is the one that the library counts with the same options."""
+    rows = [
+        f"c{n},{n % 12},{n // 2 if n % 5 else '?'},{'gone' if n % 9 == 4 else 'x'},{n // 20}\n"
+        for n in range(40)
+    ]
+    (folder / "t.csv").write_text(
+        "id,a,b,c,y\n" + "".join(rows) + ",1,2,x,\n" * ("drop" in options)
+    )
+    CountIndex.from_table(pl.read_csv(folder / "t.csv", infer_schema=False)[:40], "y").save(
+        "old.index"
+    )
+    if "like" in given:
+        given = {"like": CountIndex.load("old.index")}
+    assert run("-q", "index", "t.csv", "--label", "y", *options.split(), "-o", "i.index").code == 0
+    assert CountIndex.load("i.index") == CountIndex.from_table(folder / "t.csv", "y", **given)
+
+
+def test_a_saved_index_is_a_training_table(run: Runner, kinds: Path) -> None:
+    """Questions without rows get the same answer from a table and from its saved index."""
+    assert run("-q", "index", "train.csv", *COUNT, "-o", "counts.index").code == 0
+    for question in ("certify", "radius", "odds"):
+        from_table = asked(run, question, *BOTH, *KIND)
+        assert asked(run, question, "counts.index", "test.csv", "--alpha", "0") == from_table
+
+
+# Attacks --------------------------------------------------------------------------------------------
+
+
+def test_radius_names_a_rival_and_says_where_no_attack_exists(run: Runner, kinds: Path) -> None:
+    """Radii are whole numbers with label and rival, null where no attack exists; --check is certify's."""
+    points = asked(run, "radius", *BOTH, *KIND)["points"]
+    assert [point["point"] for point in points] == [0, 1, 2]
+    assert isinstance(points[0]["radius"], int)
+    assert (points[0]["label"], points[0]["rival"]) == ("a", "b")
+    smooth = asked(run, "radius", *BOTH, *COUNT, "--alpha", "1000")
+    assert {point["radius"] for point in smooth["points"]} == {None}
+    assert run("radius", *BOTH, *KIND, "--check").code == 1
+
+
+def test_the_curve_counts_right_predictions_by_attack(run: Runner, kinds: Path) -> None:
+    """--curve needs true labels; its shares never grow with the attack."""
+    document = asked(run, "radius", "train.csv", *KIND, "--curve")
+    shares = [step["share"] for step in document["curve"]]
+    assert shares == sorted(shares, reverse=True)
+    assert document["accuracy"] >= shares[0]
+    assert "training rows" in run("radius", "train.csv", *KIND, "--curve", "--threat", "rows").out
+    one_line(run("radius", *BOTH, *KIND, "--curve"), "--curve needs true labels")
+
+
+def test_an_attack_keeps_to_the_columns_that_are_named(run: Runner, kinds: Path) -> None:
+    """--only-columns limits radius and poison alike; a column that is not there is refused."""
+    limits = ("--only-columns", "size")
+    limited, every = (
+        [point["radius"] for point in asked(run, "radius", *BOTH, *COUNT, *more)["points"]]
+        for more in (limits, ())
+    )
+    assert all(one is None or one >= other for one, other in zip(limited, every, strict=True))
+    assert limited != every
+    attack = asked(run, "poison", *BOTH, *COUNT, *limits, "--skip-unbreakable")
+    assert {cell["column"] for cell in attack["cells"]} <= {"size"}
+    one_line(run("radius", *BOTH, *COUNT, "--only-columns", "color"), "'color'")
+
+
+def test_poison_names_cells_that_work(run: Runner, kinds: Path) -> None:
+    """Blanking exactly the named cells by hand makes every point open; -o does the same to a copy."""
+    document = asked(run, "poison", *BOTH, *KIND, "--steps", "20")
+    assert document["n_cells"] == len(document["cells"]) >= document["lower_bound"] > 0
+    assert document["optimal"] == (document["n_cells"] == document["lower_bound"])
+    lines = [line.split(",") for line in KINDS.splitlines()]
+    for cell in document["cells"]:
+        lines[cell["row"] + 1][lines[0].index(cell["column"])] = ""
+    (kinds / "by_hand.csv").write_text("\n".join(",".join(line) for line in lines) + "\n")
+    assert run("-q", "poison", *BOTH, *KIND, "--steps", "20", "-o", "poisoned.csv").code == 0
+    index = CountIndex.from_table(kinds / "train.csv", "kind", binning="uniform")
+    assert CountIndex.load(kinds / "poisoned.csv.before.index") == index
+    for name in ("by_hand.csv", "poisoned.csv"):
+        after = CountIndex.from_table(kinds / name, "kind", like=index)
+        assert not certify(after, kinds / "test.csv", alpha=0).certain.any()
+    written = [line.split(",") for line in (kinds / "poisoned.csv").read_text().splitlines()]
+    assert [
+        (a, b)
+        for old, new in zip(lines, written, strict=True)
+        for a, b in zip(old, new, strict=True)
+        if a != b
+    ] == []
+    assert (kinds / "train.csv").read_text() == KINDS
+    judged = ("poisoned.csv", "test.csv", "--like", "poisoned.csv.before.index", "--alpha", "0")
+    assert asked(run, "certify", *judged)["n_certain"] == 0
+
+
+def test_poison_by_rows(run: Runner, kinds: Path) -> None:
+    """--threat rows gives a longer table in which each certain label is lost."""
+    options = (*KIND, "--threat", "rows", "--skip-unbreakable")
+    document = asked(run, "poison", *BOTH, *options)
+    assert document["n_rows"] >= document["lower_bound"] > 0
+    before = asked(run, "certify", *BOTH, *KIND)["points"]
+    for name in ("longer.csv", "longer.parquet"):
+        assert run("-q", "poison", *BOTH, *options, "-o", name).code == 0
+        like = ("--like", f"{name}.before.index", "--alpha", "0")
+        after = asked(run, "certify", name, "test.csv", *like)["points"]
+        for one, other in zip(before, after, strict=True):
+            assert not one["certain"] or other["label"] != one["label"]
+    one_line(run("poison", *BOTH, *options, "--steps", "3"), "--steps")
+
+
+@pytest.fixture
+def numbers(folder: Path) -> Path:
+    """Write a table whose bins go when an attack blanks what they were cut by."""
+    draw = random.Random(0)
+    labels = ["a"] * 30 + ["b"] * 30
+    sizes = [draw.randrange(14) + (6 if label == "b" else 0) for label in labels]
+    reds = [draw.random() < (0.8 if label == "a" else 0.2) for label in labels]
+    rows = [
+        f"{size},{'red' if red else 'blue'},{label}"
+        for size, red, label in zip(sizes, reds, labels, strict=True)
+    ]
+    (folder / "train.csv").write_text("\n".join(["size,colour,kind", *rows]) + "\n")
+    (folder / "test.csv").write_text("size,colour\n1,red\n18,blue\n")
+    return folder
+
+
+POISON = ("-q", "poison", *BOTH, "--label", "kind", "--steps", "1", "-o")
+
+
+@pytest.mark.parametrize("name", ["poisoned.csv", "poisoned.parquet", "parts/poisoned.csv"])
+def test_an_attacked_table_is_told_to_be_one(run: Runner, numbers: Path, name: str) -> None:
+    """It comes with the bins from before; who forgets them is warned, by whichever name it goes."""
+    (numbers / "parts").mkdir()
+    assert run(*POISON, name).code == 0
+    told = run("certify", name, "test.csv", "--label", "kind", "--json")
+    assert f"--like {name}.before.index" in told.err
+    assert json.loads(told.out)["n_certain"] > 0, "the trap is real"
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", NullproofWarning)
+        CountIndex.from_table(name, "kind")
+    assert any(".before.index" in str(one.message) for one in caught)
+    moved = {"poisoned.parquet": "moved.parquet", "parts/poisoned.csv": "parts"}.get(name, name)
+    if moved == "moved.parquet":
+        (numbers / name).rename(moved)
+    assert ".before.index" in run("certify", moved, "test.csv", "--label", "kind").err
+    assert ".before.index" not in run("certify", *BOTH, "--label", "kind").err
+
+
+def test_a_companion_is_written_over_only_if_it_is_one(run: Runner, numbers: Path) -> None:
+    """A file of another kind in its place is kept, and refused before the attack is looked for."""
+    companion = numbers / "poisoned.csv.before.index"
+    companion.write_text("my notes")
+    one_line(run(*POISON, "poisoned.csv"), "poisoned.csv.before.index")
+    assert companion.read_text() == "my notes"
+    assert not (numbers / "poisoned.csv").exists()
+    CountIndex.from_rows([("x",)], ["y"]).save(companion)
+    assert run(*POISON, "poisoned.csv").code == 0
+    assert CountIndex.load(companion).features == ("size", "colour")
+
+
+def test_an_attacked_table_keeps_values_that_look_missing(run: Runner, folder: Path) -> None:
+    """What is a value by --missing-only is still one in the table that is written."""
+    (folder / "odd.csv").write_text("x,y\nNA,p\nNA,p\nNA,p\nb,q\nb,q\nb,q\ngone,q\n")
+    (folder / "points.csv").write_text("x\nNA\n")
+    table = ("odd.csv", "points.csv", "--label", "y", "--missing-only", "gone")
+    assert run("-q", "poison", *table, "--steps", "1", "-o", "attacked.csv").code == 0
+    index = CountIndex.from_table(folder / "odd.csv", "y", missing_only=("gone",))
+    attack = poison(index, folder / "points.csv", steps=1)
+    frame = pl.read_csv(folder / "odd.csv", infer_schema=False)
+    attacked = CountIndex.from_table(folder / "attacked.csv", "y", like=index)
+    assert attacked == CountIndex.from_table(attack.apply(frame), "y", like=index)
+
+
+# Keys and explanations ------------------------------------------------------------------------------
+
+
+KEYS = ["0007", "u 2", "x,y"]
+KEYED = (*BOTH, "--label", "churn", "--binning", "uniform", "--key", "id")
+
+
+@pytest.fixture
+def keyed(folder: Path) -> Path:
+    """Write tables with a column that names rows."""
+    rows = ["31,Ulm,no", ",Bonn,no", ",Ulm,yes", "64,,yes", "33,,no", "61,Ulm,yes"] * 5
+    lines = [f"{2 * number:03},{row}\n" for number, row in enumerate(rows)]
+    (folder / "train.csv").write_text("id,age,town,churn\n" + "".join(lines))
+    (folder / "test.csv").write_text('town,id,age\nUlm,0007,32\nBonn,u 2,62\n,"x,y",33\n')
+    return folder
+
+
+@pytest.mark.parametrize("command", QUESTIONS)
+def test_a_key_names_points_everywhere(run: Runner, keyed: Path, command: str) -> None:
+    """The key is beside the position in JSON and files, shown to people, and changes no answer."""
+    steps = ("--steps", "1") if command == "poison" else ()
+    told = asked(run, command, *KEYED, *steps)
+    plain = asked(run, command, *KEYED[:-2], "--ignore", "id", *steps)
+    if command == "poison":
+        assert told["cells"]
+        assert all(cell["key"] == f"{2 * cell['row']:03}" for cell in told["cells"])
+    if command in ("certify", "radius", "odds"):
+        assert run("-q", command, *KEYED, "-o", "found.csv").code == 0
+        with (keyed / "found.csv").open(newline="") as file:
+            assert [line["key"] for line in csv.DictReader(file)] == KEYS
+        shown = run(command, *KEYED).out
+        assert all(key in shown for key in KEYS)
+    if command == "clean":
+        assert run("-q", "clean", *KEYED, "-o", "sheet.csv").code == 0
+        with (keyed / "sheet.csv").open(newline="") as file:
+            lines = [*csv.DictReader(file)]
+        assert lines
+        assert all(line["key"] == f"{2 * int(line['row']):03}" for line in lines)
+        return
+    assert [point["key"] for point in told["points"]] == KEYS
+    for point in told["points"]:
+        del point["key"]
+    if command in ("certify", "radius", "odds"):
+        assert told["points"] == [
+            {k: v for k, v in p.items() if k != "key"} for p in plain["points"]
+        ]
+
+
+def test_a_key_where_only_one_table_has_it(run: Runner, keyed: Path) -> None:
+    """Training rows are named by TRAIN's column; a saved index has none, but TEST may have it."""
+    label = KEYED[2:6]
+    points = asked(run, "certify", "train.csv", *label, "--key", "id")["points"]
+    assert [point["key"] for point in points[:3]] == ["000", "002", "004"]
+    run("-q", "index", "train.csv", *label, "--key", "id", "-o", "counts.index")
+    found = asked(run, "certify", "counts.index", "test.csv", "--key", "id")["points"]
+    assert [point["key"] for point in found] == KEYS
+    one_line(run("certify", "counts.index", "test.csv", "--key", "town"), "'town'", "feature")
+    for wrong, reasons in (
+        (("--key", "idd"), ("'idd'", "'id'")),
+        (("--key", "churn"), ("'churn'", "label")),
+        (("--key", "id", "--keep", "id"), ("--key", "--keep")),
+    ):
+        one_line(run("-q", "certify", *BOTH, *label, *wrong), *reasons)
+    (keyed / "test.csv").write_text("town,age\nUlm,32\n")
+    assert "TEST has no column 'id'" in run("clean", *KEYED, "-o", "sheet.csv").err
+
+
+def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
+    """--explain gives what the library explains, by position or key; --check looks at that point."""
+    (folder / "test.csv").write_text("town,age,who\nBonn,40,Ann\nUlm,30,Bo\nUlm,,Bo\n")
+    index = CountIndex.from_table(folder / "train.csv", "churn", binning="uniform")
+    own = explain(index, {"town": "Ulm", "age": None}, label="no", rival="yes", alpha=0)
+    told = asked(run, *CERTIFY, "--explain", "2", "--rival", "yes")
+    assert (told["point"], told["label"], told["rival"]) == (2, "no", "yes")
+    assert [term["feature"] for term in told["terms"]] == [
+        term["feature"] for term in json.loads(json.dumps(own.document()))["terms"]
+    ]
+    assert "skipped" in [term["kind"] for term in told["terms"]]
+    assert run(*CERTIFY, "--explain", "1", "--check").code == 0
+    assert run(*CERTIFY, "--explain", "0", "--check").code == 1
+    by_key = ("-q", *CERTIFY, "--key", "who", "--explain")
+    assert "Ann" in run(*by_key, "Ann").out
+    found = json.loads(run(*by_key, "Ann", "--json").out)
+    assert (found["point"], found["key"]) == (0, "Ann")
+    one_line(run(*by_key, "Bo"), "points 1, 2")
+    one_line(run(*by_key, "Cy"), "Ann, Bo")
+    for wrong, reason in (
+        (("3",), "0 to 2"),
+        (("-1",), "0 to 2"),
+        (("0", "--rival", "maybe"), "'maybe'"),
+        (("0", "--all"), "--all"),
+    ):
+        one_line(run("-q", *CERTIFY, "--explain", *wrong), reason)
+    one_line(run("-q", *CERTIFY, "--rival", "no"), "--explain")
+
+
+# JSON and files -------------------------------------------------------------------------------------
+
+
+WAYS: dict[str, tuple[str, ...]] = {
+    "plain": ("new.csv", "--ignore", "customer"),
+    "keyed": ("new.csv", "--key", "customer"),
+    "training rows": ("--ignore", "customer"),
+    "biased": ("new.csv", "--ignore", "customer", "--bias", "age=0.1"),
+}
+
+
+@pytest.mark.parametrize("way", [*WAYS])
+@pytest.mark.parametrize("command", QUESTIONS)
+@pytest.mark.usefixtures("customers")
+def test_json_keeps_to_its_schema(run: Runner, command: str, way: str) -> None:
+    """Every key is there, is of its type, and is described in docs/schemas."""
+    if (command, way) == ("poison", "training rows") or (
+        way == "biased" and command in ("radius", "odds", "poison")
+    ):
+        return
+    own: tuple[str, ...] = ("--steps", "1") if command == "poison" else ()
+    own += ("--limit", "2", "--point", "11037") if (command, way) == ("report", "keyed") else ()
+    document = asked(run, command, "customers.csv", *WAYS[way], "--label", "churn", *PAPER, *own)
+    assert problems(command, document) == []
+    if (command, way) == ("certify", "biased"):
+        assert (document["threshold"], document["bias"]) == (None, {"age": 0.1})
+    if (command, way) == ("clean", "keyed"):
+        arguments = ("clean", "customers.csv", *WAYS[way], "--label", "churn", *PAPER)
+        run("-q", *arguments, "-o", "sheet.csv")
+        answered = asked(run, *arguments, "--answers", "sheet.csv")
+        assert "answers" in answered
+        assert problems("clean", answered) == []
+
+
+@pytest.mark.usefixtures("customers")
+def test_schemas_are_strict(run: Runner) -> None:
+    """A key too many, too few or of another type is found; no schema is without a command."""
+    document = asked(run, "certify", "customers.csv", *WAYS["plain"], "--label", "churn")
+    assert problems("certify", {**document, "news": 1}) == ["$.news is in no schema"]
+    assert problems("certify", {**document, "n_points": -1}) == ["$.n_points is -1, out of range"]
+    assert problems("certify", {**document, "n_points": "5"})
+    del document["n_points"]
+    assert problems("certify", document) == ["$ lacks n_points"]
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*QUESTIONS}
+
+
+@pytest.mark.parametrize("command", ["certify", "radius", "odds"])
+def test_files_hold_what_json_does(run: Runner, kinds: Path, command: str) -> None:
+    """-o writes the same points in each format, says so once, and leaves no other file."""
+    (kinds / "test.csv").write_text(KIND_POINTS + ",,\n")
+    document = asked(run, command, *BOTH, *KIND)
+    before, mask = {*kinds.iterdir()}, os.umask(0)
+    os.umask(mask)
+    for ending in ("csv", "parquet", "json"):
+        done = run(command, *BOTH, *KIND, "-o", f"out.{ending}")
+        assert (done.code, done.out, f"out.{ending}" in done.err) == (0, "", True)
+        written = kinds / f"out.{ending}"
+        with written.open("rb") as reading:
+            start, rest = reading.read(9), written.read_bytes()[9:]
+            assert run("-q", command, *BOTH, *COUNT, "-o", f"out.{ending}") == (0, "", "")
+            assert reading.read() == rest, "who reads the old file reads it to its end"
+        assert start != b""
+        assert run("-q", command, *BOTH, *KIND, "-o", f"out.{ending}") == (0, "", "")
+        assert {*kinds.iterdir()} - before == {written}
+        assert oct(written.stat().st_mode & 0o777) == oct(0o666 & ~mask)
+        if ending == "json":
+            assert json.loads(written.read_text()) == document
+        else:
+            frame = pl.read_csv(written) if ending == "csv" else pl.read_parquet(written)
+            compare_columns(frame, document["points"])
+        written.unlink()
+    assert json.loads(run(command, *BOTH, *KIND, "--json", "-o", "out.csv").out) == document
+
+
+def compare_columns(frame: pl.DataFrame, points: list[dict[str, Any]]) -> None:
+    """Check that the columns of a file are those of JSON: lists joined, mappings spread."""
+    assert frame["point"].to_list() == [point["point"] for point in points]
+    for name, value in points[0].items():
+        cells = [point[name] for point in points]
+        if isinstance(value, list):
+            cells = [" | ".join(cell) or None for cell in cells]
+            assert [cell or None for cell in frame[name]] == cells, name
+        elif not isinstance(value, dict):
+            found = frame[name].to_list()
+            assert all(
+                a == b or {a, b} <= {None, math.inf} or (a is None and b == "")
+                for a, b in zip(cells, found, strict=True)
+            ), name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_many_points_are_written_as_few_are(run: Runner, folder: Path, ending: str) -> None:
+    """A file too large for one piece gets the verdicts of its points; a fault at its end leaves nothing."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, 60)
+    cells = np.where(rng.random((60, 4)) < 0.5, labels[:, None], rng.integers(0, 2, (60, 4)))
+    texts = np.array(["u", "v"], dtype=object)[cells]
+    once = pl.DataFrame(texts[:25].tolist(), schema=["a", "b", "c", "d"], orient="row")
+    texts[rng.random(texts.shape) < 0.2] = None
+    table = pl.DataFrame(texts.tolist(), schema=["a", "b", "c", "d"], orient="row")
+    table.with_columns(y=pl.Series(labels)).write_parquet(folder / "t.parquet")
+    many = pl.concat([once] * 44_000)
+    getattr(many, f"write_{ending}")(folder / f"p.{ending}")
+    asked = ("-q", "certify", "t.parquet", f"p.{ending}", "--label", "y", "-o", f"out.{ending}")
+    assert run(*asked).code == 0
+    found = pl.read_csv(f"out.{ending}") if ending == "csv" else pl.read_parquet(f"out.{ending}")
+    expected = certify(CountIndex.from_table(folder / "t.parquet", "y"), once)
+    assert found["point"].to_list() == [*range(1_100_000)]
+    assert found["verdict"].to_list() == expected.verdict.tolist() * 44_000
+    assert len({*expected.verdict}) > 1
+    if ending == "csv":
+        with (folder / "p.csv").open("a") as file:
+            file.write("u,v\n")
+        (folder / "out.csv").write_text("before")
+        one_line(run(*asked), "p.csv", "ragged")
+        assert (folder / "out.csv").read_text() == "before"
+
+
+# What people see ------------------------------------------------------------------------------------
+
+
+GOLDEN_CALLS = {
+    "points": ("certify", "customers.csv", "new.csv"),
+    "rows": ("certify", "customers.csv", "--bias", "0.2"),
+}
+
+
+@pytest.mark.parametrize("colour", ["plain", "colour"])
+@pytest.mark.parametrize("width", [80, 120])
+@pytest.mark.parametrize("name", [*GOLDEN_CALLS])
+@pytest.mark.usefixtures("customers")
+def test_certify_on_a_terminal(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, name: str, width: int, colour: str
+) -> None:
+    """Nothing that people read changes unseen, and every line but the command to paste fits.
+
+    After a change that is meant, NULLPROOF_GOLDEN=1 writes the files anew; read their difference.
+    """
+    monkeypatch.setenv("COLUMNS", str(width))
+    if colour == "colour":
+        monkeypatch.delenv("NO_COLOR", raising=False)
+        monkeypatch.setenv("FORCE_COLOR", "1")
+        monkeypatch.setenv("TERM", "xterm-256color")
+    done = run("-q", *GOLDEN_CALLS[name], "--label", "churn", "--key", "customer", *PAPER)
+    assert done.code == 0
+    path = GOLDEN / f"{name}_{width}_{colour}.txt"
+    shown = "\n".join(line.rstrip() for line in done.out.splitlines()) + "\n"
+    if os.environ.get("NULLPROOF_GOLDEN"):
+        path.write_text(shown, "utf-8")
+    assert shown == path.read_text("utf-8")
+    if colour == "plain":
+        assert max(map(len, shown.splitlines()[:-1])) <= width
+
+
+@pytest.mark.parametrize("command", ["certify", "radius", "odds", "clean", "poison", "index"])
+@pytest.mark.usefixtures("customers")
+def test_the_next_command_can_be_pasted(
+    run: Runner, monkeypatch: pytest.MonkeyPatch, command: str
+) -> None:
+    """What is said to be next has the arguments already used, and runs as it stands."""
+    monkeypatch.setenv("COLUMNS", "40")
+    own = ("--steps", "1") if command == "poison" else ()
+    options = (*CUSTOMERS, "--binning", "uniform", *own, "--missing", "not known")
+    points = () if command == "index" else ("new.csv",)
+    Path("TEST.csv").write_bytes(Path("new.csv").read_bytes())
+    if command != "index":
+        done = run("-q", command, "customers.csv", *points, *options)
+        line = done.out.splitlines()[-1]
+        assert line.startswith("  nullproof ")
+        assert "--missing 'not known'" in line
+        assert run(*shlex.split(line)[1:]).code == 0
+    done = run(command, "customers.csv", *points, *options, "-o", "out.csv")
+    assert done.out == ""
+    _, _, line = done.err.partition("next: nullproof ")
+    assert run(*shlex.split(line.splitlines()[0])).code == 0
+
+
+@pytest.mark.parametrize("command", ["certify", "radius", "odds"])
+@pytest.mark.usefixtures("customers")
+def test_every_listing_can_be_had_whole(run: Runner, command: str) -> None:
+    """--all shows every point, the weakest first; without it a line says what is left out."""
+    pl.concat([demo_tables()[1]] * 20).write_csv("new.csv")
+    short, whole = (run("-q", command, *DEMO, *more).out for more in ((), ("--all",)))
+    assert ("--all" in short, "--all" in whole) == (True, False)
+    places = [
+        int(row[0]) for line in whole.splitlines() if (row := line.split()) and row[0].isdigit()
+    ]
+    assert {*range(160)} <= {*places}
+    if command == "certify":
+        verdicts = re.findall(r"^ *\d+ +\w+ +(open|holds|certain)", whole, re.MULTILINE)
+        assert len(verdicts) == 160
+        assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
+
+
+def test_text_of_the_data_is_shown_as_it_is(run: Runner, folder: Path) -> None:
+    """A label that is also the name of a picture, or looks like markup, stays what it is."""
+    rows = "colour,mood\nred,:smile:\nred,:smile:\nred,:smile:\nblue,[bold]\nblue,[bold]\n"
+    (folder / "moods.csv").write_text(rows)
+    for command in ("certify", "radius", "odds"):
+        out = run(command, "moods.csv", "--label", "mood", "--all").out
+        assert ":smile:" in out
+        assert "[bold]" in out
+
+
+def test_the_demo_shows_an_open_point_and_two_worlds(run: Runner) -> None:
+    """The demo has verdicts, an open point, and two worlds that disagree."""
+    done = run("demo")
+    assert (done.code, done.err) == (0, "")
+    for said in ("5 are certain", "open", "one world", "another world"):
+        assert said in done.out
+    prediction = next(line for line in done.out.splitlines() if line.startswith("prediction"))
+    assert prediction.split()[1:3] != prediction.split()[3:5]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["-h"], [], ["certify", "--help"], ["demo", "-h"]]
+)
+def test_help_opens_with_an_example(run: Runner, arguments: list[str]) -> None:
+    """Help shows an example before anything else, and no arguments at all show help."""
+    done = run(*arguments)
+    assert (done.code, done.err) == (0, "")
+    assert "Example: nullproof" in done.out.partition("Options")[0]
+
+
+@pytest.mark.slow
+def test_help_lists_what_applies(run: Runner) -> None:
+    """Each option in the help of a command is taken by it; any other is refused by its name."""
+    commands = (*QUESTIONS, "index")
+    shown = {command: run(command, "--help").out for command in commands}
+    listed = {
+        command: {*re.findall(r"│ [* ]? *(--[a-z-]+)", shown[command])} for command in commands
+    }
+    for command in commands:
+        assert ("TEST" in shown[command].partition("Options")[0]) == (command != "index")
+        mentioned = {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", shown[command])}
+        for option in {one for several in listed.values() for one in several} - mentioned:
+            value = [] if option in ("--check", "--skip-unbreakable", "--json") else ["1"]
+            one_line(run(command, *BOTH, option, *value), f"nullproof: {option} ")
+
+
+def test_the_version(run: Runner) -> None:
+    """--version prints the version, wherever it stands."""
+    assert run("--version") == run("certify", "--version") == (0, f"nullproof {__version__}\n", "")
+
+
+# Streams --------------------------------------------------------------------------------------------
+
+
+def test_notices_go_to_stderr_and_can_be_silenced(run: Runner, folder: Path) -> None:
+    """A notice is one line on stderr, wherever -q stands it is not, and stdout stays the same."""
+    (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,"))
+    loud = run(*CERTIFY, "--json")
+    assert loud.err.startswith("note: '?' in 'town'")
+    assert "--missing-only" in loud.err
+    assert loud.err.count("\n") == 1
+    for quiet in (("-q", *CERTIFY, "--json"), (*CERTIFY, "--json", "--quiet")):
+        assert run(*quiet) == (0, loud.out, "")
+
+
+MOVES = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[\?25[lh]|([\r\n])|([^\x1b\r\n]+)")
+
+
+class Terminal(io.StringIO):
+    """Standard error that says that it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+    def seen(self) -> list[str]:
+        """Return the lines that a person sees once all moves of the cursor are done."""
+        lines, row, column = [""], 0, 0
+        for amount, move, control, text in MOVES.findall(self.getvalue()):
+            if control == "\r":
+                column = 0
+            elif control == "\n":
+                row, column = row + 1, 0
+                lines += [""] * (row + 1 - len(lines))
+            elif text:
+                line = lines[row]
+                lines[row] = line[:column].ljust(column) + text + line[column + len(text) :]
+                column += len(text)
+            elif move == "K":
+                lines[row] = ""
+            elif move == "A":
+                row -= int(amount or 1)
+        return [line.rstrip() for line in lines if line.strip()]
+
+
+def test_progress_is_shown_on_a_terminal_only(
+    run: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a terminal stderr tells what is going on, and only whole notices stay; -q silences both."""
+    (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,"))
+    plain = run(*CERTIFY, "--json")
+    assert "\x1b" not in plain.err
+    monkeypatch.setenv("TERM", "xterm")
+    for quiet in ((), ("-q",)):
+        terminal = Terminal()
+        monkeypatch.setattr(sys, "stderr", terminal)
+        assert run(*quiet, *CERTIFY, "--json").out == plain.out
+        assert terminal.seen() == ([] if quiet else plain.err.splitlines())
+        assert ("…" in terminal.getvalue()) == (not quiet)
+
+
+def test_colours_follow_the_environment(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
+    """NO_COLOR takes every colour away, even where colour is forced."""
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    assert "\x1b[3" in run(*CERTIFY).out
+    monkeypatch.setenv("NO_COLOR", "1")
+    assert "\x1b[3" not in run(*CERTIFY).out
+
+
+@pytest.mark.slow
+def test_a_real_process(folder: Path) -> None:
+    """As a process, where only ASCII can be written: results on stdout, one line on stderr, exit codes."""
+    ascii_only = {"PYTHONIOENCODING": "ascii"}
+    done = started(folder, "certify", "-", *CERTIFY[2:], env=ascii_only, input=TRAIN)
+    assert (done.code, done.err) == (0, "")
+    assert "3 predictions are certain" in done.out
+    one_line(started(folder, "certify", "no.csv", "--label", "churn"), "no.csv")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("arguments", "code"), [([], 0), (["--json", "--check"], 1)])
+def test_a_reader_that_goes_away_is_no_error(folder: Path, arguments: list[str], code: int) -> None:
+    """| head ends the output without a traceback; a check that failed before has failed."""
+    (folder / "test.csv").write_text("town,age\n" + ",\n" * 1_500)
+    read, write = os.pipe()
+    os.close(read)
+    with subprocess.Popen(
+        [sys.executable, "-m", "nullproof", *CERTIFY, *arguments],
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        stdout=write,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as child:
+        os.close(write)
+        assert child.stderr is not None
+        assert child.stderr.read() == ""
+    assert child.returncode == code

@@ -1,0 +1,276 @@
+"""Mistakes on the command line: one sentence on stderr, exit code 2, and every file as it was."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.command_line import CERTIFY, SOURCE, TRAIN, Runner, one_line
+
+from nullproof import CountIndex
+
+LABEL = "--label churn"
+BOTH = f"train.csv test.csv {LABEL}"
+INDEX = f"index train.csv {LABEL} -o new.index"
+
+# The files beside train.csv and test.csv.
+FILES = {
+    "unlabelled.csv": TRAIN.replace("31,Ulm,no", "31,Ulm,"),
+    "featureless.csv": "colour,shape\nred,round\n",
+    "words.csv": "age,town\nold,Ulm\n",
+    "headed.csv": "age,town,churn\n",
+    "ragged.csv": TRAIN + "1,Ulm\n",
+    "twice.csv": TRAIN.replace("town", "age"),
+    "known.csv": "age,churn\n,yes\nNA,no\n",
+    "label.csv": "churn\nyes\nno\n",
+    "empty.csv": "",
+}
+# What a person types, and what the sentence has to name: what came, and what helps.
+CALLS: dict[str, tuple[str, ...]] = {
+    # Files
+    f"certify nowhere.csv {LABEL}": ("no such file", "nowhere.csv"),
+    f"certify train.csv {LABEL} tset.csv": ("tset.csv", "test.csv"),
+    f"odds train.csv folder {LABEL}": ("folder", "directory"),
+    f"certify folder test.csv {LABEL}": ("folder", "no CSV or Parquet"),
+    f"certify folder {LABEL}": ("folder", "TEST"),
+    f"radius empty.csv {LABEL}": ("empty.csv is empty",),
+    f"clean headed.csv {LABEL}": ("headed.csv", "no rows"),
+    f"certify train.csv headed.csv {LABEL}": ("headed.csv", "no rows"),
+    f"report unlabelled.csv {LABEL}": ("'churn'", "0"),
+    f"certify ragged.csv {LABEL}": ("ragged", "line 8"),
+    f"certify twice.csv {LABEL}": ("'age'",),
+    f"certify known.csv {LABEL}": ("no column holds any known value",),
+    f"certify label.csv {LABEL}": ("no column besides the label",),
+    f"index empty.csv {LABEL} -o new.index": ("empty.csv is empty",),
+    f"certify train.csv featureless.csv {LABEL}": ("lack", "'age'"),
+    f"clean train.csv words.csv {LABEL}": ("'age'", "'old'"),
+    f"poison - - {LABEL}": ("TRAIN", "TEST", "standard input"),
+    "certify old.index": ("old.index", "TEST"),
+    "poison old.index test.csv": ("old.index", "table"),
+    "index old.index -o new.index": ("old.index", "table"),
+    f"certify {BOTH} --like train.csv": ("train.csv", "index"),
+    "certify train.csv --like nothing.index": ("nothing.index",),
+    # Columns
+    "certify train.csv --label chrun": ("'chrun'", "'churn'"),
+    "certify train.csv": ("--label", "age"),
+    "index train.csv -o new.index": ("--label",),
+    f"certify {BOTH} --ignore agee": ("ignore", "'agee'"),
+    f"certify {BOTH} --keep agee": ("keep", "'agee'"),
+    f"clean {BOTH} --cost agee=2": ("'agee'",),
+    f"certify {BOTH} --bias agee=0.1": ("'agee'", "'age'"),
+    f"certify {BOTH} --binning x=mdl": ("binning", "'x'"),
+    # Options that are not there, or not there alone
+    "certify": ("'TRAIN'", "--help"),
+    "certfy": ("'certfy'",),
+    f"certify {BOTH} --lable churn": ("--lable",),
+    f"certify {BOTH} --label": ("--label",),
+    f"certify {BOTH} --label town": ("--label", "once"),
+    f"radius {BOTH} --gap 0.1": ("--gap", "odds"),
+    f"odds {BOTH} --bias 0.1": ("--bias", "chance"),
+    f"radius {BOTH} --bias 0.1": ("--bias", "enemy"),
+    f"poison {BOTH} --bias 0.1": ("--bias", "enemy"),
+    f"certify {BOTH} --budget 3": ("--budget", "clean"),
+    "demo --json": ("--json", "demo"),
+    f"{INDEX} --alpha 1": ("--alpha", "certify"),
+    f"{INDEX} --prior uniform": ("--prior", "certify"),
+    f"{INDEX} --own-missing any": ("--own-missing", "certify"),
+    f"{INDEX} --bias 0.1": ("--bias", "certify"),
+    f"{INDEX} --json": ("--json",),
+    f"index {BOTH} -o new.index": ("TRAIN", "TEST"),
+    f"poison train.csv {LABEL}": ("TEST",),
+    f"index train.csv {LABEL}": ("-o FILE",),
+    f"poison {BOTH} --steps 3 --time-limit 3": ("--steps", "--time-limit"),
+    f"report {BOTH} --json --format html": ("--json", "--format"),
+    f"clean {BOTH} --repaired new.csv": ("--repaired", "--answers"),
+    f"certify {BOTH} --bins 7": ("--bins", "uniform"),
+    f"certify {BOTH} --sheet one": ("sheet",),
+    f"certify - test.csv {LABEL} --memory-limit 1GB": ("--memory-limit", "standard input"),
+    f"certify {BOTH} --missing x --missing-only y": ("missing", "missing_only"),
+    # Options that a saved index makes meaningless
+    "certify old.index test.csv --label town": ("--label", "'town'", "old.index"),
+    "certify old.index test.csv --like old.index": ("--like", "old.index"),
+    "certify old.index test.csv --memory-limit 1GB": ("--memory-limit", "old.index"),
+    "odds old.index test.csv --missing x": ("--missing", "old.index"),
+    "radius old.index test.csv --keep age": ("--keep", "old.index"),
+    "certify old.index test.csv --bins 7": ("--bins", "old.index"),
+    "certify old.index test.csv --binning quantile": ("--binning", "old.index"),
+    "clean old.index test.csv --drop-unlabelled": ("--drop-unlabelled", "old.index"),
+    f"report {BOTH} --like old.index --ignore age": ("--ignore", "old.index"),
+    "certify train.csv test.csv --label town --like old.index": ("'town'", "old.index"),
+    # Values
+    f"certify {BOTH} --bias 2": ("bias", "2"),
+    f"certify {BOTH} --bias nan": ("bias", "nan"),
+    f"certify {BOTH} --bias age=2": ("'age'", "2"),
+    f"certify {BOTH} --bias lots": ("--bias", "'lots'"),
+    f"certify {BOTH} --bias age=": ("--bias", "'age='"),
+    f"certify {BOTH} --bias 1 --bias *=0": ("--bias", "two"),
+    f"certify {BOTH} --bias age=1 --bias age=0": ("--bias", "'age'", "two"),
+    f"certify {BOTH} --bias churn=1": ("'churn'", "age"),
+    f"odds {BOTH} --alpha=-1": ("alpha", "-1"),
+    f"radius {BOTH} --alpha nan": ("alpha", "nan"),
+    f"radius {BOTH} --alpha x": ("'x'", "1/2"),
+    f"radius {BOTH} --alpha 1/0": ("'1/0'",),
+    f"report {BOTH} --prior yes=1": ("--prior", "no, yes"),
+    f"report {BOTH} --prior 1,2,3": ("prior", "3", "2"),
+    f"report {BOTH} --prior 1,x": ("'x'",),
+    f"odds {BOTH} --gap 7": ("gap", "7"),
+    f"odds {BOTH} --gap=-1": ("gap", "-1"),
+    f"odds {BOTH} --cells magic": ("cells", "'magic'", "'observed'"),
+    f"clean {BOTH} --confidence 0.2": ("confidence", "0.2"),
+    f"certify {BOTH} --own-missing none": ("--own-missing", "'none'", "'skip'"),
+    f"certify {BOTH} --bins few": ("--bins", "'few'"),
+    f"certify {BOTH} --bins ²": ("--bins", "'²'"),
+    f"certify {BOTH} --bins 0 --binning uniform": ("bins", "0"),
+    f"certify {BOTH} --binning x": ("'x'", "'mdl'"),
+    f"certify {BOTH} --binning age=x": ("'x'", "'mdl'"),
+    f"certify {BOTH} --binning mdl --binning none": ("--binning", "two"),
+    f"poison {BOTH} --steps many": ("--steps",),
+    f"radius {BOTH} --threat row": ("threat", "'row'", "'cells'"),
+    # Where the answer goes
+    f"certify {BOTH} -o out.xlsx": ("out.xlsx", ".csv"),
+    f"certify {BOTH} -o ./test.csv": ("test.csv",),
+    f"poison {BOTH} -o out.json": (".csv or .parquet",),
+    f"poison {BOTH} -o train.csv": ("train.csv",),
+    f"radius {BOTH} -o nowhere/out.csv": ("nowhere",),
+    f"odds {BOTH} -o folder": ("-o folder",),
+    f"certify {BOTH} -o folder.csv": ("folder.csv", "folder"),
+    f"index train.csv {LABEL} -o folder": ("-o folder",),
+    f"index train.csv {LABEL} -o train.csv": ("-o train.csv",),
+    f"clean {BOTH} -o test.csv": ("-o test.csv",),
+    f"certify {BOTH} --like old.index -o old.index": ("old.index",),
+    f"index train.csv {LABEL} --like old.index -o old.index": ("-o old.index",),
+    f"report {BOTH} -o report.pdf": ("report.pdf", ".html"),
+    f"report {BOTH} --format pdf": ("html, md or json",),
+    f"report {BOTH} --format html -o train.csv": ("train.csv",),
+    f"report {BOTH} --compare nothing.json": ("nothing.json",),
+    f"report {BOTH} --compare train.csv": ("train.csv", "report"),
+}
+
+
+@pytest.fixture
+def clumsy(folder: Path) -> Path:
+    """Make the folder of a person in a hurry."""
+    for name, content in FILES.items():
+        (folder / name).write_text(content)
+    for name in ("folder", "folder.csv"):
+        (folder / name).mkdir()
+    CountIndex.from_table(folder / "train.csv", "churn").save(folder / "old.index")
+    return folder
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_clumsy_calls(run: Runner, clumsy: Path, call: str) -> None:
+    """One sentence that names what came and what helps; nothing on stdout, and every file as it was."""
+    before = {path: path.is_file() and path.read_bytes() for path in clumsy.iterdir()}
+    done = run("-q", *call.split(), stdin=TRAIN.encode())
+    one_line(done, *CALLS[call])
+    assert {path: path.is_file() and path.read_bytes() for path in clumsy.iterdir()} == before
+    assert not [*(clumsy / "folder").iterdir()]
+
+
+def test_debug_gives_the_traceback(run: Runner) -> None:
+    """With --debug an error comes with where it comes from; the exit code is the same."""
+    for arguments, said in (
+        (("certify", "no.csv", "--debug", "--label", "x"), "no.csv"),
+        (("--debug", "frob"), "'frob'"),
+    ):
+        done = run(*arguments)
+        assert (done.code, done.out) == (2, "")
+        assert done.err.startswith("Traceback (most recent call last)")
+        assert said in done.err
+
+
+class OddError(BaseException):
+    """As polars' panics are: no Exception."""
+
+
+MISTAKES: list[tuple[BaseException, int, str]] = [
+    (KeyboardInterrupt(), 130, "interrupted"),
+    (MemoryError(), 2, "memory"),
+    (OSError(28, "No space left on device"), 2, "No space left on device"),
+    (ZeroDivisionError("oh"), 2, "ZeroDivisionError: oh"),
+    (RecursionError("too deep"), 2, "too deep"),
+    (ImportError("no module\nof that name"), 2, "no module of that name"),
+    (pl.exceptions.PanicException("index out\nof bounds"), 2, "index out of bounds"),
+    (pl.exceptions.ComputeError("broken"), 2, "broken"),
+    (OddError("odd"), 2, "OddError: odd"),
+    (GeneratorExit(), 2, "GeneratorExit"),
+    (SystemExit("a text, which Python ends with 1 for"), 2, "a text, which Python ends"),
+    (SystemExit(1), 2, ""),
+    (SystemExit(143), 143, ""),
+    (SystemExit(0), 0, ""),
+]
+
+
+@pytest.mark.parametrize(("problem", "code", "message"), MISTAKES)
+def test_what_should_not_happen(
+    run: Runner, problem: BaseException, code: int, message: str
+) -> None:
+    """Whatever comes up is told in one line; exit code 1 never means anything but an open point."""
+    done = run("certify", "-", *CERTIFY[2:], "--check", stdin=problem)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert done.err.count("\n") == bool(message)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+@pytest.mark.parametrize("closed", ["", "2>&-"])
+def test_a_full_disk_behind_the_output(folder: Path, closed: str) -> None:
+    """Output that cannot be written is an error with its code, even if that cannot be told."""
+    command = shlex.join([sys.executable, "-m", "nullproof", *CERTIFY, "-q"])
+    done = subprocess.run(
+        f"{command} >/dev/full {closed}",
+        shell=True,
+        capture_output=True,
+        cwd=folder,
+        env={**os.environ, "PYTHONPATH": str(SOURCE)},
+        check=False,
+    )
+    assert done.returncode == 2
+    if not closed:
+        assert done.stderr.count(b"\n") == 1
+        assert b"No space left" in done.stderr
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize(
+    "problem", [OSError(28, "No space left"), pl.exceptions.ComputeError("no")]
+)
+def test_nothing_half_written_is_left(
+    run: Runner,
+    folder: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    ending: str,
+    problem: Exception,
+) -> None:
+    """If polars fails in the midst of a file, what was there before stays, and no scrap beside it."""
+    (folder / f"out.{ending}").write_text("before")
+    before = sorted(folder.iterdir())
+
+    def fail(_: Any, target: Any = None, **__: Any) -> None:
+        if isinstance(target, str | Path):
+            Path(target).write_bytes(b"half")
+        raise problem
+
+    for frame in (pl.DataFrame, pl.LazyFrame):
+        for name in ("write_csv", "write_parquet", "sink_csv", "sink_parquet"):
+            if hasattr(frame, name):
+                monkeypatch.setattr(frame, name, fail)
+    one_line(run(*CERTIFY, "-o", f"out.{ending}"), str(problem).removeprefix("[Errno 28] "))
+    assert sorted(folder.iterdir()) == before
+    assert (folder / f"out.{ending}").read_text() == "before"
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission(run: Runner, folder: Path) -> None:
+    """A folder that may not be written to is told as such."""
+    (folder / "locked").mkdir(mode=0o500)
+    one_line(run(*CERTIFY, "-o", "locked/out.csv"), "locked/out.csv", "Permission denied")
+    assert [*(folder / "locked").iterdir()] == []

@@ -1,0 +1,531 @@
+"""Counting where the data is: every engine gives the index that the table in memory gives, or one sentence.
+
+Engines are started once per session. ``NULLPROOF_ENGINES=all`` sends what takes minutes through Dask too;
+``NULLPROOF_WAYS_TABLES=20000`` sends nasty tables through all of them.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import random
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import polars as pl
+import pytest
+from support import nasty_tables
+from support.checking import (
+    MORE,
+    SEED,
+    Options,
+    carried,
+    labels_with_holes,
+    none_of,
+    point_problems,
+    problems,
+    round_trip_problems,
+)
+from support.engine_ways import dask_ways, postgres_way, spark_way
+from support.engines import (
+    QUIET,
+    dask_cluster,
+    dask_table,
+    postgres_server,
+    postgres_table,
+    spark_connect,
+    spark_session,
+    spark_table,
+)
+from support.index_view import edges, quietly, read, values
+from support.odd_tables import many_numbers, odd_table
+from support.ways import TYPED_WAYS, Way
+
+from nullproof import CountIndex, NullproofError, NullproofWarning, poison
+from nullproof.attacks import locate_cells
+
+pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
+ALL_OF_DASK = os.environ.get("NULLPROOF_ENGINES") == "all"
+Put = Callable[[pl.DataFrame], Any]
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[Any]:
+    with spark_session() as session:
+        yield session
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[Any]:
+    with postgres_server() as connection:
+        yield connection
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[Any]:
+    with dask_cluster() as client:
+        yield client
+
+
+@pytest.fixture(scope="session", params=["polars", "duckdb", "ibis", "dask", "postgres", "spark"])
+def put(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Put:
+    """Give a function that takes a table to an engine."""
+    if request.param == "polars":
+        return pl.DataFrame.lazy
+    if request.param == "duckdb":
+        connection = duckdb.connect()
+        return lambda frame: connection.from_arrow(frame.to_arrow())
+    if request.param == "ibis":
+        ibis = pytest.importorskip("ibis", reason="ibis is not installed")
+        return lambda frame: ibis.memtable(frame.to_arrow())
+    if request.param == "spark":
+        session, folder = request.getfixturevalue("spark"), tmp_path_factory.mktemp("spark")
+        return lambda frame: spark_table(session, frame, folder)
+    if request.param == "dask":
+        request.getfixturevalue("cluster")
+        return dask_table
+    connection = request.getfixturevalue("postgres")
+    return lambda frame: postgres_table(connection, frame)
+
+
+def is_dask(request: pytest.FixtureRequest) -> bool:
+    return "dask" in request.node.name
+
+
+# The same index -----------------------------------------------------------------------------------
+
+OPTIONS: dict[str, dict[str, Any]] = {
+    "default": {},
+    "spellings of missing": {"missing": ("-999", "?", "null")},
+    "every value a category": {"binning": "none", "ignore": ["stamp", "zoned"]},
+    "quantiles": {"binning": "quantile", "bins": 4, "missing": ("?",)},
+    "each its own": {"binning": {"real": "mdl", "whole": "none", "*": "quantile"}},
+    "declared": {
+        "domains": {"whole": [1, 2, 200], "odd": ["z"], "empty": ["5"]},
+        "bins": 3,
+        "binning": "uniform",
+    },
+}
+
+
+@pytest.mark.parametrize("options", OPTIONS.values(), ids=OPTIONS.keys())
+def test_every_engine_gives_the_same_index(
+    put: Put, options: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    """Counts, domains, bins and labels are those of the table in memory."""
+    if is_dask(request) and not ALL_OF_DASK and "binning" in options:
+        pytest.skip("takes a minute through Dask; NULLPROOF_ENGINES=all runs it")
+    table = odd_table(600)
+    if options:
+        table = table.drop("many", "word", "flag", "day", "constant", "single")
+    expected = CountIndex.from_table(table, "label", **options)
+    found = CountIndex.from_table(put(table), "label", **options)
+    assert found == expected
+    assert found.features == expected.features
+
+
+@pytest.mark.parametrize("binning", ["mdl", "quantile"])
+def test_more_numbers_than_are_fetched(
+    put: Put, binning: Any, request: pytest.FixtureRequest
+) -> None:
+    """Thousands of numbers, some of them often: cut between the same cells as in memory."""
+    if is_dask(request) and not ALL_OF_DASK:
+        pytest.skip("takes half a minute through Dask; NULLPROOF_ENGINES=all runs it")
+    table = many_numbers(3000)
+    expected = CountIndex.from_table(table, "label", binning=binning)
+    assert min(len(edges(expected, name)) for name in expected.features) > 2
+    assert CountIndex.from_table(put(table), "label", binning=binning) == expected
+
+
+@pytest.mark.parametrize(
+    ("labels", "missing", "binning"),
+    [
+        (["a", None, "b", " ? ", "a", "b"], ("?",), "mdl"),
+        ([1, None, 2, -9, 1, 2], ("-9",), "uniform"),
+        ([1.5, float("nan"), 2.0, None, 1.5, 2.0], (), "mdl"),
+        ([True, None, False, None, True, False], (), "uniform"),
+    ],
+)
+def test_rows_without_a_label_are_dropped(
+    put: Put, labels: list[Any], missing: tuple[str, ...], binning: str
+) -> None:
+    """Whatever they hold, it has no say: the index is that of the table without them."""
+    columns = {"x": ["u", "new", None, "w", "v", "u"], "n": [1, 9000, 2, 7, None, 3]}
+    table = pl.DataFrame({**columns, "label": labels})
+    options: dict[str, Any] = {"missing": missing, "binning": binning}
+    expected = CountIndex.from_table(table[[0, 2, 4, 5]], "label", **options)
+    lazy = put(table)
+    assert CountIndex.from_table(lazy, "label", unlabelled="drop", **options) == expected
+    with pytest.raises(NullproofError, match="'label' has 2 holes"):
+        CountIndex.from_table(lazy, "label", **options)
+
+
+def test_few_dates_stay_categories(put: Put) -> None:
+    """Dates and time stamps without bins are written as they are in memory."""
+    table = odd_table(200).with_columns(
+        pl.col("stamp").dt.truncate("365d"), zoned=pl.col("zoned").dt.truncate("365d")
+    )
+    table = table.select("stamp", "day", "zoned", "label")
+    expected = CountIndex.from_table(table, "label", binning="none")
+    assert CountIndex.from_table(put(table), "label", binning="none") == expected
+
+
+def test_a_second_part_is_counted_like_the_first(put: Put) -> None:
+    """With like the second part has the bins and domains of the first, and the parts add up."""
+    table = odd_table(400).select("word", "real", "whole", "flag", "day", "zoned", "label")
+    whole = CountIndex.from_table(table, "label")
+    parts = CountIndex.from_table(put(table[:150]), "label", like=whole)
+    parts += CountIndex.from_table(put(table[150:]), "label", like=whole)
+    assert parts == whole
+    other = table.with_columns(word=pl.lit("new"))
+    with pytest.raises(NullproofError, match="'word' holds a value that is not in its domain"):
+        CountIndex.from_table(put(other), "label", like=whole)
+    with pytest.raises(NullproofError, match="the label column holds 'new'"):
+        CountIndex.from_table(put(table.with_columns(label=pl.lit("new"))), "label", like=whole)
+
+
+def test_labels_of_every_type(put: Put) -> None:
+    """Labels may be numbers or booleans, and keep their type; a misspelt label lists close names."""
+    rows = odd_table(60).select(whole=pl.col("whole").fill_null(0) % 3, word="word")
+    rows = rows.with_columns(flag=pl.col("whole") == 1, real=pl.col("whole") / 2)
+    for label in ("whole", "flag", "real"):
+        table = rows.select("word", label)
+        expected = CountIndex.from_table(table, label)
+        found = CountIndex.from_table(put(table), label)
+        assert found == expected
+        assert [*map(type, found.labels)] == [*map(type, expected.labels)]
+    with pytest.raises(NullproofError, match="no column 'rael' in the table; did you mean 'real'"):
+        CountIndex.from_table(put(table), "rael")
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [[["x"], ["y", "z"]], [{"b": 1}, {"b": 2}], [b"\x00", b"\xff"]],
+    ids=["list", "struct", "binary"],
+)
+def test_types_that_cannot_be_counted_are_named(put: Put, cells: list[Any]) -> None:
+    """Lists and the like are refused with the name of the column; without it the rest is counted."""
+    table = pl.DataFrame({"a b": cells, "c": ["x", "y"], "label": ["yes", "no"]})
+    lazy = put(table)
+    message = r"column 'a b' has type .+, which cannot be counted in \w+; cast .* or .* with ignore"
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(lazy, "label")
+    found = CountIndex.from_table(lazy, "label", ignore=["a b"])
+    assert found == CountIndex.from_table(table, "label", ignore=["a b"])
+
+
+def test_oddities_are_told(put: Put) -> None:
+    """Columns without values and suspicious values are told of as for tables in memory."""
+    table = odd_table(300).select("code", "odd", "empty", "label")
+    with pytest.warns(NullproofWarning) as expected:
+        CountIndex.from_table(table, "label")
+    lazy = put(table)
+    with pytest.warns(NullproofWarning) as found:
+        CountIndex.from_table(lazy, "label")
+    kept = [w for w in found if w.category is NullproofWarning]
+    assert sorted(str(w.message) for w in kept) == sorted(str(w.message) for w in expected)
+
+
+def test_cells_of_an_attack_are_located(put: Put, request: pytest.FixtureRequest) -> None:
+    """An attack names as many cells as it needs, and without them the table is what it worked out."""
+    table = odd_table(120).select("word", "whole", "flag", "label").with_row_index("id")
+    table = table.with_columns(pl.col("id").cast(pl.Int64))
+    index = CountIndex.from_table(table, "label", ignore=["id"], binning="uniform")
+    attack = poison(index, table.drop("id", "label")[:1], alpha=1, steps=1)
+    found = locate_cells(index.schema, attack.blanks, put(table), key="id")
+    assert len(found) == len({*found}) == attack.n_cells
+    blanked = table.with_columns(
+        pl.when(pl.col("id").is_in([row for row, name in found if name == column]))
+        .then(None)
+        .otherwise(pl.col(column))
+        .alias(column)
+        for column in index.features
+    )
+    assert CountIndex.from_table(blanked, "label", like=index) == attack.index_after
+    if "duckdb" in request.node.name:
+        with pytest.raises(NullproofError, match="key="):
+            locate_cells(index.schema, attack.blanks, put(table))
+    with pytest.raises(NullproofError, match="no column 'ID'"):
+        locate_cells(index.schema, attack.blanks, put(table), key="ID")
+
+
+# Nasty tables -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="session", params=["Dask NumPy", "Dask Arrow", "Spark", "Postgres"])
+def way(request: pytest.FixtureRequest) -> Iterator[Way]:
+    """Give the way through an engine."""
+    if request.param == "Spark":
+        yield spark_way(request.getfixturevalue("spark"))
+    elif request.param == "Postgres":
+        yield postgres_way(request.getfixturevalue("postgres"))
+    else:
+        dask = pytest.importorskip("dask", reason="Dask is not installed")
+        with dask.config.set(scheduler="synchronous"):
+            yield next(made for made in dask_ways() if made.name == request.param)
+
+
+@pytest.mark.skipif(MORE < 1, reason="takes minutes; NULLPROOF_WAYS_TABLES=20000 runs it")
+def test_nasty_tables(way: Way, tmp_path: Path) -> None:
+    """All types with all of their nasty cells, cut and not, in parts, as points and like another."""
+    whole = nasty_tables.whole_table(random_of("whole"), holes=True)
+    found = [
+        *problems(way, carried(way, whole), Options(), tmp_path),
+        *problems(way, carried(way, whole), Options(bins=3, missing=("?", "-9")), tmp_path),
+        *problems(
+            way,
+            carried(way, nasty_tables.cut_table(whole, 0.35)),
+            Options(binning="mdl"),
+            tmp_path,
+        ),
+    ]
+    for table, options in labels_with_holes():
+        found += problems(way, carried(way, table), options, tmp_path)
+    polars = next(other for other in TYPED_WAYS if other.name == "polars")
+    for number in range(way.n_tables):
+        rng = random_of(f"wide-{number}")
+        table = nasty_tables.typed_table(rng, rng.sample(nasty_tables.STORED, 20))
+        options = Options.drawn(rng)
+        found += problems(way, carried(way, table), options, tmp_path)
+        found += point_problems(way, table, options, tmp_path)
+        found += round_trip_problems(polars, way, table, options, tmp_path)
+    none_of(found)
+
+
+def random_of(name: str) -> random.Random:
+    return random.Random(f"{SEED}-{name}")
+
+
+# Each engine's own ways to fail -------------------------------------------------------------------
+
+FRAME = {"a": ["x", None, "z"] * 20, "n": [*range(60)], "label": ["p", "q", "q"] * 20}
+
+
+def test_postgres_dies() -> None:
+    """A server that ends the connection in the middle of a query is one sentence, and no index."""
+    with postgres_server() as connection:
+        name = postgres_table(connection, pl.DataFrame(FRAME)).get_name()
+        dying = f"SELECT * FROM {name} WHERE n < 50 OR pg_terminate_backend(pg_backend_pid())"
+        connection.raw_sql(f"CREATE VIEW dying AS {dying}").close()
+        view = connection.table("dying")
+        for _ in range(2):
+            with pytest.raises(NullproofError, match="the connection may be lost") as refused:
+                CountIndex.from_table(view, "label")
+            assert "\n" not in str(refused.value)
+
+
+# In a process of its own: the session that it ends is not that of other tests.
+DYING_SPARK = """
+import os, signal, threading, time
+from support.engines import spark_session
+from nullproof import CountIndex, NullproofError
+
+with spark_session() as session:
+    columns = "id % 7 AS a", "id AS n", "CAST(id % 2 AS STRING) AS y"
+    table = session.range(0, 300_000, 1, 4).selectExpr(*columns)
+    context = session.sparkContext
+    java, tracker = context._gateway.proc.pid, context.statusTracker()
+
+    def kill():
+        while not tracker.getActiveJobsIds():
+            time.sleep(0.001)
+        os.kill(java, signal.SIGKILL)
+
+    threading.Thread(target=kill, daemon=True).start()
+    try:
+        CountIndex.from_table(table, "y")
+    except NullproofError as refused:
+        print(refused, flush=True)
+    os._exit(0)
+"""
+
+
+def test_spark_dies() -> None:
+    """A Spark whose process is killed in the middle of a query is one sentence."""
+    pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
+    if shutil.which("java") is None:
+        pytest.skip("Spark needs Java, which is not installed")
+    done = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", DYING_SPARK],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=True,
+    )
+    (said,) = done.stdout.splitlines()
+    assert said.startswith("pyspark cannot count the table: ")
+    assert said.endswith("the connection may be lost, so connect and count again")
+
+
+@pytest.mark.skipif(MORE < 1, reason="starts a second Spark; NULLPROOF_WAYS_TABLES=20000 runs it")
+def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
+    """What holds of a Spark session holds of a remote one."""
+    table = odd_table(200)
+    with spark_connect() as session:
+        found = CountIndex.from_table(spark_table(session, table, tmp_path), "label")
+    assert found == CountIndex.from_table(table, "label")
+
+
+# Files that DuckDB counts -------------------------------------------------------------------------
+
+
+def test_folders_and_patterns_of_files(tmp_path: Path) -> None:
+    """Files, CSV or Parquet, are counted by DuckDB as the whole table is in memory."""
+    table = odd_table(800).drop("stamp", "zoned", "single", "odd")
+    expected = CountIndex.from_table(table, "label")
+    for k in range(4):
+        part = table[k * 200 : k * 200 + 200]
+        part.write_parquet(tmp_path / f"part{k}.parquet")
+        part.write_csv(tmp_path / f"part{k}.csv")
+    table.write_csv(tmp_path / "whole.csv")
+    assert CountIndex.from_table(tmp_path / "*.parquet", "label") == expected
+    pattern = str(tmp_path / "part?.csv")
+    one = CountIndex.from_table(tmp_path / "whole.csv", "label")
+    assert CountIndex.from_table(pattern, "label") == one
+    assert CountIndex.from_table(pattern, "label", like=one) == one
+    assert CountIndex.from_table(tmp_path / "whole.csv", "label", memory_limit="200MB") == one
+    with pytest.raises(NullproofError, match=r"holds \.csv and \.parquet files; give one kind"):
+        CountIndex.from_table(tmp_path, "label")
+
+
+def test_folders_that_are_columns(tmp_path: Path) -> None:
+    """A folder of folders like word=a has the column word; month=01 is read as a cell is."""
+    table = odd_table(300).select("word", "real", "whole", "label")
+    for (word,), part in table.group_by("word"):
+        folder = tmp_path / "parquet" / f"word={word}"
+        folder.mkdir(parents=True)
+        part.drop("word").write_parquet(folder / "0.parquet")
+    found = CountIndex.from_table(tmp_path / "parquet", "label")
+    assert found == CountIndex.from_table(table, "label")
+    for month, cells in (("01", "a,p\nb,q\n"), ("02", "a,q\n")):
+        folder = tmp_path / "csv" / f"month={month}"
+        folder.mkdir(parents=True)
+        (folder / "part.csv").write_text("x,y\n" + cells)
+    for path in (tmp_path / "csv", tmp_path / "csv" / "**" / "*.csv"):
+        index = CountIndex.from_table(path, "y", keep=("month",), binning="none")
+        assert values(index, "month") == ("1", "2")
+        assert index.label_counts.tolist() == [1, 2]
+
+
+BROKEN = {
+    "at the end": 'x,"yes',
+    "at the end of a line": '"x,yes\n',
+    "after a quoted value": '"x"y,no\n',
+    "far from the start": "x,yes\n" * 30_000 + 'x,"no',
+}
+
+
+@pytest.mark.parametrize("rest", BROKEN.values(), ids=BROKEN.keys())
+def test_quotes_that_are_never_closed_are_refused(tmp_path: Path, rest: str) -> None:
+    """A text file with a broken quote is refused by DuckDB as it is when read in memory."""
+    path = tmp_path / "a.csv"
+    path.write_text("a,label\n" + "x,yes\ny,no\n" * 20 + rest)
+    for limit in (None, "100MB"):
+        with pytest.raises(NullproofError, match="quote"):
+            CountIndex.from_table(path, "label", memory_limit=limit)
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
+def test_separators_are_those_of_the_header(tmp_path: Path, separator: str) -> None:
+    """Quoted separators, quotes and line ends in values and names are read alike in both ways."""
+    header = f'"a{separator};b"{separator}label\n'
+    row = f'"x{separator},|\r\n""y"""{separator}no\n'
+    path = tmp_path / "a.csv"
+    path.write_bytes((header + row * 3 + f"it's{separator}yes\n").encode())
+    expected = CountIndex.from_table(path, "label")
+    assert expected.n_rows == 4
+    assert CountIndex.from_table(path, "label", memory_limit="100MB") == expected
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("none*.csv", r"no file fits .*none\*.csv; check the path"),
+        ("*.feather", "DuckDB counts CSV, TSV and Parquet files, not .feather"),
+        ("empty", "holds no CSV or Parquet files"),
+        ("*.csv", "DuckDB cannot count .*csv: .*(fields than the header|Line: 30002)"),
+    ],
+)
+def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -> None:
+    """Wrong patterns, kinds and contents are told in one line."""
+    (tmp_path / "a.feather").write_bytes(b"ARROW1")
+    (tmp_path / "a.csv").write_text("a,label\n" + "x,yes\n" * 30_000 + "x,y,z\n")
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(NullproofError, match=message):
+        CountIndex.from_table(tmp_path / name, "label")
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        ("x,x,y\n", "two columns named 'x'"),
+        ("x,X,y\n", "the columns 'x' and 'X', which DuckDB does not tell apart"),
+        (",x,y\n", "a column without a name"),
+        ("x,y\n", "the header has 2 fields, its rows have 3"),
+        ("A table\nx,z,y\n", "the header has 1 field, its rows have 3"),
+    ],
+)
+def test_headers_that_duckdb_changes_are_refused(head: str, message: str, tmp_path: Path) -> None:
+    """DuckDB numbers repeated names, and skips a header that does not fit: a file says what it says."""
+    path = tmp_path / "a.csv"
+    path.write_text(head + "1,2,p\n3,4,q\n" * 20)
+    with pytest.raises(NullproofError, match=re.escape(message)):
+        CountIndex.from_table(path, "y", memory_limit="200MB")
+
+
+def test_columns_that_duckdb_mixes_up_are_refused(tmp_path: Path) -> None:
+    """DuckDB joins x of one file with X of another."""
+    for k, name in enumerate(("x", "X")):
+        pl.DataFrame({name: [1, 2], "y": ["p", "q"]}).write_parquet(tmp_path / f"{k}.parquet")
+    with pytest.raises(NullproofError, match="columns 'x' and 'X', which DuckDB does not tell"):
+        CountIndex.from_table(tmp_path, "y")
+
+
+def test_nan_in_parquet_is_missing_by_every_way_to_duckdb(tmp_path: Path) -> None:
+    """NaN that a file's statistics leave out is missing, in files, relations and ibis."""
+    ibis = pytest.importorskip("ibis", reason="ibis is not installed")
+    path = tmp_path / "some" / "nan.parquet"
+    path.parent.mkdir()
+    cells = [1.0, 2.0, float("nan"), 9.0, float("nan")]
+    pl.DataFrame({"x": cells, "y": list("aaabb")}).write_parquet(path)
+    for options in ({"binning": "none"}, {"binning": "uniform", "bins": 2}):
+        expected = CountIndex.from_table(pl.read_parquet(path), "y", **options)
+        assert expected.n_null.tolist() == [[1, 1]]
+        assert CountIndex.from_table(path, "y", memory_limit="200MB", **options) == expected
+        for table in (
+            path.parent,
+            str(path.parent / "*.parquet"),
+            duckdb.read_parquet(str(path)),
+            ibis.duckdb.connect().read_parquet(path),
+        ):
+            assert CountIndex.from_table(table, "y", **options) == expected
+
+
+def test_points_of_engines(put: Put) -> None:
+    """Points that are in an engine are read as those in memory."""
+    table = odd_table(60).select("word", "whole", "flag", "day", "label")
+    index = quietly(table, "label", binning="none")
+    points = table.select("word", "whole", "flag", "day").sort(pl.all())[:9]
+    found, expected = read(index, put(points)), read(index, points)
+    names = [*found]
+    assert sorted(map(str, zip(*(found[name] for name in names), strict=True))) == sorted(
+        map(str, zip(*(expected[name] for name in names), strict=True))
+    )
+
+
+def test_values_that_are_lost_on_the_way_are_refused() -> None:
+    """DuckDB's time 24:00:00 does not come through, and must not become a hole."""
+    table = duckdb.sql(
+        "SELECT x::TIME x, y FROM (VALUES ('24:00:00', 'p'), ('08:00:00', 'q')) t(x, y)"
+    )
+    with pytest.raises(NullproofError, match="'x' holds a value that does not come through"):
+        CountIndex.from_table(table, "y")
+    fine = duckdb.sql("SELECT TIME '08:00:00' x, 'p' y UNION ALL SELECT NULL, 'q'")
+    assert values(CountIndex.from_table(fine, "y")) == (str(dt.time(8)),)

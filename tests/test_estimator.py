@@ -1,0 +1,781 @@
+"""CertifiedNB as scikit-learn users meet it: their checks, their pipelines, their data frames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.compose import ColumnTransformer, make_column_transformer
+from sklearn.ensemble import VotingClassifier
+from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.naive_bayes import GaussianNB
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from support.mixed_tables import (
+    COLUMNS,
+    LABELS,
+    LIBRARIES,
+    mixed,
+    object_array,
+    pandas_frame,
+    polars_frame,
+)
+
+from nullproof import (
+    CertifiedNB,
+    CountIndex,
+    NullproofError,
+    NullproofWarning,
+    certify,
+    cleaning_plan,
+)
+from nullproof.estimator import certainty_rate, certified_accuracy
+
+pd = pytest.importorskip("pandas")
+pl = pytest.importorskip("polars")
+pa = pytest.importorskip("pyarrow")
+
+
+EXPECTED_FAILURES: dict[str, str] = {}  # name of the check: why it must fail
+
+ESTIMATORS = [
+    CertifiedNB(),
+    CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
+    CertifiedNB(prior="uniform", binning="none"),
+    CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
+]
+
+
+CHECKS = parametrize_with_checks(
+    ESTIMATORS, expected_failed_checks=lambda estimator: EXPECTED_FAILURES
+)
+
+
+# A list, since scikit-learn 1.6 hands on a generator that pytest 9 warns of.
+@pytest.mark.parametrize(CHECKS.args[0], list(CHECKS.args[1]), **CHECKS.kwargs)
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_checks_of_scikit_learn(estimator: CertifiedNB, check: Callable[..., None]) -> None:
+    """The estimator passes scikit-learn's own checks; expected failures are named and strict."""
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def reference() -> CertifiedNB:
+    return CertifiedNB(alpha=0.5).fit(pl.DataFrame(COLUMNS), LABELS)
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_same_answers_from_every_library(library: str, reference: CertifiedNB) -> None:
+    """Counts, predictions, probabilities and certificates do not depend on where a table is from."""
+    table = LIBRARIES[library]()
+    model = CertifiedNB(alpha=0.5).fit(table, LABELS)
+    expected = reference.certify(pl.DataFrame(COLUMNS))
+    assert 0 < expected.certain.sum() < len(LABELS)
+    np.testing.assert_array_equal(model.certify(table).possible, expected.possible)
+    np.testing.assert_array_equal(model.predict(table), reference.predict(pl.DataFrame(COLUMNS)))
+    np.testing.assert_array_equal(
+        model.predict_proba(table), reference.predict_proba(pl.DataFrame(COLUMNS))
+    )
+    if hasattr(model, "feature_names_in_"):
+        assert model.feature_names_in_.tolist() == list(COLUMNS)
+        assert model.index_ == reference.index_
+    else:
+        assert model.index_.features == tuple(f"x{j}" for j in range(len(COLUMNS)))
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda array: array,
+        lambda array: array.astype(np.float32),
+        lambda array: array.tolist(),
+        lambda array: array.astype(object),
+        pd.DataFrame,
+        lambda array: pd.DataFrame(array).astype("Float64"),
+        lambda array: pl.DataFrame(array).fill_nan(None),
+        lambda array: pa.table({f"column_{j}": array[:, j] for j in range(array.shape[1])}),
+        np.asfortranarray,
+    ],
+)
+def test_same_answers_from_numbers(make: Callable[[Any], Any]) -> None:
+    """So it is with numbers only, NaN being missing; quarters are the same in single precision."""
+    rng = np.random.default_rng(3)
+    labels = rng.integers(0, 2, 80)
+    array = np.round((rng.normal(size=(80, 4)) + labels[:, None]) * 4) / 4
+    array[rng.random(array.shape) < 0.02] = np.nan
+    model, expected = (CertifiedNB(1.0).fit(table, labels) for table in (make(array), array))
+    np.testing.assert_array_equal(
+        model.certify(make(array)).possible, expected.certify(array).possible
+    )
+    np.testing.assert_array_equal(model.predict_proba(make(array)), expected.predict_proba(array))
+
+
+def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) -> None:
+    """Certificates become a frame of the points' library; pandas keeps its index."""
+    frame = pandas_frame().set_axis([f"customer {i}" for i in range(len(LABELS))])
+    told = reference.certify(frame).to_frame()
+    assert isinstance(told, pd.DataFrame)
+    assert told.index.equals(frame.index)
+    assert told.columns.tolist() == [
+        "predicted",
+        "verdict",
+        "certain",
+        "label",
+        "possible",
+        "others",
+        "tolerance",
+        "rival",
+        "n_own_missing",
+    ]
+    some = frame.iloc[[5, 3, 8]]
+    assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
+    assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)
+    assert isinstance(reference.certify(pa.table(COLUMNS)).to_frame(), pa.Table)
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        told = reference.certify(object_array()).to_frame()
+    assert isinstance(told, pl.DataFrame)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        LABELS,
+        np.array(LABELS),
+        np.array(LABELS, dtype=object),
+        pd.Series(LABELS, index=range(100, 100 + len(LABELS))),
+        pd.Series(LABELS, dtype="category"),
+        pd.Series(LABELS, dtype="string"),
+        pl.Series(LABELS),
+        pl.Series(LABELS, dtype=pl.Categorical),
+        pa.array(LABELS),
+        pa.chunked_array([LABELS]),
+    ],
+    ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
+)
+def test_labels_of_every_library(labels: Any, reference: CertifiedNB) -> None:
+    """Labels may be in any library too, also in another than the table."""
+    model = CertifiedNB(alpha=0.5).fit(polars_frame(), labels)
+    assert model.classes_.tolist() == ["no", "yes"]
+    assert model.index_ == reference.index_
+    assert certified_accuracy(model, polars_frame(), labels) == certified_accuracy(
+        reference, polars_frame(), LABELS
+    )
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes"),
+    [
+        ([2, 0, 2, 0], [0, 2]),
+        ([2.0, 0.0, 2.0, 0.0], [0.0, 2.0]),
+        ([True, False, True, False], [False, True]),
+        (pd.Series([2, 0, 2, 0], dtype="Int64"), [0, 2]),
+        (pd.Series([True, False, True, False], dtype="boolean"), [False, True]),
+        (np.array([2, 0, 2, 0], dtype=object), [0, 2]),
+        (np.array([5, -(2**40), 5, -(2**40)]), [-(2**40), 5]),
+    ],
+)
+def test_kinds_of_labels(labels: Any, classes: list[Any]) -> None:
+    """Predictions and certain labels have the values and the kind of the labels given."""
+    model = CertifiedNB().fit([["a"], ["b"], ["a"], ["b"]], labels)
+    assert model.classes_.tolist() == classes
+    assert model.predict([["a"], ["b"]]).tolist() == classes[::-1]
+    assert [type(label) for label in model.predict([["a"]]).tolist()] == [type(classes[0])]
+    assert model.certify([["a"], ["b"]]).label.tolist() == classes[::-1]
+
+
+def test_spellings_of_missing(reference: CertifiedNB) -> None:
+    """A spelling of missing is a hole wherever it stands, in the table and in the points."""
+    spelled = polars_frame().with_columns(pl.col("city", "plan").fill_null(" n/k "))
+    model = CertifiedNB(alpha=0.5, missing=("n/k",)).fit(spelled, LABELS)
+    assert model.index_.n_missing == reference.index_.n_missing
+    np.testing.assert_array_equal(
+        model.certify(spelled).possible, reference.certify(polars_frame()).possible
+    )
+    revived = CertifiedNB.from_index(model.index_, alpha=0.5)
+    np.testing.assert_array_equal(revived.predict_proba(spelled), model.predict_proba(spelled))
+
+
+def test_candidates_in_cells() -> None:
+    """Cells with several candidates are welcome in lists and frames, when fitting and asking."""
+    rows = [["a", {"x", "y"}], ["a", "x"], ["b", "y"], [{"a", "b"}, "y"]]
+    labels = ["A", "A", "B", "B"]
+    model = CertifiedNB().fit(rows, labels)
+    assert model.index_ == CountIndex.from_rows(rows, labels)
+    assert model.certify([["a", {"x", "y"}]]).possible.tolist() == [[True, True]]
+    assert model.predict([["a", {"x", "y"}], [{"a", "b"}, "y"]]).tolist() == ["A", "B"]
+
+
+# The index ----------------------------------------------------------------------------------------
+
+
+def test_certificates_are_those_of_the_index(reference: CertifiedNB) -> None:
+    """The estimator adds nothing to what `certify` says of its index."""
+    points = polars_frame()
+    table = points.with_columns(churn=pl.Series(LABELS))
+    assert reference.index_ == CountIndex.from_table(table, label="churn")
+    told, expected = reference.certify(points), certify(reference.index_, points, alpha=0.5)
+    np.testing.assert_array_equal(told.possible, expected.possible)
+    names = reference.possible_labels(points)
+    assert [tuple(own) for own in names] == [certificate.possible for certificate in expected]
+
+
+@pytest.mark.parametrize("table", [polars_frame(), object_array()], ids=["frame", "array"])
+def test_an_estimator_of_a_saved_index(table: Any, tmp_path: Path) -> None:
+    """An index that was saved makes an estimator that answers as the fitted one."""
+    model = CertifiedNB(alpha=0.5, prior="uniform").fit(table, LABELS)
+    model.index_.save(tmp_path / "churn.index")
+    index = CountIndex.load(tmp_path / "churn.index")
+    revived = CertifiedNB.from_index(index, alpha=0.5, prior="uniform")
+    assert revived.classes_.tolist() == model.classes_.tolist()
+    assert revived.n_features_in_ == model.n_features_in_
+    assert hasattr(revived, "feature_names_in_") == hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(revived.predict_proba(table), model.predict_proba(table))
+    assert revived.score(table, LABELS) == model.score(table, LABELS)
+    assert certified_accuracy(revived, table, LABELS) == certified_accuracy(model, table, LABELS)
+    revived.partial_fit(table, LABELS)
+    assert revived.index_ == model.index_ + model.index_
+
+
+def test_parameters() -> None:
+    """Parameters are kept as given, cloned and set; a clone is not fitted."""
+    model = CertifiedNB(
+        0.5,
+        prior=[1, 3],
+        bins=7,
+        binning="quantile",
+        missing=("?",),
+        domains={},
+        own_missing="any",
+        bias={"x0": 0.5},
+    )
+    assert model.get_params() == {
+        "alpha": 0.5,
+        "prior": [1, 3],
+        "bins": 7,
+        "binning": "quantile",
+        "missing": ("?",),
+        "domains": {},
+        "own_missing": "any",
+        "bias": {"x0": 0.5},
+    }
+    copied = clone(model.set_params(binning="none", bins=5).fit([["a"], ["b"]], [0, 1]))
+    assert copied.get_params() == model.get_params()
+    assert not hasattr(copied, "index_")
+    assert repr(copied).startswith("CertifiedNB(")
+    with pytest.raises(ValueError, match="Invalid parameter 'beta'"):
+        model.set_params(beta=1)
+
+
+def test_cleaning_plan_is_that_of_the_index() -> None:
+    """The plan of an estimator is the one of its index, with its smoothing; labels are its classes."""
+    rows = pd.DataFrame({"a": ["x", None, "y", "y", None], "b": ["p", "p", "q", None, "q"]})
+    model = CertifiedNB(alpha=1, own_missing="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
+    options: dict[str, Any] = {"confidence": 0.9, "cells": "observed"}
+    plan = model.cleaning_plan(rows, **options)
+    same = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", **options)
+    assert plan.columns() == same.columns()
+    near = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", bias=0.1)
+    assert model.set_params(bias=0.1).cleaning_plan(rows).columns() == near.columns()
+
+
+ASSUMPTIONS: list[dict[str, Any]] = [
+    {},
+    {"own_missing": "any"},
+    {"bias": 0.05},
+    {"bias": {"age": 1, "*": 0.1}, "own_missing": "any"},
+]
+
+
+@pytest.mark.parametrize("assumptions", ASSUMPTIONS)
+def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> None:
+    """Bias and reading of own holes mean the same as in `certify`; the enemy and chance know no bias."""
+    model = CertifiedNB(alpha=1, **assumptions).fit(polars_frame(), LABELS)
+    points, index = polars_frame(), model.index_
+    told, expected = model.certify(points), certify(index, points, alpha=1, **assumptions)
+    np.testing.assert_array_equal(told.possible, expected.possible)
+    np.testing.assert_array_equal(model.tolerance(points), expected.tolerance)
+    assert certainty_rate(model, points) == expected.certain.mean()
+    revived = CertifiedNB.from_index(index, alpha=1, **assumptions)
+    np.testing.assert_array_equal(revived.certify(points).certain, expected.certain)
+    strict = CertifiedNB(alpha=1, own_missing=model.own_missing).fit(points, LABELS)
+    np.testing.assert_array_equal(model.radius(points), strict.radius(points))
+    assert {*model.radius(points, only={"columns": []}).tolist()} <= {0, np.inf}
+    np.testing.assert_array_equal(
+        model.label_odds(points[:4]).lower, strict.label_odds(points[:4]).lower
+    )
+    assert model.poison(points[:4], steps=1).n_cells == strict.poison(points[:4], steps=1).n_cells
+
+
+@pytest.mark.parametrize("assumptions", ASSUMPTIONS)
+def test_predictions_agree_with_what_holds(assumptions: dict[str, Any]) -> None:
+    """A row that is certain, or holds up to any bias, is predicted the label it holds."""
+    model = CertifiedNB(alpha=1, **assumptions).fit(polars_frame(), LABELS)
+    found = model.certify(polars_frame())
+    holds = ~np.isnan(found.tolerance)
+    predicted = model.predict(polars_frame())
+    assert holds.any()
+    assert predicted[holds].tolist() == found.predicted[holds].tolist()
+    assert predicted[found.certain].tolist() == found.label[found.certain].tolist()
+
+
+def test_assumptions_may_be_set_later() -> None:
+    """A fitted estimator answers by the parameters that it has now, and refuses bad ones when used."""
+    model = CertifiedNB(alpha=1).fit(polars_frame(), LABELS)
+    strict = certainty_rate(model, polars_frame())
+    assert certainty_rate(model.set_params(bias=0.02), polars_frame()) > strict
+    for wrong in ({"bias": 2}, {"own_missing": "none"}):
+        with pytest.raises(NullproofError, match="give"):
+            clone(model).set_params(bias=1, own_missing="skip").fit(
+                polars_frame(), LABELS
+            ).set_params(**wrong).certify(polars_frame())
+
+
+@pytest.mark.filterwarnings("ignore:'-' in 'a' was taken")
+def test_columns_that_name_rows_are_left_out() -> None:
+    """Names of rows are no features; declared values keep them, and later chunks leave them out too."""
+    ids = [f"id {k}" for k in range(30)]
+    frame = pd.DataFrame({"id": ids, "a": ["u", "v", "-"] * 10})
+    y = ["p", "q"] * 15
+    with pytest.warns(NullproofWarning, match="names the rows: 'id'"):
+        model = CertifiedNB().partial_fit(frame, y, classes=["p", "q"])
+    assert model.index_.features == ("a",)
+    assert model.n_features_in_ == 2
+    assert model.index_.n_missing == 10
+    model.partial_fit(frame[:3], y[:3])
+    assert model.index_.features == ("a",)
+    assert model.index_.n_missing == 11
+    assert len(model.predict(frame)) == 30
+    with pytest.warns(NullproofWarning, match="'id' has 30 values in 30 rows"):
+        kept = CertifiedNB(domains={"id": ids}).fit(frame, y)
+    assert kept.index_.features == ("id", "a")
+
+
+def test_labels_are_what_they_are() -> None:
+    """y is never spelled out: ? and - are classes."""
+    cells = np.array([["u"], ["v"], ["u"]], dtype=object)
+    assert CertifiedNB().fit(cells, ["?", "-", "NA"]).classes_.tolist() == ["-", "?", "NA"]
+
+
+def test_masked_cells_are_missing() -> None:
+    """scikit-learn drops NumPy's masks; here what is masked is a hole, and a label is never one."""
+    plain = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
+    mask = [[True, False], [False, False], [False, True]]
+    labels = ["p", "q", "q"]
+    expected = CertifiedNB(binning="none").fit(np.where(mask, np.nan, plain), labels)
+    for kind in (float, int, object):
+        masked = np.ma.masked_array(plain.astype(kind), mask=mask)
+        model = CertifiedNB(binning="none").fit(masked, labels)
+        assert model.index_ == expected.index_
+        assert np.array_equal(
+            model.predict_proba(masked), expected.predict_proba(np.where(mask, np.nan, plain))
+        )
+    with pytest.raises(NullproofError, match="1 missing label"):
+        CertifiedNB().fit(plain, np.ma.masked_array([1, 2, 2], mask=[True, False, False]))
+
+
+# In chunks ----------------------------------------------------------------------------------------
+
+
+def sorted_extremes_first(columns: dict[str, list[Any]], labels: list[str]) -> tuple[Any, Any]:
+    """A frame whose first rows show the least and the greatest number of every column."""
+    frame = pl.DataFrame(columns)
+    numeric = ("age", "visits", "joined")
+    ends = [frame[name].arg_min() for name in numeric] + [frame[name].arg_max() for name in numeric]
+    order = list(dict.fromkeys([*ends, *range(len(labels))]))
+    return frame[order], [labels[row] for row in order]
+
+
+def counts(index: CountIndex) -> list[Any]:
+    """All counts of an index: texts of bins follow from what the first chunk shows."""
+    features = range(len(index.features))
+    return [index.n_rows, *([index.low(j).tolist(), index.high(j).tolist()] for j in features)]
+
+
+@pytest.mark.parametrize("size", [8, 30, 500])
+@pytest.mark.parametrize("library", ["polars", "pandas", "lists"])
+def test_chunks_count_as_the_whole(size: int, library: str) -> None:
+    """Chunk by chunk is the same as at once if the first shows the extremes that fix the bins.
+
+    Values, bins and labels that the first chunk lacks are added as they come.
+    """
+    frame, labels = sorted_extremes_first(*mixed(500, seed=5))
+    convert: dict[str, Callable[[Any], Any]] = {
+        "polars": lambda part: part,
+        "pandas": lambda part: part.to_pandas(),
+        "lists": lambda part: [list(row) for row in part.rows()],
+    }
+    whole = CertifiedNB(bins=9, binning="uniform").fit(convert[library](frame), labels)
+    model = CertifiedNB(bins=9, binning="uniform")
+    for start in range(0, len(labels), size):
+        part, names = frame[start : start + size], labels[start : start + size]
+        model.partial_fit(convert[library](part), names, classes=["yes", "no"])
+    assert counts(model.index_) == counts(whole.index_)
+    assert model.classes_.tolist() == ["no", "yes"]
+
+
+def test_a_column_empty_in_the_first_chunk() -> None:
+    """A column without a known value at first joins when it shows one; its holes are kept."""
+    first, second = [["a", None], ["b", None]], [["a", "x"], ["b", "y"], ["a", None]]
+    model = CertifiedNB()
+    with pytest.warns(NullproofWarning, match="left out for lack of any known value: 'x1'"):
+        model.partial_fit(first, ["A", "B"], classes=["A", "B"])
+    assert model.predict([["a", None]]).tolist() == ["A"]
+    model.partial_fit(second, ["A", "B", "B"])
+    whole = CertifiedNB().fit([*first, *second], ["A", "B", "A", "B", "B"])
+    assert model.index_ == whole.index_
+    assert model.index_.features == ("x0", "x1")
+
+
+def test_such_a_column_of_a_frame_that_continues_as_an_array() -> None:
+    """It joins under its own name, also when later chunks are arrays without names."""
+    first = pl.DataFrame({"city": ["a", "b"], "plan": pl.Series([None, None], dtype=pl.String)})
+    model = CertifiedNB()
+    with pytest.warns(NullproofWarning, match="'plan'"):
+        model.partial_fit(first, ["A", "B"], classes=["A", "B"])
+    with pytest.warns(UserWarning, match="feature names"):
+        model.partial_fit([["a", "x"], ["b", "y"]], ["A", "B"])
+    assert model.index_.features == ("city", "plan")
+
+
+def test_a_class_that_comes_later() -> None:
+    """The first chunk need not show every class that it names."""
+    model = CertifiedNB(1.0).partial_fit([["a"], ["b"]], [0, 0], classes=[0, 1, 2])
+    assert model.predict_proba([["a"]]).shape == (1, 3)
+    model.partial_fit([["b"], ["a"]], [2, 1])
+    assert model.predict_proba([[None]]) == pytest.approx(np.array([[0.5, 0.25, 0.25]]))
+
+
+def test_chunks_after_fit() -> None:
+    """A fitted estimator goes on counting."""
+    model = CertifiedNB().fit([["a"], ["b"]], ["A", "B"]).partial_fit([["c"]], ["B"])
+    assert model.index_ == CertifiedNB().fit([["a"], ["b"], ["c"]], ["A", "B", "B"]).index_
+
+
+@pytest.mark.parametrize(
+    ("labels", "classes", "message"),
+    [
+        (["A", "B"], None, "got no classes; give all labels that will occur"),
+        (["A", "C"], ["A", "B"], "y holds 'C', which is not among the classes"),
+        (["A", None], ["A", "B"], "y has 1 missing label"),
+    ],
+)
+def test_bad_first_chunks(labels: list[Any], classes: Any, message: str) -> None:
+    """A first chunk must name all classes and hold no others."""
+    model = CertifiedNB()
+    with pytest.raises(NullproofError, match=message):
+        model.partial_fit([["a"], ["b"]], labels, classes=classes)
+    assert not hasattr(model, "index_")
+
+
+def test_bad_further_chunks() -> None:
+    """A further chunk that is refused leaves the counts as they were."""
+    model = CertifiedNB().partial_fit([["a"], ["b"]], ["A", "B"], classes=["A", "B"])
+    before = model.index_
+    with pytest.raises(NullproofError, match="the first call named"):
+        model.partial_fit([["a"]], ["A"], classes=["A", "C"])
+    with pytest.raises(NullproofError, match="y holds 'C'"):
+        model.partial_fit([["a"]], ["C"])
+    with pytest.raises(ValueError, match="expecting 1 features"):
+        model.partial_fit([["a", "b"]], ["A"])
+    with pytest.raises(NullproofError, match="sample_weight"):
+        model.partial_fit([["a"]], ["A"], sample_weight=[1.0])
+    assert model.index_ is before
+
+
+# Among other estimators ---------------------------------------------------------------------------
+
+
+def test_pipeline_and_column_transformer() -> None:
+    """A pipeline passes frames on, and a column transformer may prepare some of their columns."""
+    frame = pandas_frame()
+    prepared = make_column_transformer(
+        (FunctionTransformer(np.log1p, feature_names_out="one-to-one"), ["age"]),
+        ("drop", ["joined"]),
+        remainder="passthrough",
+        verbose_feature_names_out=False,
+    )
+    pipeline = make_pipeline(prepared.set_output(transform="pandas"), CertifiedNB(1.0))
+    pipeline.fit(frame, LABELS)
+    assert pipeline[-1].index_.features == ("age", "visits", "city", "plan", "member")
+    assert pipeline.score(frame, LABELS) > 0.7
+    assert pipeline.predict_proba(frame).shape == (len(frame), 2)
+    assert 0 < certified_accuracy(pipeline, frame, LABELS) < 1
+
+
+def test_column_transformer_without_names() -> None:
+    """The array that a column transformer makes of a mixed frame gives the same answers."""
+    chosen = ["age", "city", "plan"]
+    prepared = ColumnTransformer([("keep", "passthrough", chosen)])
+    pipeline = Pipeline([("prepare", prepared), ("model", CertifiedNB(1.0))])
+    pipeline.fit(pandas_frame(), LABELS)
+    direct = CertifiedNB(1.0).fit(pandas_frame()[chosen], LABELS)
+    np.testing.assert_array_equal(
+        pipeline.predict_proba(pandas_frame()), direct.predict_proba(pandas_frame()[chosen])
+    )
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "NumPy objects"])
+def test_cross_validation(library: str) -> None:
+    """Cross-validation works on frames and arrays, with every way to score."""
+    table = LIBRARIES[library]()
+    model = CertifiedNB(1.0)
+    assert cross_val_score(model, table, LABELS, cv=3).mean() > 0.7
+    assert len(cross_val_predict(model, table, LABELS, cv=3, method="predict_proba")) == len(LABELS)
+    right = cross_val_score(model, table, LABELS, cv=3, scoring=certified_accuracy)
+    certain = cross_val_score(model, table, LABELS, cv=3, scoring=certainty_rate)
+    assert (right > 0).all()
+    assert (right <= certain).all()
+    assert (certain < 1).all()
+    pipeline = make_pipeline(FunctionTransformer(), "passthrough", model)
+    np.testing.assert_array_equal(
+        cross_val_score(pipeline, table, LABELS, cv=3, scoring=certified_accuracy), right
+    )
+
+
+def test_scorers() -> None:
+    """The scores are the shares of certain points, and of those that are certain and right."""
+    reference = CertifiedNB(alpha=0.5).fit(polars_frame(), LABELS)
+    frame = polars_frame()
+    told = reference.certify(frame)
+    right = [label == truth for label, truth in zip(told.label, LABELS, strict=True)]
+    assert certified_accuracy(reference, frame, LABELS) == np.mean(right)
+    assert certainty_rate(reference, frame) == told.certain.mean()
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        certified_accuracy(reference, frame, LABELS[:5])
+    other = GaussianNB().fit([[1.0], [2.0]], [0, 1])
+    with pytest.raises(NullproofError, match="GaussianNB cannot certify"):
+        certainty_rate(make_pipeline(other), [[1.0]])
+
+
+def test_grid_search() -> None:
+    """Smoothing and bins can be chosen by certified accuracy, also within a pipeline."""
+    pipeline = make_pipeline(FunctionTransformer(), CertifiedNB(binning="uniform"))
+    grid = {
+        "certifiednb__alpha": [0.1, 1.0],
+        "certifiednb__bins": [2, 5],
+        "certifiednb__prior": [None, "uniform"],
+    }
+    search = GridSearchCV(pipeline, grid, scoring=certified_accuracy, cv=3)
+    search.fit(pandas_frame(), LABELS)
+    assert search.best_params_["certifiednb__bins"] in (2, 5)
+    assert search.best_score_ == search.cv_results_["mean_test_score"].max() > 0
+    assert certainty_rate(search, pandas_frame()) > 0
+
+
+@pytest.mark.parametrize("table", [pandas_frame(), object_array()], ids=["frame", "array"])
+def test_calibration(table: Any) -> None:
+    """Probabilities can be calibrated."""
+    model = CalibratedClassifierCV(CertifiedNB(1.0), cv=3).fit(table, LABELS)
+    np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1.0)
+    assert model.score(table, LABELS) > 0.7
+
+
+@pytest.mark.parametrize("voting", ["hard", "soft"])
+def test_voting(voting: str) -> None:
+    """It votes with other classifiers, each with its own view of the table."""
+    binned = make_pipeline(
+        make_column_transformer((FunctionTransformer(lambda frame: frame.fillna(0)), ["visits"])),
+        KBinsDiscretizer(3, encode="ordinal", quantile_method="linear")
+        if "quantile_method" in KBinsDiscretizer().get_params()
+        else KBinsDiscretizer(3, encode="ordinal"),
+        GaussianNB(),
+    )
+    votes = VotingClassifier([("certified", CertifiedNB(1.0)), ("other", binned)], voting=voting)
+    assert votes.fit(pandas_frame(), LABELS).score(pandas_frame(), LABELS) > 0.6
+
+
+# What it refuses --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "certify", "possible_labels"])
+def test_unfitted_use(method: str) -> None:
+    """An estimator that was not fitted says so."""
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        getattr(CertifiedNB(), method)([["a"]])
+    with pytest.raises(NotFittedError, match="not fitted yet"):
+        certainty_rate(CertifiedNB(), [["a"]])
+
+
+def test_weights_are_refused() -> None:
+    """Weights cannot be counted as cells; None is no weight."""
+    with pytest.raises(NullproofError, match="sample_weight was given, but worlds count cells"):
+        CertifiedNB().fit([["a"]], ["A"], sample_weight=[2.0])
+    assert CertifiedNB().fit([["a"]], ["A"], sample_weight=None).classes_.tolist() == ["A"]
+    with pytest.raises(TypeError, match="unexpected keyword argument 'groups'"):
+        CertifiedNB().fit([["a"]], ["A"], groups=[1])
+
+
+@pytest.mark.parametrize("method", ["predict", "certify"])
+def test_other_features_than_at_fit(method: str) -> None:
+    """Numbers or names of features that differ from those at fit are refused, with names."""
+    frame = pandas_frame()
+    ask = getattr(CertifiedNB(1.0).fit(frame, LABELS), method)
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- home"):
+        ask(frame.rename(columns={"city": "home"}))
+    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- city"):
+        ask(frame.drop(columns="city"))
+    with pytest.raises(ValueError, match="must be in the same order"):
+        ask(frame[frame.columns[::-1]])
+    with (
+        pytest.raises(ValueError, match="X has 5 features, but CertifiedNB is expecting 6"),
+        pytest.warns(UserWarning, match="does not have valid feature names"),
+    ):
+        ask(object_array()[:, :5])
+    with pytest.raises(ValueError, match=r"unseen at fit time:\n- home"):
+        ask(pl.DataFrame(COLUMNS).rename({"city": "home"}))
+
+
+def test_names_only_at_one_time() -> None:
+    """Columns are taken in order where only the table or only the points have names; a warning tells."""
+    named, array = CertifiedNB(1.0).fit(pandas_frame(), LABELS), object_array()
+    expected = named.predict_proba(pandas_frame())
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        np.testing.assert_array_equal(named.predict_proba(array), expected)
+    places = [*range(array.shape[1])]
+    digits = CertifiedNB(1.0).fit(pandas_frame().set_axis([*map(str, places)], axis=1), LABELS)
+    with pytest.warns(UserWarning, match="X does not have valid feature names"):
+        found = digits.predict_proba(pandas_frame().set_axis(places, axis=1))
+    np.testing.assert_array_equal(found, expected)
+    numbered = CertifiedNB(1.0).fit(array, LABELS)
+    with pytest.warns(UserWarning, match="X has feature names"):
+        np.testing.assert_array_equal(numbered.predict_proba(polars_frame()), expected)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ([], "2D array"),
+        (["a", "b"], "Expected 2D array"),
+        ([["a"], ["b", "c"]], "Expected 2D array"),
+        (np.zeros((2, 2, 2)), "dim 3"),
+        (np.empty((0, 2)), "0 sample"),
+        (np.empty((2, 0)), "0 feature"),
+        (pd.DataFrame({"a": []}), "0 sample"),
+        (pd.DataFrame(index=range(2)), "0 feature"),
+        (pl.DataFrame({"a": []}), "0 sample"),
+        (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "column name twice"),
+        ([[None], [float("nan")]], "no column holds any known value"),
+        ("train.csv", "2D array"),
+    ],
+)
+def test_tables_that_are_none(table: Any, message: str) -> None:
+    """What is not a table with rows and columns is refused in scikit-learn's words."""
+    with pytest.raises(ValueError, match=message):
+        CertifiedNB().fit(table, [0, 1])
+
+
+@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA, pd.NaT])
+def test_holes_in_labels(hole: Any) -> None:
+    """A missing label is refused: how many, and which rows."""
+    names = [hole, "A", hole, "B", "A", hole]
+    rows = [["a"]] * len(names)
+    for labels in (names, np.array(names, dtype=object), pd.Series(names, dtype=object)):
+        with pytest.raises(NullproofError, match=r"y has 3 missing labels \(rows 0, 2, 5, counted"):
+            CertifiedNB().fit(rows, labels)
+    with pytest.raises(NullproofError, match=r"8 missing labels \(rows 0, 1, 2, 3, 4, …, counted"):
+        CertifiedNB().fit([["a"]] * 9, [hole] * 8 + ["A"])
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([1.0, np.nan]),
+        pd.Series([1, None], dtype="Int64"),
+        pd.Series(["A", None], dtype="category"),
+        pd.Series(["A", None], dtype="string"),
+        pd.Series(["A", None], dtype="string[pyarrow]"),
+        pl.Series(["A", None]),
+        pl.Series([1, None]),
+        pa.array(["A", None]),
+        pa.chunked_array([["A", None]]),
+    ],
+    ids=lambda labels: (
+        f"{type(labels).__module__}.{type(labels).__name__}-{labels.dtype}"
+        if hasattr(labels, "dtype")
+        else type(labels).__name__
+    ),
+)
+def test_holes_in_labels_of_every_library(labels: Any) -> None:
+    """A hole is a hole in whatever library the labels are."""
+    with pytest.raises(NullproofError, match=r"y has 1 missing label \(row 1, counted from 0\)"):
+        CertifiedNB().fit([["a"], ["b"]], labels)
+
+
+@pytest.mark.parametrize(
+    ("labels", "message"),
+    [
+        (None, "requires y to be passed"),
+        (["A"], r"inconsistent numbers of samples: \[2, 1\]"),
+        (["A", "B", "A"], "inconsistent numbers of samples"),
+        ([["A", "B"], ["B", "A"]], "1d array"),
+        ([["A"], ["B", "A"]], "one type, one per row"),
+        (["A", 1], "one type, one per row"),
+        ([0.5, 1.25], "continuous"),
+        ([np.inf, 1.0], "infinity"),
+    ],
+)
+def test_bad_labels(labels: Any, message: str) -> None:
+    """Labels must be one per row, of one kind, and no continuous numbers."""
+    with pytest.raises(ValueError, match=message):
+        CertifiedNB().fit([["a"], ["b"]], labels)
+
+
+def test_labels_as_a_column() -> None:
+    """A column of labels is flattened with scikit-learn's warning."""
+    with pytest.warns(DataConversionWarning, match="column-vector"):
+        model = CertifiedNB().fit([["a"], ["b"]], [["A"], ["B"]])
+    assert model.classes_.tolist() == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"alpha": -1.0}, "alpha is -1.0; give a number that is 0 or more"),
+        ({"alpha": "1"}, "alpha is '1'"),
+        ({"prior": [1.0]}, "prior has 1 numbers but there are 2 labels"),
+        ({"prior": "flat"}, "prior is 'flat'"),
+        ({"bins": 0, "binning": "uniform"}, "bins is 0; give a whole number from 1 on"),
+        ({"binning": "equal"}, "binning is 'equal'"),
+        ({"domains": {"x7": ["a"]}}, "domains names the column 'x7'"),
+        ({"domains": {"x0": "ab"}}, "give a list of values"),
+        ({"own_missing": "none"}, "own_missing is 'none'; give 'skip'"),
+        ({"own_missing": None}, "own_missing is None"),
+        ({"bias": 1.5}, "the bias is 1.5; give a number from 0"),
+        ({"bias": "some"}, "the bias is 'some'"),
+        ({"bias": {"x0": -1}}, "the bias of 'x0' is -1"),
+        ({"bias": {"x9": 1}}, "bias names 'x9', which is no feature; close names are 'x0'"),
+    ],
+)
+def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:
+    """Parameters are checked when fitting, not before and not later."""
+    model = CertifiedNB(**parameters)
+    with pytest.raises(NullproofError, match=message):
+        model.fit([["a"], ["b"]], ["A", "B"])
+    assert not hasattr(model, "index_")
+
+
+def test_unseen_categories() -> None:
+    """A category that the training table never shows is no reason to crash; certify tells of it."""
+    model = CertifiedNB(1.0).fit(pandas_frame(), LABELS)
+    strange = pandas_frame().assign(city="Quito")
+    assert set(model.predict(strange)) <= {"no", "yes"}
+    assert np.isfinite(model.predict_proba(strange)).all()
+    with pytest.warns(NullproofWarning, match="never shows in 'city' \\(90\\)"):
+        assert len(model.certify(strange)) == len(strange)
+    assert certainty_rate(model, strange) < 1  # scorers keep quiet: held-out parts are like that
+    declared = CertifiedNB(1.0, domains={"city": ["Quito"]}).fit(pandas_frame(), LABELS)
+    assert declared.certify(strange).possible.shape == (90, 2)
+
+
+def test_another_kind_of_column_than_at_fit() -> None:
+    """Text where the training table has numbers is refused, with the name of the column."""
+    model = CertifiedNB(1.0).fit(pandas_frame(), LABELS)
+    with pytest.raises(NullproofError, match="column 'age' holds text such as 'old'"):
+        model.predict(pandas_frame().assign(age="old"))

@@ -1,0 +1,386 @@
+"""Answers are exact: underflow, near ties, counts near ten million, many features, tiny and huge numbers.
+
+Where doubles cannot tell two supports apart, whole numbers do. Every verdict, prediction and tolerance
+here is held against fractions.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import os
+import random
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+import pytest
+from support import oracle, strategies
+from support.bias_box import BoxJudge
+from support.bias_oracle import Judge
+from support.counted import index_of
+from support.large_counts import LargeTable, index_from_counts, large_table, two_labels
+from support.strategies import EVEN, HARD_TABLES, ODD, random_case, table
+
+from nullproof import CountIndex, certify, explain, tolerance
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+ALPHAS: tuple[Any, ...] = (0, 1, Fraction(1, 3), Fraction(3, 7), 0.1)
+
+
+# Underflow and near ties --------------------------------------------------------------------------
+
+
+def top(first: float, second: float) -> set[str]:
+    """Name who wins two supports; equal ones tie."""
+    return {"A", "B"} if first == second else {"A"} if first > second else {"B"}
+
+
+def product_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]:
+    """Multiply probabilities in double precision."""
+    first, second = (math.prod(count / n_rows for count in own) for own in (a, b))
+    return top(first, second)
+
+
+def log_winners(n_rows: int, a: Sequence[int], b: Sequence[int]) -> set[str]:
+    """Add up logarithms in double precision, one by one: from Python 3.12 on ``sum`` is more exact."""
+    first, second = (
+        reduce(add, (math.log(count / n_rows) if count else -math.inf for count in own))
+        for own in (a, b)
+    )
+    return top(first, second)
+
+
+@pytest.mark.parametrize("name", HARD_TABLES)
+def test_hard_tables(name: str) -> None:
+    """Underflow, near ties and ties are decided as exact products decide them."""
+    n_rows, a, b, expected = HARD_TABLES[name]
+    assert top(math.prod(a), math.prod(b)) == expected
+    rows, labels = table(n_rows, A=a, B=b)
+    certificate = certify(CountIndex.from_rows(rows, labels), ("a",) * len(a), alpha=0)
+    assert set(certificate.possible) == expected
+    assert certificate.label == (min(expected) if len(expected) == 1 else None)
+
+
+@pytest.mark.parametrize(("arithmetic", "n_wrong"), [(product_winners, 6), (log_winners, 4)])
+def test_floats_get_hard_tables_wrong(
+    arithmetic: Callable[[int, Sequence[int], Sequence[int]], set[str]], n_wrong: int
+) -> None:
+    """Doubles fail on many of these tables and in both ways: a tie for a win, a win for a tie."""
+    said = {name: arithmetic(*hard[:3]) for name, hard in HARD_TABLES.items()}
+    wrong = {name for name, hard in HARD_TABLES.items() if said[name] != hard[3]}
+    assert len(wrong) >= n_wrong
+    assert any(len(said[name]) == 1 and len(HARD_TABLES[name][3]) == 2 for name in wrong)
+
+
+@pytest.mark.parametrize("alpha", [0, 1, 0.1])
+def test_hole_next_to_a_tie(alpha: float) -> None:
+    """One hole among 7,200 cells is all it takes to lose a certificate."""
+    rows, labels = table(3, A=[2, *EVEN[1:]], B=ODD)
+    point = ("a",) * len(ODD)
+    assert certify(CountIndex.from_rows(rows, labels), point, alpha=alpha).label == "A"
+    rows[1] = (None, *rows[1][1:])
+    holed = certify(CountIndex.from_rows(rows, labels), point, alpha=alpha)
+    assert set(holed.possible) == {"A", "B"}
+
+
+def test_priors_that_differ_in_the_last_digit() -> None:
+    """Whole numbers beyond double precision stay what they are."""
+    index = CountIndex.from_rows([("a",), ("a",)], ["A", "B"])
+    assert float(10**17 + 1) == float(10**17)
+    assert certify(index, ("a",), prior=[10**17 + 1, 10**17], alpha=0).label == "A"
+    assert certify(index, ("a",), prior=[10**17, 10**17 + 1], alpha=0).label == "B"
+    assert certify(index, ("a",), prior=[10**17, 1e17], alpha=0).label is None
+    thirds: list[Any] = [Fraction(1, 3), 1 / 3]
+    assert certify(index, ("a",), prior=thirds, alpha=0).label == "A"
+
+
+def test_float_alpha_is_not_a_decimal() -> None:
+    """With a tenth 1.1 * 2.1 ties with 0.1 * 23.1; the float 0.1 is a little more than a tenth."""
+    rows, labels = table(23, A=[1, 2], B=[0, 23])
+    index = CountIndex.from_rows(rows, labels)
+    tenth: Any = Fraction(1, 10)
+    assert Fraction(0.1) > tenth
+    assert set(certify(index, ("a", "a"), alpha=tenth).possible) == {"A", "B"}
+    assert certify(index, ("a", "a"), alpha=0.1).label == "B"
+
+
+@pytest.mark.parametrize("alpha", [5e-324, 1e-320, Fraction(1, 10**350)])
+def test_smoothing_too_small_for_doubles(alpha: Any) -> None:
+    """One smoothed zero outweighs 180 hundredths, though in doubles it may round to zero."""
+    rows, labels = table(100, A=[1] * 180, B=[0] + [100] * 179)
+    index = CountIndex.from_rows(rows, labels)
+    assert certify(index, ("a",) * 180, alpha=alpha).label == "B"
+    assert certify(index, ({"a", "b"}, *("a",) * 179), alpha=alpha).label == "B"
+
+
+@pytest.mark.parametrize(
+    "name", [name for name, hard in HARD_TABLES.items() if len(hard[1]) < 100 and all(hard[1])]
+)
+def test_near_ties_with_missing_cells_beside(name: str) -> None:
+    """A missing cell that makes or breaks the last digit is told apart, in any order of the columns.
+
+    The counts of one label are reached only in its best world, or in its worst; a third label and many
+    labels far behind change nothing.
+    """
+    n_rows, a, b, _ = HARD_TABLES[name]
+    rng = random.Random(name)
+    for n_behind in (0, 1, 20):
+        order = rng.sample(range(len(a)), len(a))
+        left, right = ([own[j] for j in order] for own in (a, b))
+        behind = {f"C{k:02}": [0] * len(a) for k in range(n_behind)}
+        rows, labels = table(n_rows, A=left, B=right, **behind)
+        first, second = math.prod(left), math.prod(right)
+        for place, value in itertools.product((0, n_rows), "ab"):
+            # One row of the label holds this value in one column; blanked, it may hold either.
+            spots = [
+                (i, j)
+                for i in range(place, place + n_rows)
+                for j in range(len(a))
+                if rows[i][j] == value and (value == "b" or (left, right)[place > 0][j] > 1)
+            ]
+            i, j = rng.choice(spots)
+            holed = [*rows]
+            holed[i] = (*rows[i][:j], None, *rows[i][j + 1 :])
+            own = left if place == 0 else right
+            change = Fraction(own[j] + (1 if value == "b" else -1), own[j])
+            ranges = {"A": [Fraction(first)] * 2, "B": [Fraction(second)] * 2}
+            label = "B" if place else "A"
+            ranges[label] = sorted((ranges[label][0], ranges[label][0] * change))
+            expected = {
+                one for one, other in (("A", "B"), ("B", "A")) if ranges[one][1] >= ranges[other][0]
+            }
+            index = CountIndex.from_rows(holed, labels, domains={f"x{j}": ["a", "b"]})
+            assert set(certify(index, ("a",) * len(a), alpha=0).possible) == expected
+
+
+@pytest.mark.filterwarnings("ignore:.*in (multiply|divide|subtract):RuntimeWarning")
+def test_extreme_alphas_and_priors() -> None:
+    """Numbers below, above and at the edge of double precision are as exact as any other."""
+    rng = random.Random(20240607)
+    for _ in range(120):
+        case = replace(random_case(rng), alpha=rng.choice(strategies.EXTREME_ALPHAS))
+        prior = {
+            label: rng.choice(strategies.EXTREME_WEIGHTS) for label in oracle.distinct(case.labels)
+        }
+        case = replace(case, prior=prior) if any(prior.values()) else case
+        index = index_of(case)
+        options: Any = {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+        for point, reading in itertools.product(case.points, ("skip", "any")):
+            every = case.outcomes(point, reading)
+            found = certify(index, point, own_missing=reading, **options)
+            assert frozenset(found.possible) == oracle.undominated(every), (point, reading, case)
+            assert found.label == oracle.certain_label(every), (point, reading, case)
+        judge = Judge.of_rows(
+            case.rows, case.labels, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        for bias in (Fraction(0), Fraction(rng.randrange(12), 12)):
+            told = certify(index, list(case.points), bias=bias, **options)
+            for point, one in zip(case.points, told, strict=True):
+                expected = judge.verdict(point, (bias,) * len(case.features))
+                assert frozenset(one.possible) == expected.possible, (point, bias, case)
+
+
+# Large counts -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_large_counts(seed: int) -> None:
+    """Millions of cells are rounded to whole cells as fractions are, not as doubles are (T9)."""
+    rng = random.Random(f"{SEED}-{seed}")
+    for _ in range(40):
+        large = large_table(rng, alpha=rng.choice(ALPHAS))
+        judge, point = large.judge(), large.point(rng)
+        for bias in [Fraction(1), *(random_share(rng, judge) for _ in range(5))]:
+            expected = judge.verdict(point, (bias,) * len(judge.domains))
+            told = certify(large.index, point, bias=bias, alpha=large.alpha)
+            assert told.label == expected.label, (point, bias, large)
+            assert frozenset(told.possible) == expected.possible, (point, bias, large)
+
+
+def random_share(rng: random.Random, judge: BoxJudge) -> Fraction:
+    """Draw a bias exactly at, or less than any double away from, a breakpoint of large groups."""
+    if not judge.groups or rng.random() < 0.2:
+        return Fraction(rng.random())
+    n_cells, shares = rng.choice(list(judge.groups.values()))
+    share = rng.choice(list(shares.values()))
+    jump = abs(share - Fraction(rng.randint(0, n_cells), n_cells))
+    near = jump + rng.choice((-1, 0, 1)) * Fraction(1, 10**30)
+    return min(max(near, Fraction(0)), Fraction(1))
+
+
+def test_a_share_that_doubles_round_to_a_whole_number() -> None:
+    """M · (q - bias) just below a whole number loses a cell, however close it is.
+
+    Label A has 3·10⁶ a's, 7·10⁶ b's and 10⁷ missing cells: q = 3/10 and at bias 0 exactly 3·10⁶ of these
+    are a's. With B at the same support less one cell the point holds, at any greater bias it does not.
+    """
+    a_cells, b_cells = (3 * 10**6, 6 * 10**6 - 1), (7 * 10**6, 14 * 10**6 + 1)
+    index = index_from_counts([2 * 10**7, 2 * 10**7], [[a_cells, b_cells]], [[10**7, 0]])
+    asked: list[tuple[Any, bool]] = [(0, True), (5e-324, False), (Fraction(1, 10**400), False)]
+    for bias, holds in asked:
+        assert certify(index, ("0",), alpha=0, bias=bias).certain is holds
+    assert tolerance(index, [("0",)], alpha=0).tolist() == [0.0]
+
+
+def near_ties(n_features: int, size: int) -> Iterator[tuple[list[int], list[int]]]:
+    """Counts of two labels whose products differ by about one part in the square of a count, or tie.
+
+    (n + k)(n - k) against n · n, with other columns alike, in another order.
+    """
+    rng = random.Random(size + n_features)
+    for k in (0, 1, 2, 3):
+        n = size - rng.randrange(size // 4)
+        others = [size - rng.randrange(size // 2) for _ in range(n_features - 2)]
+        shuffled = rng.sample(others, len(others))
+        yield [n, n, *others], [n + k, n - k, *shuffled]
+
+
+@pytest.mark.parametrize(("n_features", "size"), [(2, 10**7), (8, 10**6), (96, 10**7), (96, 900)])
+def test_near_ties_of_large_counts(n_features: int, size: int) -> None:
+    """Verdict, prediction, tolerance and explanation agree where sums of logarithms cannot tell."""
+    for left, right in near_ties(n_features, size):
+        for first, second in ((left, right), (right, left)):
+            index = two_labels((2 * size, 2 * size), first, second)
+            point = ("0",) * n_features
+            a, b = math.prod(first), math.prod(second)
+            winner = "L0" if a > b else "L1" if b > a else None
+            found = certify(index, point, alpha=0)
+            assert (found.label, found.predicted) == (winner, winner), (first, second)
+            assert found.certain is (winner is not None)
+            np.testing.assert_equal(found.tolerance, 1.0 if winner else math.nan)
+            told = explain(index, point, alpha=0)
+            assert told.certain is found.certain
+            if winner is not None:
+                lead = math.log1p(Fraction(max(a, b), min(a, b)) - 1)
+                assert told.label == winner
+                expected = pytest.approx((lead,) * 3, rel=1e-6, abs=0)
+                assert (told.total.least, told.total.reference, told.total.greatest) == expected
+
+
+@pytest.mark.parametrize("alpha", ALPHAS)
+def test_near_ties_with_a_prior(alpha: Any) -> None:
+    """A prior that makes up for the counts exactly is a tie; a hair more or less decides."""
+    rng = random.Random(SEED)
+    for size in (5, 10**3, 10**7):
+        d = rng.choice((1, 3, 12))
+        first, second = ([size - rng.randrange(size // 2 + 1) for _ in range(d)] for _ in range(2))
+        index = two_labels((2 * size, 2 * size), first, second)
+        smooth = Fraction(alpha)
+        a, b = (math.prod(count + smooth for count in own) for own in (first, second))
+        hair = Fraction(1, 10**60)
+        for factor, expected in ((1, None), (1 + hair, "L0"), (1 - hair, "L1")):
+            prior: Any = [b * factor, a]
+            found = certify(index, ("0",) * d, alpha=alpha, prior=prior)
+            assert (found.label, found.predicted) == (expected, expected), (size, first, second)
+
+
+# Tolerances of large counts -----------------------------------------------------------------------
+
+
+def assert_tolerance(large: LargeTable, judge: BoxJudge, point: Any, told: float) -> bool:
+    """The point holds at the double told and not at the next; whether it lies between 0 and 1.
+
+    The breakpoint between these two is found exactly, and certify draws the line just there.
+    """
+    if math.isnan(told):
+        assert not judge.holds(point, 0), (point, large)
+        return False
+    assert judge.holds(point, told), (point, told, large)
+    if told == 1:
+        return False
+    after = math.nextafter(told, 2)
+    assert not judge.holds(point, after), (point, told, large)
+    last = max(step for step in jumps(judge, told, after) if judge.holds(point, step))
+    for bias, holds in [(last, True), (last + Fraction(1, 10**40), False)]:
+        told_so = certify(large.index, point, bias=bias, **large.options).certain
+        assert told_so is holds, (point, bias, large)
+    return True
+
+
+def jumps(judge: BoxJudge, first: float, end: float) -> list[Fraction]:
+    """List ``first`` and the breakpoints between it and ``end``."""
+    start = Fraction(first)
+    found = [start]
+    for n_cells, shares in judge.groups.values():
+        for share in shares.values():
+            down = share - Fraction(math.floor(n_cells * (share - start)), n_cells)
+            up = Fraction(math.ceil(n_cells * (share + start)), n_cells) - share
+            found += [step for step in (down, up) if start <= step < Fraction(end)]
+    return found
+
+
+@pytest.mark.parametrize("size", [30, 1000, 10**5, 10**7, 10**10])
+def test_tolerances_of_large_counts(size: int) -> None:
+    """T10: right to the last digit, for one point alone and for many points together."""
+    rng = random.Random(f"{SEED}-{size}")
+    n_between = 0
+    for _ in range(25):
+        large = large_table(rng, alpha=rng.choice(ALPHAS), size=size)
+        if rng.random() < 0.5:
+            # A prior brings the labels close together.
+            weights = {label: Fraction(rng.randint(900, 1100), 1000) for label in large.n_rows}
+            large = replace(large, prior=weights)
+        judge = large.judge()
+        points = sorted({large.point(rng) for _ in range(6)})
+        together = tolerance(large.index, points, **large.options).tolist()
+        for point, told in zip(points, together, strict=True):
+            n_between += assert_tolerance(large, judge, point, told)
+        alone = tolerance(large.index, points[:1], **large.options)
+        np.testing.assert_equal(alone[0], together[0])
+        crowd = points * 400
+        np.testing.assert_array_equal(
+            tolerance(large.index, crowd, **large.options), np.tile(together, 400)
+        )
+    assert n_between > 10
+
+
+TRILLION = 10**12
+# Sizes, known cells and missing cells: more jumps than 32 bits count, or than anybody lists.
+HUGE: dict[str, tuple[Any, Any, Any]] = {
+    "a trillion jumps": (
+        [TRILLION] * 2,
+        [
+            [[680, TRILLION], [320, 0]],
+            [[TRILLION, TRILLION // 22_026], [0, TRILLION - TRILLION // 22_026]],
+        ],
+        [[TRILLION - 1000, 0], [0, 0]],
+    ),
+    "jumps just above zero": (
+        [2**61] * 2,
+        [[[2**59 + 2**16, 2**59], [2**59 - 2**16, 2**59]]],
+        [[2**60, 2**60]],
+    ),
+    "more than 32 bits, of the rival": (
+        [2, 2**36],
+        [[[1, 2**33 + 2**29], [1, 2**35 - 2**33 - 2**29]]],
+        [[0, 2**35]],
+    ),
+    "more than 32 bits, of both": (
+        [6, 2**36],
+        [[[1, 2**33 + 2**29], [1, 2**35 - 2**33 - 2**29]]],
+        [[4, 2**35]],
+    ),
+}
+
+
+@pytest.mark.parametrize("prior", [None, "uniform"])
+@pytest.mark.parametrize("name", HUGE)
+def test_tolerances_beyond_32_bits(name: str, prior: Any) -> None:
+    """Alone and in a crowd a point is told the last double at which it holds."""
+    index = index_from_counts(*HUGE[name])
+    point = ("0",) * len(index.features)
+    alone = tolerance(index, [point], prior=prior)
+    np.testing.assert_array_equal(tolerance(index, [point] * 40, prior=prior), alone.repeat(40))
+    last = float(alone[0])
+    if math.isnan(last):
+        assert not certify(index, point, bias=0, prior=prior).certain
+    elif last < 1:
+        assert certify(index, point, bias=last, prior=prior).certain
+        assert not certify(index, point, bias=math.nextafter(last, 2), prior=prior).certain

@@ -1,0 +1,154 @@
+"""Tests use the public face only: what a user can import, the command line, and the page's HTTP API.
+
+So a room can be rebuilt without its tests. What a test needs from inside is a sign that something public
+lacks; the few exceptions are listed here with their reasons.
+"""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from support.command_line import SOURCE
+
+import nullproof
+
+TESTS = Path(__file__).parent
+PUBLIC = {
+    "nullproof",
+    *(f"nullproof.{name}" for name in ("attacks", "cleaning", "odds", "estimator")),
+}
+# Where the command line and the page are reached, and where all modules are looked through.
+DOORS = {
+    "support/command_line.py": {"nullproof.__main__"},
+    "support/warm.py": {"nullproof.__main__", "nullproof.web"},
+    "support/asking.py": {"nullproof.web"},
+    "support/web_server.py": {"nullproof.web"},
+    # In processes of their own, of which one lacks every extra.
+    "test_extras.py": {"nullproof.__main__", "nullproof.plots"},
+    "test_package.py": {"nullproof.__main__"},
+    # The paper's own algorithms, which move to experiments.
+    "test_baselines.py": {"nullproof.baselines"},
+    # A smoke test of charts, which goes with them.
+    "test_notebook.py": {"nullproof.plots"},
+}
+# Folders and files whose owners have not come to them yet.
+NOT_YET: tuple[str, ...] = (
+    *(
+        "counts/",
+        "experiments/",
+        "odds/",
+        "tables/",
+    ),
+    *("support/checking.py", "support/engines.py"),
+    *("support/fuzzing/", "support/odds_tables.py"),
+    *("support/one_column.py", "support/refusals.py", "support/spreads.py", "support/ways.py"),
+    *("test_boxes.py", "test_brackets.py", "test_clear_crossings.py", "test_cores.py"),
+    *("test_crossings.py", "test_exact_tolerance.py", "test_explanation.py", "test_groups.py"),
+    *("test_lead", "test_model.py", "test_prediction_exact.py", "test_progress.py"),
+    *("test_real_data.py", "test_seeds.py", "test_selection.py", "test_tolerance_search.py"),
+    *("test_truths.py", "test_witness.py"),
+)
+# Where names with an underscore are part of a protocol.
+PROTOCOLS = {"_repr_html_", "_repr_mimebundle_", "_asdict", "_replace", "_fields", "_exit"}
+OWNERS = {"self", "cls", "os"}
+_IN_TEXT = re.compile(r"(?:\bfrom |\bimport |::)(nullproof(?:\.\w+)+)")
+_PATH = re.compile(r"nullproof(?:\.\w+)+")
+
+
+def imported(source: str) -> Iterator[str]:
+    """Yield the modules of nullproof that a file imports, patches, or names in code as text."""
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (one.name for one in node.names if one.name.startswith("nullproof"))
+        elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("nullproof"):
+            yield str(node.module)
+            yield from (
+                f"{node.module}.{one.name}"
+                for one in node.names
+                if _is_inside(str(node.module), one.name)
+            )
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from (_module(name) for name in _IN_TEXT.findall(node.value))
+            if _PATH.fullmatch(node.value):
+                yield _module(node.value)
+
+
+def _is_inside(module: str, name: str) -> bool:
+    """Return whether a name is private, or a module of the package that is not offered as a name."""
+    places = (SOURCE / "nullproof" / name, SOURCE / "nullproof" / f"{name}.py")
+    is_module = name not in nullproof.__all__ and any(place.exists() for place in places)
+    return (name.startswith("_") and name != "__version__") or (module == "nullproof" and is_module)
+
+
+def _module(name: str) -> str:
+    """Return the module of a dotted name: what ends in a class is a name of its module."""
+    parts = name.split(".")
+    return ".".join(part for part in parts if not part[:1].isupper())
+
+
+def private_attributes(source: str) -> set[str]:
+    """Return the attributes with an underscore that a file asks of objects that are not its own."""
+    return {
+        node.attr
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Attribute)
+        and re.match(r"_[a-z]", node.attr)
+        and node.attr not in PROTOCOLS
+        and not (isinstance(node.value, ast.Name) and node.value.id in OWNERS)
+    }
+
+
+def test_only_public_modules_are_imported() -> None:
+    """No test imports, patches or names in a program a module that is not public."""
+    found = {}
+    for path in TESTS.rglob("*.py"):
+        place = path.relative_to(TESTS).as_posix()
+        inside = {*imported(path.read_text("utf-8"))} - PUBLIC - DOORS.get(place, set())
+        if inside and not place.startswith((*NOT_YET, "test_face.py")):
+            found[place] = sorted(inside)
+    assert found == {}
+
+
+def test_no_private_attribute_is_used() -> None:
+    """No test looks at an attribute with an underscore of an object that is not its own."""
+    found = {}
+    for path in TESTS.rglob("*.py"):
+        place = path.relative_to(TESTS).as_posix()
+        inside = private_attributes(path.read_text("utf-8"))
+        if inside and not place.startswith(NOT_YET):
+            found[place] = sorted(inside)
+    assert found == {}
+
+
+def test_every_door_is_used() -> None:
+    """No exception outlives its need."""
+    for place, modules in DOORS.items():
+        assert modules <= {*imported((TESTS / place).read_text("utf-8"))}, place
+
+
+@pytest.mark.parametrize(
+    ("source", "module"),
+    [
+        ("from nullproof.model import Model", "nullproof.model"),
+        ("import nullproof.tables.cuts as cuts", "nullproof.tables.cuts"),
+        ("patch.setattr('nullproof.model.Model', None)", "nullproof.model"),
+        ("CODE = 'import os\\nfrom nullproof.web.app import make_app'", "nullproof.web.app"),
+        ("mark('ignore::nullproof.errors.NullproofWarning')", "nullproof.errors"),
+        ("from nullproof import _hidden", "nullproof._hidden"),
+        ("from nullproof import model", "nullproof.model"),
+    ],
+)
+def test_what_is_inside_is_found(source: str, module: str) -> None:
+    """The first test can fail, whichever way a module is named."""
+    assert module in {*imported(source)} - PUBLIC
+
+
+def test_what_is_private_is_found() -> None:
+    """The second test can fail; a method of one's own and a protocol are no offence."""
+    source = "index._counts\nself._mine\nresult._repr_html_()\nx.__class__\n"
+    assert private_attributes(source) == {"_counts"}

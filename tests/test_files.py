@@ -1,0 +1,943 @@
+"""Files of every kind: CSV, TSV, Excel, ARFF, Parquet, packed, in any encoding, broken or whole."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime as dt
+import gzip
+import io
+import json
+import random
+import warnings
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from backports import zstd
+from support.command_line import CERTIFY, TRAIN, Runner, one_line
+from support.index_view import counts, kind, notices, quietly, read, saved_and_loaded, values
+from support.workbooks import with_part, workbook
+
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify, inject_missing
+
+FRAME = pl.DataFrame(
+    {
+        "age": [31, None, 50, 64],
+        "town": ["Ulm, south", 'the "old" one', None, "two\nlines"],
+        "y": ["a", "b", "a", "b"],
+    }
+)
+CSV = b'age,town,y\n31,"Ulm, south",a\n,"the ""old"" one",b\n50,,a\n64,"two\nlines",b\n'
+
+
+def put(folder: Path, written: str | bytes, name: str = "t.csv") -> Path:
+    path = folder / name
+    path.write_bytes(written.encode() if isinstance(written, str) else written)
+    return path
+
+
+def frame_of(path: Path) -> pl.DataFrame:
+    """The table of a file as it is read: no cell of it is blanked."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullproofWarning)
+        found: pl.DataFrame = inject_missing(path, 0)
+    return found
+
+
+def is_table(path: Path, columns: dict[str, list[Any]], label: str = "y", **options: Any) -> None:
+    """Whether a file counts as these columns do."""
+    keep = [name for name in columns if name != label]
+    how: dict[str, Any] = {"binning": "none", "keep": keep}
+    expected = quietly(pl.DataFrame(columns, strict=False), label, **how)
+    found = quietly(path, label, **how, **options)
+    assert found == expected
+    assert found.features == expected.features
+
+
+def refused(path: Path, reason: str, label: str = "y", **options: Any) -> None:
+    """Whether a file is refused in one sentence with this reason."""
+    with pytest.raises(NullproofError, match=reason) as caught:
+        quietly(path, label, **options)
+    said = str(caught.value)
+    assert "\n" not in said
+    assert "polars" not in said
+    assert "infer_schema" not in said
+
+
+# Formats ------------------------------------------------------------------------------------------
+
+
+def binary(write: Callable[[io.BytesIO], Any]) -> bytes:
+    buffer = io.BytesIO()
+    write(buffer)
+    return buffer.getvalue()
+
+
+# Made when they are needed: libraries of tables start threads, and tests may be run in forks.
+FORMS: dict[str, Callable[[], bytes]] = {
+    "plain.csv": lambda: CSV,
+    "tabs.tsv": lambda: FRAME.write_csv(separator="\t").encode(),
+    "semicolons.csv": lambda: FRAME.write_csv(separator=";").encode(),
+    "bars.txt": lambda: FRAME.write_csv(separator="|").encode(),
+    "mark.csv": lambda: b"\xef\xbb\xbf" + CSV,
+    "windows.csv": lambda: CSV.replace(b"\n", b"\r\n").replace(b"two\r\n", b"two\n"),
+    "table.parquet": lambda: binary(FRAME.write_parquet),
+    "table.arrow": lambda: binary(FRAME.write_ipc),
+    "stream.arrow": lambda: binary(FRAME.write_ipc_stream),
+}
+PACKINGS: dict[str, Callable[[bytes], bytes]] = {
+    "": bytes,
+    ".gz": gzip.compress,
+    ".zst": zstd.compress,
+}
+
+
+@pytest.mark.parametrize("packing", PACKINGS)
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_and_packing_gives_the_same_table(
+    name: str, packing: str, tmp_path: Path
+) -> None:
+    """Format, separator, byte order mark, line ends and compression do not change a table."""
+    path = put(tmp_path, PACKINGS[packing](FORMS[name]()), name + packing)
+    assert frame_of(path).equals(FRAME)
+    expected = CountIndex.from_table(FRAME, "y")
+    assert CountIndex.from_table(path, "y") == CountIndex.from_table(str(path), "y") == expected
+
+
+def test_lines_fields_and_quotes(tmp_path: Path) -> None:
+    """Blank lines are no rows, empty fields are; only what stands outside quotes parts fields."""
+    for text, rows in (
+        ("\n\na,y\n\n1,x\n   \n2,z\n\r\n\n", [("1", "x"), ("2", "z")]),
+        ("a,y\n1,2\n,\n\n3,4\n", [(1, 2), (None, None), (3, 4)]),
+        ("a\n1\n\n3\n", [(1,), (None,), (3,)]),
+        (f'a,b\n"{"x" * 200_000}",\nu,v\n', [("x" * 200_000, None), ("u", "v")]),
+        *((f"{head}\n1,2\n", [(1, 2)]) for head in ('"a,b;;;;|",y', '"a\nb;;;;",y', "\n\na,y")),
+    ):
+        assert frame_of(put(tmp_path, text)).rows() == rows
+    is_table(
+        put(tmp_path, "a,y\n01,01\n1,1\n,True\n"), {"a": [1, 1, None], "y": ["01", "1", "True"]}
+    )
+
+
+@pytest.mark.parametrize("late", ["word", "1.5", "true", "NA", "?"])
+@pytest.mark.parametrize("n_before", [3, 10_500])
+def test_a_column_is_what_all_of_its_rows_are(late: str, n_before: int, tmp_path: Path) -> None:
+    """What a column holds is told by all of its rows, not by the first ones."""
+    path = put(tmp_path, "a,y\n" + "1,p\n" * n_before + f"{late},q\n")
+    index = quietly(path, binning="none")
+    missing = late in ("NA", "?")
+    expected = {"1": [n_before, 0], **({} if missing else {late: [0, 1]}), None: [0, int(missing)]}
+    assert counts(index) == expected
+    assert kind(index) == ("text" if late in ("word", "true") else "number")
+    assert quietly(path, binning="none", memory_limit="200MB") == index
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_readers_agree_on_random_files(seed: int, tmp_path: Path) -> None:
+    """Columns of any sort, with spellings of missing at the top, the end or anywhere, in memory or not."""
+    rng = random.Random(seed)
+    sorts: list[tuple[str, ...]] = [
+        *(("1", "2", "30"), ("1.5", "2.0", "-3e5"), ("a", "b", '"c"'), ("true", "false")),
+        *(("inf", "1", "2.5"), ("3,14", "2,7", "0,5"), ("$1,200", "$5", " $7.50")),
+        *(("12 %", "7,5 %", "3%"), ("1 234", "12 345", "6"), ("31/01/2024", "03/04/2024")),
+        *(("01.02.2024", "31.12.2023"), ("2024/01/31", "2023/2/1"), ("u", "v", "1,5")),
+    ]
+    n_rows, separator = rng.choice([3, 40, 1500]), rng.choice(",;\t")
+    columns = []
+    for _ in range(4):
+        sort = rng.choice(sorts)
+        cells = [rng.choice(sort) for _ in range(n_rows)]
+        for _ in range(rng.choice([0, 0, 1, 3])):
+            place = rng.choice([0, n_rows - 1, rng.randrange(n_rows)])
+            cells[place] = rng.choice(["", "NA", "NaN", "?", '"NA"', " NA"])
+        columns.append([f'"{cell}"' if "," in cell else cell for cell in cells])
+    columns.append([rng.choice("pq") for _ in range(n_rows)])
+    lines = [["c0", "c1", "c2", "c3", "y"], *zip(*columns, strict=True)]
+    path = put(tmp_path, "\n".join(map(separator.join, lines)) + "\n")
+    options: dict[str, Any] = {"binning": "uniform", "bins": 2}
+    here = quietly(path, **options)
+    there = quietly(path, memory_limit="200MB", **options)
+    assert there == here
+    assert notices(path, **options) == notices(path, memory_limit="200MB", **options)
+    assert quietly(path, like=here) == quietly(path, like=here, memory_limit="200MB") == here
+
+
+BAD_FILES: dict[str, tuple[bytes | Callable[[], bytes], str]] = {
+    "empty": (b"", "is empty; give a table with a header row"),
+    "newlines": (b"\n\n\n", "is empty"),
+    "spaces": (b"   \n \n", "is empty"),
+    "header": (b"a,b,y\n", "has a header but no rows"),
+    "header and blanks": (b"a,b,y\n\n\n", "has a header but no rows"),
+    "header unended": (b"a,b,y", "has a header but no rows"),
+    "too many": (b"a,b,y\n1,2,p\n1,2,q,4\n", "ragged: a row has more fields than the header"),
+    "too few": (b"a,b,y\n1,2,p\n1,2\n", "ragged: line 3 has 2 fields, the header has 3"),
+    "too few, first": (b"a,y,b\n1,p\n1,p,2\n", "ragged: line 2 has 2 fields"),
+    "too few, one": (b"a,y,b\n1,p,2\n1\n", "ragged: line 3 has 1 field, the header has 3"),
+    "too few, in quotes": (b'a,y,b\n1,p,NA\n"1,p"\n', "ragged: line 3 has 1 field,"),
+    "too few, after quotes": (b'a,y,b\n"1,\n1",p,\n1,p\n', "ragged: line 4 has 2 fields"),
+    "same names": (b"a,b,a\n1,2,3\n", "has two columns named 'a'"),
+    "same names in lines": (b'"x\ny",b,b\n1,2,3\n', "has two columns named 'b'"),
+    "junk": (bytes(range(256)) * 9, "is not a table; give a CSV, TSV, Parquet, Arrow, Excel"),
+    "UTF-16 unmarked": ("a,y\n1,p\n".encode("utf-16-le"), "is not a table"),
+    "unclosed quote": (
+        b'a,y\n"u,p\nv,q\n',
+        "a quote that stands inside a value or is never closed",
+    ),
+    "unclosed quote in header": (b'"a,y\nv,q\n', "has a header but no rows|quote"),
+    "stray quote": (b'a,y\n5" pipe,p\nv,q\n', "a quote that stands inside a value"),
+    "old line ends": (b"a,y\r1,p\r2,q\r", "ends its lines in CR alone"),
+    "damaged gzip": (gzip.compress(CSV)[:-12], "is a damaged gzip file"),
+    "mangled gzip": (
+        gzip.compress(CSV)[:20] + b"\xff" * 40,
+        "is a damaged gzip file",
+    ),
+    "damaged zstd": (zstd.compress(CSV)[:-6], "is a damaged zstd file"),
+    "gzip of nothing": (gzip.compress(b""), "is empty"),
+    "truncated parquet": (
+        lambda: FORMS["table.parquet"]()[:-20],
+        "is not a table that can be read",
+    ),
+    "truncated arrow": (lambda: FORMS["table.arrow"]()[:60], "is not a table that can be read"),
+    "truncated stream": (lambda: FORMS["stream.arrow"]()[:60], "is not a table that can be read"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_FILES)
+def test_bad_files_are_refused_in_one_sentence(case: str, tmp_path: Path) -> None:
+    """A file that is no table is refused by name, with the reason, on one line."""
+    written, reason = BAD_FILES[case]
+    path = put(tmp_path, written() if callable(written) else written, "bad.csv")
+    refused(path, f"^{path}.*({reason})")
+
+
+def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
+    """Whatever bytes are cut off or overwritten: a table or a NullproofError, nothing else."""
+    rng = random.Random(7)
+    for name in ("plain.csv", "table.parquet", "table.arrow", "stream.arrow"):
+        for packed in PACKINGS.values():
+            for _ in range(12):
+                raw = bytearray(packed(FORMS[name]()))
+                for _ in range(rng.choice([0, 1, 5])):
+                    raw[rng.randrange(len(raw))] = rng.randrange(256)
+                path = put(tmp_path, raw[: rng.choice([len(raw), rng.randrange(len(raw))])], "x")
+                with contextlib.suppress(NullproofError):
+                    quietly(path)
+
+
+def test_paths_that_are_no_files(tmp_path: Path) -> None:
+    """A missing file offers the names near it; a directory and an impossible name are told."""
+    (tmp_path / "customers.csv").touch()
+    refused(tmp_path / "custmers.csv", r"no such file.*did you mean customers\.csv\?")
+    refused(tmp_path / "other.parquet", r"no such file.*; check the path")
+    refused(tmp_path / "no" / "such.csv", r"no such file.*; check the path")
+
+
+# Encodings ----------------------------------------------------------------------------------------
+
+UMLAUTS = "größe,ville,y\n1,Orléans,p\n2,„Köln“ – €,q\n,Besançon,p\n"
+UMLAUT_CELLS: dict[str, list[Any]] = {
+    "größe": [1, 2, None],
+    "ville": ["Orléans", "„Köln“ – €", "Besançon"],
+    "y": ["p", "q", "p"],
+}
+CYRILLIC = "возраст,город,y\n1,Тула,да\n2,Омск,нет\n"
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32", "utf-16-be"])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+def test_marked_text_is_read_by_its_mark(encoding: str, end: str, tmp_path: Path) -> None:
+    """A byte order mark says what the text is, and nothing needs to be told."""
+    mark = "\ufeff" if encoding == "utf-16-be" else ""
+    path = put(tmp_path, (mark + UMLAUTS.replace("\n", end)).encode(encoding))
+    is_table(path, UMLAUT_CELLS)
+    assert notices(path) == []
+
+
+def test_windows_text_is_read_and_told(tmp_path: Path) -> None:
+    """What is not UTF-8 but can be text of Windows is read as that, with a notice, wherever it begins."""
+    path = put(tmp_path, UMLAUTS.encode("cp1252"))
+    (said,) = notices(path)
+    assert "cp1252" in said
+    assert "encoding" in said
+    is_table(path, UMLAUT_CELLS)
+    late = quietly(put(tmp_path, b"a,y\n" + b"u,p\n" * 9_999 + b"\xe9,q\n"))
+    assert values(late) == ("u", "é")
+    arff = "@relation r\n@attribute größe {groß,klein}\n@attribute y {p,q}\n@data\ngroß,p\n"
+    path = put(tmp_path, arff.encode("latin-1"), "t.arff")
+    assert values(quietly(path), "größe") == ("groß", "klein")
+
+
+@pytest.mark.parametrize("encoding", ["cp1251", "koi8-r", "utf-16-le", "utf_8"])
+def test_a_named_encoding_is_taken(encoding: str, tmp_path: Path) -> None:
+    """A name decides, and then there is nothing to tell."""
+    path = put(tmp_path, CYRILLIC.encode(encoding))
+    assert notices(path, encoding=encoding) == []
+    cells = {"возраст": [1, 2], "город": ["Тула", "Омск"], "y": ["да", "нет"]}
+    is_table(path, cells, encoding=encoding)
+
+
+@pytest.mark.parametrize(
+    ("encoding", "reason"),
+    [
+        ("klingon", "encoding is 'klingon', which is no encoding of text that Python knows"),
+        ("base64", "encoding is 'base64', which is no encoding of text"),
+        ("utf-8", r"is not utf-8 text \(byte 3: invalid .*\); name another encoding"),
+        ("ascii", r"is not ascii text \(byte 3"),
+    ],
+)
+def test_wrong_encodings_are_refused(encoding: str, reason: str, tmp_path: Path) -> None:
+    """A name that Python does not know, or that does not fit, is refused in one sentence."""
+    refused(put(tmp_path, UMLAUTS.encode("cp1252")), reason, encoding=encoding)
+    for raw in (b"a,y\n\x81,p\n", b"a,y\n\xe9\x01,p\n", CYRILLIC.encode("cp1251")):
+        refused(put(tmp_path, raw), r"not UTF-8 text \(line \d, byte 1\).*--encoding")
+
+
+# Headers ------------------------------------------------------------------------------------------
+
+
+def test_headers(tmp_path: Path) -> None:
+    """Separators at the end make no columns; one blank name stays; repeated names are refused."""
+    is_table(
+        put(tmp_path, "a;b;y;;\n1;;p;;\n2;u;q;; \n"),
+        {"a": [1, 2], "b": [None, "u"], "y": ["p", "q"]},
+    )
+    assert quietly(put(tmp_path, ",a,y,\n0,1,p,\n1,2,q,\n")).features == ("", "a")
+    refused(put(tmp_path, ",a,,\n0,1,p,\n"), "has 2 columns with cells but without a name")
+    refused(put(tmp_path, "a,b,a,b\n1,2,3,4\n"), r"two columns named 'a' \(and 'b' repeated too\)")
+    refused(put(tmp_path, "a,a,a\n1,2,3\n"), "has 3 columns named 'a'; give each column its own")
+    refused(put(tmp_path, "0.2,0.2,y\n1,2,y\n"), r"named '0\.2'; .*header=False or --no-header")
+    told = notices(put(tmp_path, "5.1,3.5,setosa\n4.9,3.0,setosa\n"), "setosa")
+    assert "5.1, 3.5, setosa" in told[0]
+    assert "--no-header" in told[0]
+    assert not notices(put(tmp_path, "a,2019,y\n1,2,p\n2,3,q\n"))
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.tsv"])
+def test_files_without_a_header(name: str, tmp_path: Path) -> None:
+    """The columns are c1, c2, …, and the first row is a row, after blank lines and a mark too."""
+    written = '\ufeff\n5.1,"Ulm, south",p\n4.9,,q\n'
+    if name == "t.tsv":
+        written = written.replace(",", "\t").replace("Ulm\t", "Ulm,")
+    path = put(tmp_path, written, name)
+    cells = {"c1": [5.1, 4.9], "c2": ["Ulm, south", None], "c3": ["p", "q"]}
+    is_table(path, cells, "c3", header=False)
+    refused(
+        put(tmp_path, "1,2\n3,4\n5\n"),
+        "line 3 has 1 field, the first row has 2",
+        "c2",
+        header=False,
+    )
+
+
+@pytest.mark.parametrize("option", [{"header": False}, {"encoding": "utf-8"}, {"sheet": "a"}])
+def test_options_of_files_are_refused_elsewhere(option: dict[str, Any], tmp_path: Path) -> None:
+    """A data frame, a Parquet file and files that DuckDB counts leave no such choice."""
+    frame = pl.DataFrame({"a": [1, 2], "y": ["p", "q"]})
+    frame.write_parquet(tmp_path / "t.parquet")
+    frame.write_csv(tmp_path / "t.csv")
+    for table, reason in (
+        (frame, "but the table is a DataFrame"),
+        (frame.lazy(), "but the table is counted where it is"),
+        (tmp_path / "t.parquet", "is a Parquet file, which leaves no choice"),
+    ):
+        refused(table, reason, **option)  # type: ignore[arg-type]
+    refused(tmp_path / "t.csv", "counted where it is", memory_limit="1GB", **option)
+
+
+# Numbers and dates as people write them -----------------------------------------------------------
+
+WRITINGS: dict[str, tuple[list[str], list[Any]]] = {
+    "decimal comma": (["3,14", "-2,5", "7", "1.234,5"], [3.14, -2.5, 7, 1234.5]),
+    "euros": (["3,50 €", "€ 1.200", "-0,5€"], [3.5, 1200, -0.5]),
+    "comma and per cent": (["12,5 %", "3%"], [12.5, 3]),
+    "thousands": (["1,234,567", "1,000.5", "3"], [1234567, 1000.5, 3]),
+    "dollars": (["$1,200", "$ 5", "-$0.99"], [1200, 5, -0.99]),
+    "per cent": (["12 %", "3 %"], [12, 3]),
+    "spaces": (["1 234", "5", "1\u00a0234\u202f567"], [1234, 5, 1234567]),
+    "day first": (["31/01/2024", "3/4/2024"], [dt.date(2024, 1, 31), dt.date(2024, 4, 3)]),
+    "points": (["03.04.2024", "5.6.2024"], [dt.date(2024, 4, 3), dt.date(2024, 6, 5)]),
+    "year first": (["2024/01/31", "2024/2/1"], [dt.date(2024, 1, 31), dt.date(2024, 2, 1)]),
+    "month first": (
+        ["01-31-2024 10:30", "3-4-2024 00:00"],
+        [dt.datetime(2024, 1, 31, 10, 30), dt.datetime(2024, 3, 4)],
+    ),
+}
+DOUBTS: dict[str, list[str]] = {
+    "thousands or decimals": ["1,234", "5"],
+    "decimals without semicolons": ["3,14", "2,7"],
+    "units": ["$5", "5"],
+    "two units": ["$5", "€5"],
+    "two marks": ["1,5", "2.5"],
+    "day or month": ["03/04/2024", "1/2/2024"],
+    "both": ["13/04/2024", "04/13/2024"],
+    "no day": ["31/02/2024", "2024/31/01"],
+    "a word": ["red", "3,14"],
+    "a version": ["1.2.3", "192.168.0.1"],
+}
+
+
+def written_table(texts: list[str], separator: str) -> str:
+    lines = [f'"{text}"{separator}{"pq"[k % 2]}' for k, text in enumerate(texts)]
+    return "\n".join([f"x{separator}y", *lines]) + "\n"
+
+
+@pytest.mark.parametrize("limit", [None, "200MB"])
+@pytest.mark.parametrize("name", WRITINGS)
+def test_numbers_and_dates_without_doubt(name: str, limit: str | None, tmp_path: Path) -> None:
+    """Each text becomes the number or the day that a person means, and it is told."""
+    texts, cells = WRITINGS[name]
+    separator = ";" if "comma" in name or name == "euros" else ","
+    path = put(tmp_path, written_table(texts, separator))
+    is_table(path, {"x": cells, "y": [*"pqpq"][: len(cells)]}, memory_limit=limit)
+    (said,) = notices(path, memory_limit=limit)
+    assert said.startswith("read as")
+    assert "'x'" in said
+
+
+@pytest.mark.parametrize("limit", [None, "200MB"])
+@pytest.mark.parametrize("name", DOUBTS)
+def test_columns_in_doubt_stay_text(name: str, limit: str | None, tmp_path: Path) -> None:
+    """What can be read in two ways is not guessed at, and what is no number is left alone."""
+    path = put(tmp_path, written_table(DOUBTS[name], ","))
+    is_table(path, {"x": DOUBTS[name], "y": [*"pq"][: len(DOUBTS[name])]}, memory_limit=limit)
+    said = [text for text in notices(path, memory_limit=limit) if text.startswith("left as text")]
+    assert len(said) == (name not in ("no day", "a word", "a version"))
+
+
+def test_random_numbers_come_back(tmp_path: Path) -> None:
+    """Random numbers in any writing are read as those numbers, or stay text; never as others."""
+    rng, n_found = random.Random(17), 0
+    for _ in range(25):
+        comma, unit, digits = rng.random() < 0.5, rng.choice(["", "$", "€", "%"]), rng.randrange(4)
+        group = rng.choice(["", ",", " "])
+        cells = [
+            round(rng.uniform(-9999999, 9999999), digits) for _ in range(rng.choice([1, 3, 9]))
+        ]
+        texts = [as_written(x, digits, comma, group, unit) for x in cells]
+        path = put(tmp_path, written_table(texts, ";" if comma else ","))
+        index = quietly(path, binning="none", keep="x")
+        if kind(index, "x") == "number":
+            n_found += 1
+            assert sorted(map(float, values(index))) == pytest.approx(sorted({*cells}))
+    assert n_found > 10
+
+
+def as_written(x: float, digits: int, comma: bool, group: str, unit: str) -> str:
+    number = f"{abs(x):,.{digits}f}".replace(",", "\0")
+    number = number.replace(".", ",") if comma else number
+    own = {"": "", " ": " ", ",": "." if comma else ","}[group]
+    number = number.replace("\0", own)
+    sign = "-" if x < 0 else ""
+    return f"{sign}{unit}{number}" if unit in ("$", "€") else f"{sign}{number} {unit}".strip()
+
+
+PEOPLE = (
+    "size;price;when;share;code;y\n3,14;$1,200;31/01/2024;12 %;1,5;a\n2,7;$5;03/04/2024;7 %;x;b\n"
+    ";NA;;;;a\n-1,0;$1,200.50;15/02/2024;50 %;1,5;b\n"
+)
+PLAIN = (
+    "size;price;when;share;code;y\n3.14;1200;2024-01-31;12;1,5;a\n2.7;5;2024-04-03;7;x;b\n"
+    ";NA;;;;a\n-1;1200.5;2024-02-15;50;1,5;b\n"
+)
+
+
+@pytest.mark.parametrize("limit", [None, "1GB"])
+def test_a_table_as_people_write_it(limit: str | None, tmp_path: Path) -> None:
+    """It counts as the same table written plainly; points and further files are read as it was."""
+    path, plain = put(tmp_path, PEOPLE), put(tmp_path, PLAIN, "plain.csv")
+    for binning in ("mdl", "uniform", "none"):
+        assert quietly(path, binning=binning, memory_limit=limit) == quietly(plain, binning=binning)
+    index = saved_and_loaded(quietly(path, memory_limit=limit), tmp_path)
+    head = "size,price,when,share,code\n"
+    same = put(tmp_path, head + "2.7,5,2024-04-03,7,x\n", "same.csv")
+    points = put(tmp_path, head + '"2,7",$5,03/04/2024,7 %,x\n', "test.csv")
+    assert read(index, points) == read(index, same)
+    wrong = put(tmp_path, head + "2.7,€5,2024-04-03,7 %,x\n", "test.csv")
+    with pytest.raises(NullproofError, match="column 'price' holds text such as '€5'"):
+        certify(index, wrong)
+    lines = PEOPLE.splitlines()
+    parts = ["\n".join([lines[0], lines[2]]), "\n".join([lines[0], lines[1], *lines[3:]])]
+    counted = [
+        quietly(put(tmp_path, part, "part.csv"), like=index, memory_limit=limit) for part in parts
+    ]
+    assert counted[0] + counted[1] == index
+    # Only columns of files are read so; a label is a text, and so are the texts of a data frame.
+    assert quietly(path, "share", unlabelled="drop").labels == ("12 %", "50 %", "7 %")
+    frame = pl.read_csv(path, separator=";", infer_schema=False)
+    assert values(quietly(frame, binning="none"), "size") == ("-1,0", "2,7", "3,14")
+
+
+# ARFF ---------------------------------------------------------------------------------------------
+
+HEAD = """% made by hand
+@RELATION 'two words'
+
+@attribute 'body weight' REAL
+@Attribute colour {red, 'light blue', "it's"}  % of the coat
+@attribute note STRING
+@attribute n integer
+@attribute y{yes,no}
+@DATA
+"""
+ARFF_ROWS = [
+    (1.5, "red", "plain", 1, "yes"),
+    (None, "light blue", "a, b", None, "no"),
+    (-2000.0, "it's", 'say "it\'s"\tnow', 3, "no"),
+    (7.0, None, None, 4, None),
+]
+DATA = """1.5,red,plain,1,yes
+% between the rows
+
+?, 'light blue' ,"a, b",?,no
+  -2e3,"it's",'say "it\\'s"\\tnow',3,no
+7,?,?,4,?
+"""
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("packed", [bytes, gzip.compress])
+def test_attributes_and_rows_of_arff(end: str, packed: Any, tmp_path: Path) -> None:
+    """Names and values with quotes, comments, blank lines and missing cells are read as declared."""
+    path = put(tmp_path, packed((HEAD + DATA).replace("\n", end).encode()), "t.arff")
+    frame = frame_of(path)
+    assert frame.columns == ["body weight", "colour", "note", "n", "y"]
+    assert frame.rows() == ARFF_ROWS
+    index = quietly(path, unlabelled="drop")
+    assert {*values(index, "colour")} == {"red", "light blue", "it's"}
+    assert index.labels == ("no", "yes")
+
+
+def arff(*lines: str) -> str:
+    return "\n".join(["@relation r", *lines]) + "\n"
+
+
+ARFF_FORMS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
+    "dates": (
+        arff(
+            "@attribute a date",
+            "@attribute b date 'dd/MM/yyyy'",
+            '@attribute c DATE "yyyy-MM-dd HH:mm:ss.SSS"',
+            "@data",
+            "2020-01-31T10:30:00,31/01/2020,'2020-01-31 10:30:00.250'",
+            "?,?,?",
+        ),
+        [
+            (
+                dt.datetime(2020, 1, 31, 10, 30),
+                dt.date(2020, 1, 31),
+                dt.datetime(2020, 1, 31, 10, 30, 0, 250_000),
+            ),
+            (None, None, None),
+        ],
+    ),
+    "sparse": (
+        arff(
+            "@attribute a numeric",
+            "@attribute b {u,v}",
+            "@attribute 'c d' numeric",
+            "@attribute y {p,q}",
+            "@data",
+            "{0 1.5, 3 q}",
+            "{}",
+            "{ 1 'v' , 2 ? }",
+            "2,u,3,p",
+        ),
+        [(1.5, "u", 0, "q"), (0.0, "u", 0, "p"), (0.0, "v", None, "p"), (2.0, "u", 3, "p")],
+    ),
+    "tabs and spaces": (
+        arff("@attribute a numeric", "@attribute y {p,q}", "@data", "1\tp", "2   q"),
+        [(1, "p"), (2, "q")],
+    ),
+    "a list of two lines": (
+        arff("@attribute a {u,", "  v}", "@attribute b string", "@data", "v,x"),
+        [("v", "x")],
+    ),
+    "exact integers": (
+        arff("@attribute a numeric", "@data", "9007199254740993", "9007199254740992", "?"),
+        [(2**53 + 1,), (2**53,), (None,)],
+    ),
+    "spaces in quotes": (
+        arff("@attribute x string", "@data", "' a '", "a", " 'a b' "),
+        [(" a ",), ("a",), ("a b",)],
+    ),
+}
+
+
+@pytest.mark.parametrize("comment", ["", "% read row by row\n"])
+@pytest.mark.parametrize("name", ARFF_FORMS)
+def test_forms_of_arff(name: str, comment: str, tmp_path: Path) -> None:
+    """Declared dates, sparse rows, other separators and quotes are read as Weka does, in any case."""
+    written, rows = ARFF_FORMS[name]
+    assert frame_of(put(tmp_path, written + comment, "t.arff")).rows() == rows
+
+
+def test_arff_and_csv_give_the_same_index(tmp_path: Path) -> None:
+    """Random tables give the same index in both formats, quotes, comments and spaces or not."""
+    rng = random.Random(5)
+    quoted = {"x,y": '"x,y"', "it's": '"it\'s"'}
+    head = arff("@attribute a numeric", "@attribute b string", "@attribute y string", "@data")
+    for number in range(12):
+        cells: dict[str, list[Any]] = {
+            "a": [rng.choice(["1", "2.5", "-3e2", "?"]) for _ in range(9)],
+            "b": [rng.choice(["u", "v w", "x,y", "it's", "50 %", "?"]) for _ in range(9)],
+            "y": ["p", "q", *rng.choices(["p", "q"], k=7)],
+        }
+        rows = [f"{a}, {quoted.get(b, b)},{y}" for a, b, y in zip(*cells.values(), strict=True)]
+        comment = "% rows\n" * (number % 2)
+        path = put(tmp_path, head + comment + "\n".join(rows), "t.arff")
+        pl.DataFrame(cells).write_csv(tmp_path / "t.csv")
+        assert quietly(path) == quietly(tmp_path / "t.csv")
+
+
+SHORT = "@relation r\n@attribute a numeric\n@attribute y {p,q}\n"
+BAD_ARFF: dict[str, tuple[str, str]] = {
+    "no data": (SHORT, "has no @data line"),
+    "no rows": (SHORT + "@data\n\n% none\n", "has a header but no rows"),
+    "no attributes": ("@relation r\n@data\n1,2\n", "line 2: the data begin without any @attribute"),
+    "strange line": ("@relation r\nhello\n", "line 2: 'hello' is neither @relation"),
+    "no type": (
+        "@relation r\n@attribute a\n@data\n1\n",
+        "line 2: the attribute 'a' has the type ''",
+    ),
+    "no name": ("@relation r\n@attribute\n@data\n1\n", "line 2: an @attribute needs a name"),
+    "strange type": (
+        "@relation r\n@attribute a complex\n@data\n1\n",
+        "line 2: the attribute 'a' has the type 'complex'; give numeric, string, date",
+    ),
+    "relational": (
+        "@relation r\n@attribute bag relational\n@attribute x numeric\n@end bag\n@data\n1\n",
+        "line 2: the attribute 'bag' is relational",
+    ),
+    "open list": (SHORT + "@attribute c {u, v\n@data\n1,p,u\n", "line 4: the attribute 'c' has"),
+    "quote in list": (
+        SHORT + "@attribute c {'u'x, v}\n@data\n1,p,v\n",
+        "line 4: the attribute 'c' has",
+    ),
+    "date format": (
+        "@relation r\n@attribute d date 'EEE, yyyy'\n@data\n1\n",
+        "line 2: the date format 'EEE, yyyy' has 'EEE'",
+    ),
+    "date": (
+        "@relation r\n@attribute d date 'yyyy-MM-dd'\n@data\n2020-01-31\n2020-31-01\n",
+        "line 5: 'd' is '2020-31-01' but",
+    ),
+    "twice": ("@relation r\n@attribute a numeric\n@attribute a numeric\n@data\n1,2\n", "named 'a'"),
+    "short row": (SHORT + "@data\n1,p\n1\n", "line 6: the row has 1 value and there are 2"),
+    "long row": (SHORT + "@data\n1,p\n% x\n1,p,q\n", "line 7: the row has 3 values"),
+    "long quoted row": (SHORT + "@data\n1,'p',q\n", "line 5: the row has 3 values"),
+    "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has a weight"),
+    "number": (SHORT + "@data\n1,p\n1x,p\n", "line 6: 'a' is '1x' but it is declared as numbers"),
+    "nominal": (SHORT + "@data\n1,r\n", "line 5: 'y' is 'r' but it is declared with 'p', 'q'"),
+    "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
+    "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
+    "sparse end": (SHORT + "@data\n{0 1\n", "line 5: the sparse row has no }"),
+    "sparse twice": (
+        SHORT + "@data\n{0 1, 0 2}\n",
+        "line 5: the sparse row has an attribute twice",
+    ),
+    "sparse place": (
+        SHORT + "@data\n{2 1}\n",
+        "line 5: the sparse row has a value for attribute 2",
+    ),
+    "sparse entry": (SHORT + "@data\n{p}\n", "line 5: the sparse row is not written like"),
+    "sparse string": (
+        "@relation r\n@attribute s string\n@attribute a numeric\n@data\n{1 2}\n",
+        "line 5: the sparse row leaves out 's', which has no zero",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD_ARFF)
+def test_mistakes_in_arff_are_told_by_their_line(case: str, tmp_path: Path) -> None:
+    """Every mistake is one sentence with the line that is to be mended."""
+    written, reason = BAD_ARFF[case]
+    refused(put(tmp_path, written, "t.arff"), reason)
+
+
+# Excel --------------------------------------------------------------------------------------------
+
+DAY = dt.date(2024, 2, 28)
+HALF_PAST = dt.time(10, 30)
+STAMP = dt.datetime(2020, 1, 1, 10, 30)
+SHEET = "xl/worksheets/sheet1.xml"
+SHEET_ROWS: list[list[Any]] = [
+    ["age", "town", "since", "paid", "mixed", "y"],
+    [31, "Ulm", DAY, True, 1, "a"],
+    [None, "Bonn", None, False, "x", "b"],
+    [50.5, None, DAY, None, 2.5, "a"],
+]
+
+
+@pytest.mark.parametrize(
+    "cells",
+    [
+        [True, 1, 2],
+        [False, 0.5, None],
+        [True, DAY, False],
+        [1, DAY, STAMP],
+        ["x", DAY, "2024-02-28 00:00:00"],
+        ["x", 1e-10, 2e-10],
+        ["x", 1 / 3, "0.333333333"],
+        ["x", 2.0**60, "true"],
+        [HALF_PAST, None, dt.time(0)],
+        [HALF_PAST, DAY, True],
+        [0, 1, None],
+        [2.0**53, 1e300, 1],
+    ],
+    ids=str,
+)
+def test_cells_of_excel_keep_their_values(cells: list[Any], tmp_path: Path) -> None:
+    """Numbers, texts, days, times and truth values are those of a list of them, also in one column."""
+    book = workbook([["x", "y"], *zip(cells, "pqq", strict=True)])
+    # Told by its content: the name says nothing.
+    path = put(tmp_path, book, "book.data")
+    how: dict[str, Any] = {"binning": "none", "keep": "x"}
+    assert quietly(path, **how) == quietly({"x": cells, "y": [*"pqq"]}, **how)
+    bare = put(tmp_path, workbook([*zip(cells, "pqq", strict=True)]), "book.data")
+    named = quietly({"c1": cells, "c2": [*"pqq"]}, "c2", binning="none", keep="c1")
+    assert quietly(bare, "c2", header=False, binning="none", keep="c1") == named
+
+
+def test_excel_and_csv_give_the_same_index(tmp_path: Path) -> None:
+    """A table saved as Excel counts as the same table saved as CSV, points included."""
+    cells: Any = [["age", "code", "seen", "y"], [31, "01", "2020-01-31", 1], [2, "NA", " ", 0]]
+    cells += [[None, "7", "2020-02-01", 1], [31, "1", None, 0]]
+    excel = put(tmp_path, workbook(cells), "t.xlsx")
+    lines = [",".join("" if cell is None else str(cell) for cell in row) for row in cells]
+    text = put(tmp_path, "\n".join(lines))
+    index = quietly(excel)
+    assert index == quietly(text)
+    assert index.labels == ("0", "1")
+    assert read(index, excel) == read(index, text)
+    assert frame_of(put(tmp_path, workbook(SHEET_ROWS), "t.xlsx")).columns == SHEET_ROWS[0]
+    money = [["paid", "when", "y"], ["$1,200", "31/01/2024", "p"], ["$5", "03/04/2024", "q"]]
+    path = put(tmp_path, workbook(money), "t.xlsx")
+    days = [dt.date(2024, 1, 31), dt.date(2024, 4, 3)]
+    is_table(path, {"paid": [1200, 5], "when": days, "y": ["p", "q"]})
+
+
+def test_rows_columns_and_names_of_a_sheet(tmp_path: Path) -> None:
+    """Blank rows and columns around the table count for nothing; names are those that are written."""
+    cells: Any = [[], [], [None, "a", "y", ""], [None, 1, "p", " "], [None, 2, "q"], [], []]
+    is_table(put(tmp_path, workbook(cells), "t.xlsx"), {"a": [1, 2], "y": ["p", "q"]})
+    rows: Any = [["n", "n_1", "n_1_1", 2019, "y"], [1, 2, 3, 4, "p"], [1, 2, 3, 5, "q"]]
+    index = quietly(put(tmp_path, workbook(rows), "t.xlsx"))
+    assert index.features == ("n", "n_1", "n_1_1", "2019")
+    spread: Any = [["size", None, "y"], [1, 2, "p"], [3, 4, "q"]]
+    assert quietly(put(tmp_path, workbook(spread), "t.xlsx")).features == ("size", "")
+    failed = with_part(
+        workbook([["a", "y"], [1, "p"], [2, "q"]]),
+        SHEET,
+        lambda xml: xml.replace(b'<c r="A3"><v>2</v>', b'<c r="A3" t="e"><v>#N/A</v>'),
+    )
+    is_table(put(tmp_path, failed, "t.xlsx"), {"a": [1, None], "y": ["p", "q"]})
+
+
+def test_sheets(tmp_path: Path) -> None:
+    """The first sheet with cells is read, and others are told; a sheet can be named."""
+    sheets: Any = {"empty": [], "one": [["a", "y"], [1, "p"]], "two": [["b", "y"], [2, "q"]]}
+    path = put(tmp_path, workbook(sheets), "t.xlsx")
+    with pytest.warns(NullproofWarning, match=r"2 sheets with cells \('one', 'two'\)"):
+        assert CountIndex.from_table(path, "y").features == ("a",)
+    assert quietly(path, sheet="two").features == ("b",)
+    refused(path, "has no sheet 'three'; it has 'empty', 'one', 'two'", sheet="three")
+    refused(path, "the sheet 'empty' of .* is empty", sheet="empty")
+
+
+def archive(parts: dict[str, bytes]) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as packed:
+        for name, content in parts.items():
+            packed.writestr(name, content)
+    return buffer.getvalue()
+
+
+BOOK = workbook(SHEET_ROWS)
+ODS = b"application/vnd.oasis.opendocument.spreadsheet"
+FAR_OUT = with_part(BOOK, SHEET, lambda xml: xml.replace(b'r="B2"', b'r="XFD1048576"', 1))
+BAD_BOOKS: dict[str, tuple[bytes, str]] = {
+    "empty": (workbook([]), "is empty; give a table with a header row"),
+    "no rows": (workbook([["a", "y"]]), "has a header but no rows"),
+    "same names": (workbook([["a", "a"], [1, 2]]), "has two columns named 'a'"),
+    "no names": (workbook([["s", None, None, "y"], [1, 2, 3, "p"]]), "2 columns with cells but"),
+    "half": (BOOK[: len(BOOK) // 2], "is a damaged Excel file: .*; save it again"),
+    "old": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), r"old Excel file \(\.xls\)"),
+    "zip": (archive({"a.csv": b"a,b\n1,2\n"}), "is a zip archive; unpack it"),
+    "binary": (archive({"xl/workbook.bin": b"\x83\x01"}), r"binary Excel file \(\.xlsb\)"),
+    "ods": (archive({"mimetype": ODS}), r"OpenDocument file \(\.ods\); save it as \.xlsx"),
+    "no book": (archive({"xl/workbook.xml": b"<x"}), "not an Excel file that can be read"),
+    "far out": (FAR_OUT, "row 1,048,576 and column 16,384"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_BOOKS)
+def test_bad_workbooks(case: str, tmp_path: Path) -> None:
+    """What cannot be read as a sheet is refused by what it is, in one sentence."""
+    book, reason = BAD_BOOKS[case]
+    refused(put(tmp_path, book, "book.data"), reason)
+
+
+# On the command line ------------------------------------------------------------------------------
+
+ARFF = (
+    "@relation r\n@attribute age numeric\n@attribute town {Ulm,Bonn}\n"
+    "@attribute churn {no,yes}\n@data\n"
+    + "\n".join(
+        ",".join(cell or "?" for cell in line.split(",")) for line in TRAIN.splitlines()[1:]
+    )
+    + "\n"
+)
+TRAIN_CELLS = [
+    [int(cell) if cell.isdigit() else cell or None for cell in line.split(",")]
+    for line in TRAIN.splitlines()
+]
+KINDS: dict[str, bytes] = {
+    "csv": TRAIN.encode(),
+    "xlsx": workbook(TRAIN_CELLS),
+    "arff": ARFF.encode(),
+    "utf-16": TRAIN.replace("Ulm", "Köln").encode("utf-16"),
+    "gz": gzip.compress(TRAIN.encode()),
+    "xlsx.gz": gzip.compress(workbook(TRAIN_CELLS)),
+}
+LABEL = ("--label", "churn")
+
+
+def certified(run: Runner, train: str, *options: str) -> list[dict[str, object]]:
+    done = run("-q", "certify", train, "test.csv", *LABEL, "--json", *options)
+    assert (done.code, done.err) == (0, ""), done
+    points: list[dict[str, object]] = json.loads(done.out)["points"]
+    return points
+
+
+@pytest.mark.parametrize("name", ["xlsx", "arff", "gz", "xlsx.gz"])
+def test_every_kind_by_name_and_on_standard_input(run: Runner, folder: Path, name: str) -> None:
+    """The same table has the same certificates, as TRAIN and as standard input, whatever its name."""
+    (folder / "test.csv").write_text(TRAIN)
+    (folder / "other").write_bytes(KINDS[name])
+    expected = certified(run, "train.csv")
+    assert certified(run, "other") == expected
+    done = run("certify", "-", "test.csv", *LABEL, "--json", stdin=KINDS[name])
+    assert json.loads(done.out)["points"] == expected
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-16", "cp437"])
+def test_encoding_option(run: Runner, folder: Path, encoding: str) -> None:
+    """--encoding is for TRAIN and TEST; without it a notice tells what was taken."""
+    for name in ("train.csv", "test.csv"):
+        (folder / name).write_bytes(TRAIN.replace("Ulm", "Köln").encode(encoding))
+    named = run(*CERTIFY, "--encoding", encoding)
+    assert (named.code, named.err) == (0, "")
+    if encoding == "latin-1":
+        done = run(*CERTIFY)
+        assert done.code == 0
+        assert done.err.count("cp1252") == 2
+
+
+def test_header_sheet_and_label_options(run: Runner, folder: Path) -> None:
+    """--no-header, --sheet and --drop-unlabelled are for files as people have them."""
+    (folder / "test.csv").write_text(TRAIN)
+    expected = certified(run, "train.csv")
+    (folder / "t.xlsx").write_bytes(workbook({"notes": [["read"], ["me"]], "data": TRAIN_CELLS}))
+    assert certified(run, "t.xlsx", "--sheet", "data") == expected
+    one_line(run("-q", "certify", "t.xlsx", *LABEL), "there is no column 'churn'")
+    (folder / "holes.csv").write_text(TRAIN + "99,Rome,\n40,Ulm,no\n")
+    one_line(run("-q", "certify", "holes.csv", *LABEL), "has 1 hole (row 6, counted from 0)")
+    done = run("certify", "holes.csv", "test.csv", *LABEL, "--drop-unlabelled")
+    assert done.code == 0
+    assert "left out 1 row without a label" in done.err
+    done = run("-q", "poison", "holes.csv", "test.csv", *LABEL, "--drop-unlabelled", "-o", "p.csv")
+    assert (done.code, done.err) == (0, "")
+    assert pl.read_csv(folder / "p.csv").row(6) == (99, "Rome", None)
+    for name in ("train.csv", "test.csv"):
+        (folder / name).write_text(TRAIN.partition("\n")[2])
+    done = run("certify", "train.csv", "test.csv", "--label", "c3", "--no-header", "--json")
+    assert (done.code, done.err) == (0, "")
+    assert json.loads(done.out)["points"] == expected
+
+
+def test_written_tables_have_plain_numbers(run: Runner, folder: Path) -> None:
+    """A table that is written with changed cells is read again as it was, whatever separates it."""
+    rows = TRAIN.replace(",", ";").replace("31;", "3,1;").replace("50;", "5,05;").replace("6", "6,")
+    (folder / "train.csv").write_text(rows)
+    (folder / "test.csv").write_text(rows)
+    done = run("-q", "poison", "train.csv", "test.csv", *LABEL, "-o", "p.csv", "--json")
+    assert done.code == 0
+    blank = [cell["row"] for cell in json.loads(done.out)["cells"] if cell["column"] == "age"]
+    expected = [3.1, None, 5.05, 6.4, 33.0, 6.1]
+    assert pl.read_csv(folder / "p.csv")["age"].to_list() == [
+        None if row in blank else x for row, x in enumerate(expected)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "reason"),
+    [
+        (["t.parquet", *LABEL, "--encoding", "cp1252"], "encoding was given but t.parquet is a P"),
+        (["t.parquet", *LABEL, "--no-header"], "header=False was given but t.parquet is a Parquet"),
+        (["train.csv", *LABEL, "--sheet", "a"], "sheet was given but train.csv is a text file"),
+        (["t.xlsx", *LABEL, "--encoding", "utf-8"], "encoding was given but t.xlsx is an Excel f"),
+        (["t.arff", *LABEL, "--no-header"], "header=False was given but t.arff is an ARFF file"),
+        (["t.index", "test.csv", "--drop-unlabelled"], "the saved index t.index has settled"),
+        (["train.csv", *LABEL, "--encoding", "klingon"], "encoding is 'klingon', which is no enc"),
+        (["t.xlsx", "test.csv", *LABEL, "--memory-limit", "1GB"], "not .xlsx; give files of one"),
+    ],
+)
+def test_options_that_make_no_sense(
+    run: Runner, folder: Path, arguments: list[str], reason: str
+) -> None:
+    """An option that the file leaves no choice for is refused, not ignored."""
+    pl.read_csv(TRAIN.encode()).write_parquet(folder / "t.parquet")
+    (folder / "t.xlsx").write_bytes(KINDS["xlsx"])
+    (folder / "t.arff").write_bytes(KINDS["arff"])
+    assert run("index", "train.csv", *LABEL, "-o", "t.index").code == 0
+    one_line(run("certify", *arguments), reason)
+
+
+def mutated(raw: bytes, rng: random.Random) -> bytes:
+    """Cut off, overwrite, repeat or take out some bytes."""
+    content = bytearray(raw)
+    for _ in range(rng.choice([1, 1, 2, 8])):
+        at, width = rng.randrange(len(content)), rng.choice([1, 1, 4, 30])
+        change = rng.choice(["cut", "write", "repeat", "remove"])
+        if change == "write":
+            content[at : at + width] = rng.randbytes(width)
+        elif change == "repeat":
+            content[at:at] = content[at : at + width]
+        elif change == "remove":
+            del content[at : at + width]
+        else:
+            del content[at:]
+        if not content:
+            break
+    return bytes(content)
+
+
+def inside(part: str) -> Callable[[bytes, random.Random], bytes]:
+    """Break one part of an Excel file and pack it again, so that the checksums are right."""
+    return lambda raw, rng: with_part(raw, part, lambda xml: mutated(xml, rng))
+
+
+WAYS: dict[str, tuple[str, Callable[[bytes, random.Random], bytes]]] = {
+    **{name: (name, mutated) for name in KINDS},
+    "sheet": ("xlsx", inside(SHEET)),
+    "strings": ("xlsx", inside("xl/sharedStrings.xml")),
+    "book": ("xlsx", inside("xl/workbook.xml")),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_broken_files_are_a_table_or_one_sentence(run: Runner, folder: Path, way: str) -> None:
+    """Whatever is cut off or overwritten: certificates, or exit code 2 and one line, no traceback."""
+    name, change = WAYS[way]
+    rng, n_refused = random.Random(f"{way} 29"), 0
+    for _ in range(12):
+        (folder / "train.csv").write_bytes(change(KINDS[name], rng))
+        done = run("-q", "certify", "train.csv", "test.csv", *LABEL)
+        if done.code:
+            one_line(done, "")
+            assert "mistake in nullproof" not in done.err, done.err
+            n_refused += 1
+    assert n_refused > 2

@@ -1,0 +1,615 @@
+"""An index that is changed, added, saved and loaded is the index of the table that is meant.
+
+``NULLPROOF_FLIPS`` sets how many bits of a saved file are flipped one by one, ``NULLPROOF_STEPS`` how many
+chains of changes are tried.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    precondition,
+    rule,
+)
+from support.counted import index_of
+from support.index_view import counts, left_out, quietly, saved_and_loaded, values
+from support.strategies import Case, cases
+
+from nullproof import CertifiedNB, CountIndex, NullproofError, certify, poison
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+ROWS: list[tuple[Any, ...]] = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "y")]
+LABELS = ["yes", "yes", "no", "no"]
+N_FLIPS = int(os.environ.get("NULLPROOF_FLIPS", "400"))
+
+
+def small_index() -> CountIndex:
+    return CountIndex.from_rows(ROWS, LABELS, domains={"x1": ["z"]})
+
+
+# Any chain of changes -----------------------------------------------------------------------------
+
+# The last column has one value, so its missing cells are no choice.
+DOMAINS = {"colour": ("blue", "green", "red"), "size": ("l", "m", "s", "xl"), "same": ("x",)}
+NAMES = [*DOMAINS]
+BOTH = ("no", "yes")
+Cell = str | frozenset[str] | None
+Row = tuple[Cell, ...]
+
+
+def cells_of(name: str) -> st.SearchStrategy[Cell]:
+    domain = DOMAINS[name]
+    some: st.SearchStrategy[Cell] = st.sampled_from(domain) | st.none()
+    if len(domain) > 2:
+        several = st.sets(st.sampled_from(domain), min_size=2, max_size=len(domain) - 1)
+        some |= several.map(frozenset)
+    return some
+
+
+SOME_ROWS = st.lists(
+    st.tuples(st.tuples(*map(cells_of, NAMES)), st.sampled_from(BOTH)), min_size=1, max_size=3
+)
+
+
+class IndexSteps(RuleBasedStateMachine):
+    """The rows as plain tuples beside the index that was only ever changed."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.rows: list[tuple[Row, str]] = []
+
+    def counted(self, rows: list[tuple[Row, str]]) -> CountIndex:
+        cells, labels = zip(*rows, strict=True)
+        return CountIndex.from_rows(cells, labels, like=self.empty)
+
+    @initialize(rows=SOME_ROWS)
+    def start(self, rows: list[tuple[Row, str]]) -> None:
+        self.rows = [*(((None,) * len(NAMES), label) for label in BOTH), *rows]
+        cells, labels = zip(*self.rows, strict=True)
+        self.index = self.empty = CountIndex.from_rows(
+            cells, labels, features=NAMES, domains=DOMAINS
+        )
+
+    @rule(rows=SOME_ROWS)
+    def update(self, rows: list[tuple[Row, str]]) -> None:
+        cells, labels = zip(*rows, strict=True)
+        self.index = self.index.update([*cells], [*labels])
+        self.rows += rows
+
+    @rule(rows=SOME_ROWS)
+    def add(self, rows: list[tuple[Row, str]]) -> None:
+        self.index = self.index + self.counted(rows)
+        self.rows += rows
+
+    @precondition(lambda self: self.rows)
+    @rule(data=st.data())
+    def remove(self, data: st.DataObject) -> None:
+        row, label = self.rows.pop(data.draw(st.integers(0, len(self.rows) - 1)))
+        self.index = self.index.remove([row], [label])
+
+    @rule(rows=SOME_ROWS)
+    def remove_what_is_not_there(self, rows: list[tuple[Row, str]]) -> None:
+        held = Counter(self.cells())
+        row, label = rows[0]
+        if all(held[label, name, cell] for name, cell in zip(NAMES, row, strict=True)):
+            return
+        with pytest.raises(NullproofError, match="is not counted with that label"):
+            self.index.remove([row], [label])
+
+    @precondition(lambda self: self.holes())
+    @rule(data=st.data())
+    def fill(self, data: st.DataObject) -> None:
+        place, j = data.draw(st.sampled_from(self.holes()))
+        row, label = self.rows[place]
+        before = row[j]
+        options = sorted(before) if isinstance(before, frozenset) else [*DOMAINS[NAMES[j]]]
+        after: Any = data.draw(st.sampled_from(options))
+        if len(options) > 2 and data.draw(st.booleans()):
+            after = frozenset(options[:2])
+        self.index = self.index.fill(NAMES[j], after, label, candidates=before)
+        self.rows[place] = ((*row[:j], after, *row[j + 1 :]), label)
+
+    @rule(label=st.sampled_from(BOTH), name=st.sampled_from(NAMES))
+    def fill_more_than_there_are(self, label: str, name: str) -> None:
+        there = Counter(self.cells())[label, name, None]
+        with pytest.raises(NullproofError, match="fill no more than there are"):
+            self.index.fill(name, DOMAINS[name][0], label, n_cells=there + 1)
+
+    @rule()
+    def save_and_load(self) -> None:
+        with tempfile.TemporaryDirectory() as folder:
+            self.index = saved_and_loaded(self.index, Path(folder))
+
+    @invariant()
+    def is_counted_again(self) -> None:
+        if not hasattr(self, "index"):
+            return
+        assert self.index.n_rows == len(self.rows)
+        if self.rows:
+            assert self.index == self.counted(self.rows)
+        found = Counter(self.cells())
+        for j, (name, domain) in enumerate(DOMAINS.items()):
+            low, high = self.index.low(j), self.index.high(j)
+            for v, value in enumerate(domain):
+                for i, label in enumerate(BOTH):
+                    own = {c: n for (at, of, c), n in found.items() if (at, of) == (label, name)}
+                    forced = own.get(value, 0) + (own.get(None, 0) if len(domain) == 1 else 0)
+                    may = sum(n for cell, n in own.items() if _may_hold(cell, value))
+                    assert (low[v, i], high[v, i]) == (forced, may)
+
+    def cells(self) -> list[tuple[str, str, Cell]]:
+        return [
+            (label, name, cell)
+            for row, label in self.rows
+            for name, cell in zip(NAMES, row, strict=True)
+        ]
+
+    def holes(self) -> list[tuple[int, int]]:
+        return [
+            (place, j)
+            for place, (row, _) in enumerate(self.rows)
+            for j, cell in enumerate(row)
+            if not isinstance(cell, str)
+        ]
+
+
+def _may_hold(cell: Cell, value: str) -> bool:
+    return cell is None or value == cell or (isinstance(cell, frozenset) and value in cell)
+
+
+TestIndexSteps = IndexSteps.TestCase
+TestIndexSteps.settings = settings(
+    max_examples=int(os.environ.get("NULLPROOF_STEPS", "20")), stateful_step_count=25, deadline=None
+)
+
+
+@given(cases(), st.data())
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+def test_rows_come_and_go(case: Case, data: st.DataObject) -> None:
+    """Counting a part and adding the rest is counting all; removing the rest is counting the part."""
+    whole = index_of(case)
+    cut = data.draw(st.integers(1, len(case.rows)))
+    part = CountIndex.from_rows(case.rows[:cut], case.labels[:cut], like=whole)
+    rest = case.rows[cut:], case.labels[cut:]
+    if rest[0]:
+        assert part.update(*rest) == whole
+        assert whole.remove(*rest) == part
+    assert whole.update(case.rows, case.labels) == whole + whole
+    with tempfile.TemporaryDirectory() as folder:
+        loaded = saved_and_loaded(whole, Path(folder))
+    assert loaded == whole
+    assert loaded.labels == whole.labels
+    assert [type(label) for label in loaded.labels] == [type(label) for label in whole.labels]
+    assert [values(loaded, name) for name in loaded.features] == [
+        values(whole, name) for name in whole.features
+    ]
+
+
+# Changes one by one -------------------------------------------------------------------------------
+
+
+def test_tables_and_single_rows_are_taken() -> None:
+    """Rows may be a data frame, whose numbers fall into the bins of the index, or one tuple."""
+    table = pl.DataFrame(
+        {"age": [1.0, 2.0, None, 9.0], "c": ["u", "v", "u", "v"], "label": [1, 2, 1, 2]}
+    )
+    whole = CountIndex.from_table(table, "label")
+    part = CountIndex.from_table(table[:2], "label", like=whole)
+    assert part.update(table[2:], table["label"][2:].to_list()) == whole
+    index = small_index()
+    assert index.update(("a", "x"), "yes") == index.update([("a", "x")], ["yes"])
+    assert index.update(("a", "x"), ["yes"]) == index.update([("a", "x")], ["yes"])
+    letters = CountIndex.from_rows([("a",), ("b",)], ["p", "q"])
+    assert letters.update([("a",), ("b",)], "qp") == letters.update([("a",), ("b",)], ["q", "p"])
+    assert index == small_index()
+
+
+@pytest.mark.parametrize("value", ["x", "y", "z", {"x", "y"}])
+def test_a_filled_cell_is_counted_as_the_table_with_it(value: Any) -> None:
+    """A missing cell that got a value, or fewer candidates, is counted as such."""
+    filled = [("a", value), *ROWS[1:]]
+    expected = CountIndex.from_rows(filled, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert small_index().fill("x1", value, "yes") == expected
+    some = [*ROWS[:2], ("b", "x"), ROWS[3]]
+    expected = CountIndex.from_rows(some, LABELS, domains={"x1": ["x", "y", "z"]})
+    assert small_index().fill("x1", "x", "no", candidates={"y", "x"}) == expected
+    assert small_index().fill("x1", {"x", "y"}, "no", candidates={"y", "x"}) == small_index()
+    assert small_index().fill("x1", "z", "yes", n_cells=0) == small_index()
+    holes = CountIndex.from_rows([(None,), (None,), ("a",), ("b",)], ["u"] * 4)
+    both = CountIndex.from_rows([("a",), ("a",), ("a",), ("b",)], ["u"] * 4)
+    assert holes.fill("x0", "a", "u", n_cells=2) == both
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda i: i.update([("new", "x")], ["yes"]), "'x0' holds a value in row 0 that is not in"),
+        (lambda i: i.update([("a", {"x", "new"})], ["yes"]), "'x1' holds a value in row 0"),
+        (lambda i: i.update([("a", "x"), ("c", "x")], ["yes"] * 2), "'x0' holds a value in row 1"),
+        (lambda i: i.update([("a", "x")], ["new"]), "there is no label 'new' in the index"),
+        (lambda i: i.update([("a", "x")], ["yes", "no"]), "1 row but 2 labels"),
+        (lambda i: i.remove([("b", "x")], ["yes"]), "a cell in column 'x0' that is not counted"),
+        (lambda i: i.remove([("a", {"y", "z"})], ["yes"]), "a cell in column 'x1'"),
+        (lambda i: i.remove([("a", None)] * 2, ["yes"] * 2), "a cell in column 'x1'"),
+        (lambda i: i.fill("x1", "new", "yes"), "'new' is not in the domain of column 'x1'"),
+        (lambda i: i.fill("x9", "x", "yes"), "no feature 'x9'; it is one of x0, x1"),
+        (lambda i: i.fill("x1", "x", "new"), "no label 'new'"),
+        (lambda i: i.fill("x1", None, "yes"), "None is no candidate of the cell"),
+        (lambda i: i.fill("x1", "z", "no", candidates={"x", "y"}), "'z' is no candidate"),
+        (lambda i: i.fill("x1", "x", "no"), "has 0 such missing cells with label 'no', not 1"),
+        (lambda i: i.fill("x1", "x", "no", candidates={"x", "z"}), "0 such missing cells"),
+        (lambda i: i.fill("x1", "x", "yes", n_cells=2), "1 such missing cell with label 'yes'"),
+        *(
+            (lambda i, n=n: i.fill("x1", "x", "yes", n_cells=n), "give the number of cells")
+            for n in (-1, 0.5, 1.0, True, "1", float("nan"))
+        ),
+    ],
+)
+def test_what_cannot_be_changed_is_told(change: Any, message: str) -> None:
+    """Values, labels and cells that the index does not have are named."""
+    with pytest.raises(NullproofError, match=message):
+        change(small_index())
+
+
+def test_blanked_cells_are_those_of_the_table() -> None:
+    """An index with cells blanked is that of the table without them; no more can be than are there."""
+    rng = np.random.default_rng(2)
+    table = pl.DataFrame({name: rng.choice(["u", "v", "w"], 60) for name in "abc"}).with_columns(
+        y=pl.Series(rng.choice(["p", "q"], 60))
+    )
+    index = CountIndex.from_table(table, "y")
+    n_tried = 0
+    for point in table.drop("y").head(12).rows():
+        if not certify(index, point).certain:
+            continue
+        attack = poison(index, [point])
+        after = CountIndex.from_table(attack.apply(table), "y", like=index)
+        assert attack.index_after == index.blanked(attack.blanks) == after
+        assert index.blanked([]) == index
+        one = attack.blanks[0]
+        n_there = int(index.exact(one.feature)[one.candidates[0], one.label])
+        everything = index.blanked([replace(one, n_cells=n_there)])
+        assert everything.exact(one.feature)[one.candidates[0], one.label] == 0
+        assert index.blanked([replace(one, n_cells=0)]) == index
+        n_tried += 1
+        for wrong in (n_there + 1, 2**40):
+            with pytest.raises(NullproofError, match="blank no more than are counted"):
+                index.blanked([replace(one, n_cells=wrong)])
+        for changed in (
+            *({"n_cells": n} for n in (-1, 0.5, True, "1", None, 2**40 + 1)),
+            *({"candidates": c} for c in ((), (3,), (9,), (-1,), ("b",), (0, 3), 1)),
+            *({"label": label} for label in (-1, 2, "p", None)),
+            *({"feature": feature} for feature in (-1, 3, "a", None)),
+        ):
+            with pytest.raises(NullproofError, match="the cells to blank are given as"):
+                index.blanked([replace(one, **changed)])  # type: ignore[arg-type]
+    assert n_tried > 3
+
+
+def test_first_and_last_cells_can_be_blanked() -> None:
+    """Labels, features and values are counted from 0 on: each sort of cell can be blanked alone."""
+    rows = [(a, b) for a in "uv" for b in "stw" for _ in range(2)]
+    index = CountIndex.from_rows(rows, [*"pq"] * 6)
+    some = poison(index.update([("u", "s")] * 9, ["p"] * 9), [("u", "s")]).blanks[0]
+    for j, domain in enumerate(("uv", "stw")):
+        for code, value in enumerate(domain):
+            for label, name in enumerate("pq"):
+                cells = replace(some, feature=j, candidates=(code,), label=label, n_cells=1)
+                place = next(
+                    k for k, row in enumerate(rows) if row[j] == value and "pq"[k % 2] == name
+                )
+                row = [*rows[place]]
+                row[j] = None  # type: ignore[call-overload]
+                blank: list[Any] = [*rows[:place], tuple(row), *rows[place + 1 :]]
+                assert index.blanked([cells]) == CountIndex.from_rows(
+                    blank, [*"pq"] * 6, like=index
+                )
+
+
+def test_more_labels_values_and_columns_later() -> None:
+    """An estimator fitted in chunks counts what it would count at once, in the domains of all chunks."""
+    rows = {"f": ["a", "b", "c", "b", "a"], "g": ["x", None, "y", "z", "x"]}
+    labels = ["B", "A", "A", "C", "B"]
+    frame = pl.DataFrame(rows).to_pandas()
+    model = CertifiedNB(binning="none")
+    for part in (slice(1), slice(1, 3), slice(3, 5)):
+        model.partial_fit(frame[part], labels[part], classes=["A", "B", "C"])
+    whole = CountIndex.from_table({**rows, "label": labels}, "label")
+    for name in "fg":
+        assert counts(model.index_, name) == counts(whole, name)
+    assert model.index_.n_null.tolist() == [[0, 0, 0], [1, 0, 0]]
+
+
+# Adding and comparing -----------------------------------------------------------------------------
+
+MIXED: list[tuple[Any, ...]] = [
+    ("a", None),
+    ("b", "x"),
+    ({"a", "b"}, "y"),
+    ({"b", "c"}, {"x", "z"}),
+    (None, "z"),
+    ("c", {"x", "z"}),
+    ({"a", "b"}, {"x", "y"}),
+]
+
+
+@pytest.mark.parametrize("cut", range(1, len(MIXED)))
+def test_parts_add_up(cut: int) -> None:
+    """The counts of two parts are those of the whole, candidate sets of one or both parts too."""
+    labels = list("ABBAABA")
+    whole = CountIndex.from_rows(MIXED, labels)
+    one, other = (
+        CountIndex.from_rows(MIXED[part], labels[part], like=whole)
+        for part in (slice(cut), slice(cut, None))
+    )
+    assert one + other == whole == other + one
+    assert whole not in (one, other)
+    for j in range(2):
+        assert (one + other).low(j).tolist() == whole.low(j).tolist()
+        assert (one + other).high(j).tolist() == whole.high(j).tolist()
+
+
+def test_indexes_that_differ_in_one_count_are_not_equal() -> None:
+    """Equality looks at every count: labels, values, holes and candidate sets."""
+    domains = {"x0": ["u", "v", "w"]}
+    tables: list[tuple[list[Any], str]] = [
+        (["u", "v", "w"], "ppq"),
+        (["u", "v", "w"], "pqq"),
+        (["u", "u", "w"], "ppq"),
+        (["u", None, "w"], "ppq"),
+        (["u", {"u", "v"}, "w"], "ppq"),
+        (["u", {"u", "w"}, "w"], "ppq"),
+        (["u", {"u", "w"}, {"u", "w"}], "ppq"),
+        (["u", "v", "w"], "ppr"),
+        (["u", "v", "z"], "ppq"),
+    ]
+    made = [
+        CountIndex.from_rows([(cell,) for cell in cells], labels, domains=domains)
+        for cells, labels in tables
+    ]
+    for a, one in enumerate(made):
+        assert [b for b, other in enumerate(made) if one == other] == [a]
+    for other in (*made[-2:], CountIndex.from_rows([("u", 1), ("v", 1)], "pq")):
+        with pytest.raises(NullproofError, match="differ in labels, features or domains"):
+            made[0] + other
+    with pytest.raises(TypeError):
+        made[0] + 1  # type: ignore[operator]
+    assert made[0] != "index"
+    with pytest.raises(TypeError):
+        hash(made[0])
+
+
+def test_the_order_of_features_does_not_matter() -> None:
+    """Features are compared and added by name, in the order of the first."""
+    ab = CountIndex.from_rows([{"a": "u", "b": 1}, {"a": {"u", "v"}, "b": None}], "pq")
+    ba = CountIndex.from_rows([{"b": 1, "a": "u"}, {"b": None, "a": {"u", "v"}}], "pq")
+    assert ab == ba
+    assert ab + ba == ba + ab == ab + ab
+    assert (ab + ba).features == ("a", "b")
+
+
+@pytest.mark.parametrize(
+    ("table", "reason"),
+    [
+        (
+            {"a": ["u", "w"], "y": ["p", "q"]},
+            "'a' holds a value in row 1 that is not in its domain",
+        ),
+        ({"a": ["u", ["u", "w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
+        ({"a": [["u", "v"], ["w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
+        ({"a": ["u", "v"], "y": ["p", "r"]}, "label column holds 'r', which the given index does"),
+        ({"b": ["u", "v"], "y": ["p", "q"]}, "there is no column 'a' in the table"),
+        ({"a": ["u", None], "y": ["p", None]}, "has 1 hole"),
+    ],
+)
+def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None:
+    """A part has the columns, values and labels of the index it is counted like."""
+    index = CountIndex.from_table({"a": ["u", "v"], "y": ["p", "q"]}, "y")
+    with pytest.raises(NullproofError, match=reason):
+        CountIndex.from_table(table, "y", like=index)
+    for option in ({"missing_only": ("x",)}, {"keep": "a"}, {"binning": "none"}):
+        with pytest.raises(NullproofError, match=f"{[*option][0]} is given together with like"):
+            CountIndex.from_table(table, "y", like=index, **option)  # type: ignore[arg-type]
+    with pytest.raises(NullproofError, match="keep is given together with like"):
+        CountIndex.from_rows([("u",)], ["p"], like=index, keep=("a",))
+
+
+def test_parts_take_over_kinds_bins_and_spellings(tmp_path: Path) -> None:
+    """A part from a file is read with the kinds and spellings of missing of the index."""
+    part = tmp_path / "part.csv"
+    texts = {"a": ["01", "1", "x"], "b": [0, 10, 5], "y": [0, 1, 1]}
+    index = CountIndex.from_table(texts, "y", bins=2, binning="uniform")
+    part.write_text("b,y,a\n3,0,01\n99,1,1\n")
+    counted = CountIndex.from_table(part, "y", like=index)
+    assert counts(counted, "a") == {"01": [1, 0], "1": [0, 1], "x": [0, 0], None: [0, 0]}
+    assert [*counts(counted, "b").values()] == [[1, 0], [0, 1], [0, 0]]
+    named = CountIndex.from_table({**texts, "a": ["1", "??", "2"]}, "y", missing=("??",))
+    part.write_text("b,y,a\n3,0,??\n")
+    assert CountIndex.from_table(part, "y", like=named).n_missing == 1
+    # What is counted as text is read as text again: an attack and a world find "01" in the file.
+    codes, labels = ["01"] * 6 + ["02"] * 3 + ["01"] + ["02"] * 5, ["yes"] * 9 + ["no"] * 6
+    frame = pl.DataFrame({"code": codes, "y": labels})
+    frame.write_csv(part)
+    like = CountIndex.from_table(part, "y", like=CountIndex.from_table(frame, "y"))
+    attack = poison(like, [("01",)], alpha=1)
+    assert len(attack.cells(part)) == attack.n_cells > 0
+    assert CountIndex.from_table(attack.apply(part), "y", like=like) == attack.index_after
+
+
+def test_an_index_shows_what_it_holds() -> None:
+    """The repr tells rows, features, labels and holes."""
+    index = CountIndex.from_rows([("u", None), ("v", {1, 2})], ["p", "q"])
+    said = repr(index)
+    for part in ("2 rows", "2 features", "2 labels (p, q)", "2 missing cells (50.0 %)"):
+        assert part in said
+    assert "6 labels (a, b, c, d, e, …), 0" in repr(
+        CountIndex.from_rows([("u",)] * 6, list("abcdef"))
+    )
+    empty = CountIndex.from_table(
+        pl.DataFrame({"x0": ["u"], "x1": [1], "y": ["p"]})[:0], "y", like=index
+    )
+    assert "0 rows, 2 features" in repr(empty)
+
+
+# On disk ------------------------------------------------------------------------------------------
+
+
+def odd_index() -> CountIndex:
+    rows = [("a", None), ("a", "x"), ('b\n"ü"', {"x", "y"}), ("null", "y")]
+    return CountIndex.from_rows(rows, LABELS, domains={"x1": ["", "z"]}, missing=("?",))
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    """Bins, dates, booleans, declared values, odd texts, sets, spellings of missing and label types."""
+    frame = pl.DataFrame(
+        {
+            "number": [1.5, None, 3.25, float("inf")],
+            "day": pl.Series(["2024-01-01", "2024-02-01", None, "2024-03-01"]).str.to_date(),
+            "flag": [True, False, None, True],
+            "label": [1, 2, 2, 1],
+        }
+    )
+    huge = CountIndex.from_codes(np.array([[0, 3], [2_499_999, -1]]), "pq", n_values=[2_500_000, 4])
+    for before in (odd_index(), CountIndex.from_table(frame, "label"), huge):
+        after = saved_and_loaded(before, tmp_path)
+        assert after == before
+        assert after.schema == before.schema
+        assert [type(label) for label in after.labels] == [type(label) for label in before.labels]
+    named = quietly(frame.with_columns(id=pl.Series([f"row {k}" for k in range(4)])), "label")
+    assert left_out(saved_and_loaded(named, tmp_path)) == left_out(named)
+
+
+def test_the_file_is_ordinary_parquet(tmp_path: Path) -> None:
+    """Any Parquet reader sees features, values, labels and counts."""
+    path = tmp_path / "a.index"
+    odd_index().save(path)
+    frame = pl.read_parquet(path)
+    assert frame.columns == ["feature", "value", "labels", "counts"]
+    assert frame.filter(pl.col("value") == "a")["counts"].to_list() == [[2]]
+    parquet = pytest.importorskip("pyarrow.parquet")
+    assert parquet.read_table(path).to_pylist() == frame.to_dicts()
+
+
+def test_texts_that_look_like_a_seal_come_back(tmp_path: Path) -> None:
+    """Values, labels and names may hold anything, also what the file itself holds at its end."""
+    path = tmp_path / "[a]*.index"
+    odd_index().save(path)
+    metadata = pl.read_parquet_metadata(path)
+    marks = [metadata[key] for key in metadata if key.startswith("nullproof")]
+    before = CountIndex.from_rows(
+        [(mark, None) for mark in marks], marks, features=marks[:2], missing=["x" + marks[1]]
+    )
+    before.save(path)
+    assert CountIndex.load(path) == before
+
+
+def damages(whole: bytes, other: bytes) -> Iterator[bytes]:
+    """The bytes of a file cut, lengthened, with blocks swapped, wiped or from another file."""
+    size, rng = len(whole), np.random.default_rng(0)
+    yield from (whole[:cut] for cut in {0, 3, 4, 8, 11, 12, 40, size // 2, *range(size - 20, size)})
+    yield from (whole[cut:] for cut in (1, 4, size // 2, size - 12, size - 8))
+    yield from (whole + more for more in (b"\0", b"PAR1", bytes(4096), whole, other))
+    yield from (b"\0" + whole, b"PAR1" + whole, other + whole)
+    for _ in range(60):
+        a, b, c = sorted(rng.integers(0, size + 1, 3).tolist())
+        yield whole[:a] + whole[b:c] + whole[a:b] + whole[c:]
+        yield whole[:a] + bytes(b - a) + whole[b:]
+        yield whole[:a] + rng.bytes(b - a) + whole[b:]
+        yield whole[:a] + other[a:]
+        yield whole[:a] + other[a:b] + whole[b:]
+        yield whole[:a] + other[max(0, len(other) - (size - a)) :]
+    # The footer may claim any length.
+    for length in (0, 1, size - 12, size, 2**31 - 1, 2**32 - 1):
+        yield whole[:-8] + length.to_bytes(4, "little") + whole[-4:]
+    for bit in np.random.default_rng(0).choice(size * 8, min(N_FLIPS, size * 8), replace=False):
+        damaged = bytearray(whole)
+        damaged[bit // 8] ^= 1 << bit % 8
+        yield bytes(damaged)
+
+
+def test_damaged_files_are_refused(tmp_path: Path) -> None:
+    """Whatever happened to its bytes, a file is refused in one sentence or is the index it was."""
+    path = tmp_path / "a.index"
+    (odd_index() + odd_index()).save(path)
+    other = path.read_bytes()
+    odd_index().save(path)
+    whole = path.read_bytes()
+    n_refused = 0
+    for damaged in damages(whole, other):
+        if damaged in (whole, other):
+            continue
+        path.write_bytes(damaged)
+        with pytest.raises(NullproofError) as refused:
+            CountIndex.load(path)
+        assert str(refused.value).startswith(str(path))
+        assert "; " in str(refused.value)
+        assert "\n" not in str(refused.value)
+        n_refused += 1
+    assert n_refused > 300
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda header, frame: header.update(version=99), "install a newer nullproof"),
+        (lambda header, frame: header.update(version=1), "count the table again"),
+        (lambda header, frame: header.update(label_counts=[5, 5]), "was altered"),
+        (lambda header, frame: frame.append(frame.pop(0).fill_null("new")), "was altered"),
+        (lambda header, frame: frame.append(frame.pop(0).reverse()), "was altered"),
+    ],
+)
+def test_altered_files_are_refused(tmp_path: Path, change: Any, said: str) -> None:
+    """What another program has written anew gets a clear error, with the seal of before or without."""
+    path = tmp_path / "a.index"
+    odd_index().save(path)
+    metadata = dict(pl.read_parquet_metadata(path))
+    header, frames = json.loads(metadata["nullproof"]), [pl.read_parquet(path)]
+    change(header, frames)
+    seals = {key: metadata[key] for key in metadata if key.startswith("nullproof-")}
+    for more in ({}, seals) if said == "was altered" else ({},):
+        frames[0].write_parquet(path, metadata={"nullproof": json.dumps(header), **more})
+        with pytest.raises(NullproofError, match=said):
+            CountIndex.load(path)
+
+
+def test_other_files_are_no_index(tmp_path: Path) -> None:
+    """A missing file, a text, a plain Parquet file, a folder, a pipe and impossible paths are refused."""
+    (tmp_path / "a.csv").write_text("a,b\n1,2\n")
+    pl.DataFrame({"a": [1]}).write_parquet(tmp_path / "a.parquet")
+    for name in ("none.index", "a.csv", "a.parquet"):
+        with pytest.raises(NullproofError, match="index"):
+            CountIndex.load(tmp_path / name)
+    os.mkfifo(tmp_path / "pipe")
+    for path in (tmp_path, tmp_path / "pipe", "a\0b", "", tmp_path / ("x" * 5000)):
+        with pytest.raises(NullproofError):
+            CountIndex.load(path)
+
+
+def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
+    """What cannot be written is refused, the file of before is still whole and nothing else is left."""
+    path = tmp_path / "a.index"
+    odd_index().save(path)
+    for cell, label in (("u\ud800", "p"), ("u", "p\ud800")):
+        index = CountIndex.from_rows([(cell,), ("v",)], [label, "q"])
+        with pytest.raises(NullproofError, match="half of a letter"):
+            index.save(path)
+    with pytest.raises(NullproofError):
+        odd_index().save(tmp_path / "no" / "such.index")
+    assert CountIndex.load(path) == odd_index()
+    assert [entry.name for entry in tmp_path.iterdir()] == ["a.index"]

@@ -1,0 +1,153 @@
+"""Holes: as many as asked, where asked, the same for a seed in every library and on every machine."""
+
+from __future__ import annotations
+
+import datetime as dt
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from nullproof import NullproofError, inject_missing
+
+N_ROWS = 200
+CELLS: dict[str, list[Any]] = {
+    "age": [20 + i % 50 for i in range(N_ROWS)],
+    "pay": [None if i % 10 == 0 else i * 0.5 for i in range(N_ROWS)],
+    "town": [f"t{i % 7}" for i in range(N_ROWS)],
+    "day": [dt.datetime(2020, 1, 1 + i % 28) for i in range(N_ROWS)],
+    "told": [i % 3 == 0 for i in range(N_ROWS)],
+    "churn": ["yes" if i % 4 else "no" for i in range(N_ROWS)],
+}
+FRAMES: dict[str, Any] = {
+    "polars": pl.DataFrame(CELLS),
+    "pandas": pd.DataFrame(CELLS),
+    "pyarrow": pa.table(CELLS),
+}
+N_KNOWN = N_ROWS * 5 - N_ROWS // 10
+
+
+def holes(table: Any) -> dict[str, list[int]]:
+    frame = nw.from_native(table, eager_only=True)
+    return {
+        name: [i for i, cell in enumerate(frame[name].to_list()) if pd.isna(cell)]
+        for name in frame.columns
+    }
+
+
+@pytest.mark.parametrize("mechanism", ["uniform", "value"])
+def test_every_library_gets_the_same_holes(mechanism: Any) -> None:
+    """One seed blanks the same cells of the same table, and the table keeps its type and other cells."""
+    made = {
+        name: inject_missing(frame, 0.3, label="churn", seed=7, mechanism=mechanism)
+        for name, frame in FRAMES.items()
+    }
+    assert all(type(made[name]) is type(FRAMES[name]) for name in FRAMES)
+    assert holes(made["polars"]) == holes(made["pandas"]) == holes(made["pyarrow"])
+    assert sum(map(len, holes(made["polars"]).values())) == round(0.3 * N_KNOWN) + N_ROWS // 10
+    assert not holes(made["polars"])["churn"]
+    assert holes(FRAMES["polars"])["pay"] == list(range(0, N_ROWS, 10))
+    for name in CELLS:
+        kept = [i for i in range(N_ROWS) if i not in holes(made["polars"])[name]]
+        assert made["polars"][name][kept].to_list() == [CELLS[name][i] for i in kept]
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"rate": 0.25, "seed": 1}, [(0, 1), (0, 3), (1, 1), (3, 0), (4, 2)]),
+        ({"rate": 0.2, "seed": 3, "features": 0.5}, None),
+    ],
+)
+def test_the_draw_is_pinned(options: dict[str, Any], expected: Any) -> None:
+    """These cells must never change: they are what makes a published table repeatable."""
+    table = pl.DataFrame({f"c{j}": [*range(5)] for j in range(4)})
+    found = holes(inject_missing(table, **options))
+    cells = sorted((row, j) for j in range(4) for row in found[f"c{j}"])
+    if expected is None:
+        assert len({j for _, j in cells}) <= 2
+        assert len(cells) == 2
+    else:
+        assert cells == sorted(expected)
+
+
+def test_rates_at_the_ends() -> None:
+    """Rate 0 changes nothing, rate 1 leaves nothing, and other seeds choose other cells."""
+    table = FRAMES["polars"]
+    assert inject_missing(table, 0, label="churn").equals(table)
+    assert all(len(rows) == N_ROWS for rows in holes(inject_missing(table, 1)).values())
+    first, second = (holes(inject_missing(table, 0.3, seed=seed)) for seed in (1, 2))
+    assert first != second
+
+
+def test_features_can_be_named_or_drawn() -> None:
+    """Only the chosen columns get holes; a share draws columns, at least one, never the label."""
+    table = FRAMES["polars"].drop("pay")
+    named = holes(inject_missing(table, 0.5, features=["town", "age"]))
+    assert [name for name in named if named[name]] == ["age", "town"]
+    assert sum(map(len, named.values())) == N_ROWS
+    alone = holes(inject_missing(table, 0.5, features="age"))
+    assert [name for name in alone if alone[name]] == ["age"]
+    drawn = set()
+    for seed in range(40):
+        found = holes(inject_missing(table, 0.5, features=0.2, label="churn", seed=seed))
+        (name,) = (name for name, rows in found.items() if rows)
+        drawn.add(name)
+    assert drawn == {"age", "town", "day", "told"}
+
+
+def test_uniform_holes_do_not_look_at_values_and_others_do() -> None:
+    """By value, large values go missing more often, texts too; uniformly, about half each."""
+    n = 4_000
+    table = pl.DataFrame({"x": list(range(n)), "t": [f"{i % 2}" for i in range(n)]})
+    even, skewed = (
+        holes(inject_missing(table, 0.2, mechanism=mechanism)) for mechanism in ("uniform", "value")
+    )
+    upper = [sum(row >= n // 2 for row in found["x"]) / len(found["x"]) for found in (even, skewed)]
+    assert 0.45 < upper[0] < 0.55
+    assert upper[1] > 0.68
+    odd = sum(row % 2 for row in skewed["t"]) / len(skewed["t"])
+    assert 0.6 < odd < 0.75
+    # A column of many values gets as many holes as one of few.
+    assert abs(len(skewed["x"]) - len(skewed["t"])) < 0.15 * len(skewed["x"])
+
+
+def test_lazy_tables_and_files_become_polars(tmp_path: Path) -> None:
+    """What cannot be changed in place comes back as a polars frame with the same holes."""
+    table = FRAMES["polars"].drop("pay")
+    expected = holes(inject_missing(table, 0.4, seed=5))
+    assert holes(inject_missing(table.lazy(), 0.4, seed=5)) == expected
+    table.write_parquet(tmp_path / "t.parquet")
+    assert holes(inject_missing(tmp_path / "t.parquet", 0.4, seed=5)) == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"rate": 1.5}, "from 0 to 1"),
+        ({"rate": float("nan")}, "from 0 to 1"),
+        ({"mechanism": "magic"}, "'uniform' or 'value'"),
+        ({"features": ["height"]}, "height"),
+        ({"features": ["churn"], "label": "churn"}, "churn"),
+        ({"features": 0.0}, "share above 0"),
+        ({"features": 1.5}, "share above 0"),
+        ({"label": "chrun"}, "chrun"),
+    ],
+)
+def test_wrong_options_are_told(options: dict[str, Any], said: str) -> None:
+    """A refusal names what came and what was needed."""
+    with pytest.raises(NullproofError, match=said):
+        inject_missing(FRAMES["polars"], **{"rate": 0.1, **options})
+
+
+def test_what_is_no_table_is_told() -> None:
+    """Arrays have no missing value; a table of only a label has no feature."""
+    with pytest.raises(NullproofError, match="not a data frame"):
+        inject_missing(np.zeros((2, 2)), 0.5)
+    with pytest.raises(NullproofError, match="besides the label"):
+        inject_missing(pl.DataFrame({"y": [1]}), 0.5, label="y")

@@ -1,0 +1,177 @@
+"""Results in a notebook or a prompt: short, well formed, with the numbers, and never run what they show."""
+
+from __future__ import annotations
+
+import math
+import re
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import polars as pl
+import pytest
+from support.command_line import demo_tables
+from support.hostile import hostile_index, hostile_points
+
+from nullproof import (
+    CountIndex,
+    NullproofError,
+    certify,
+    cleaning_plan,
+    explain,
+    label_odds,
+    poison,
+    report,
+    truth,
+)
+from nullproof.attacks import certified_accuracy_curve, radii
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+@pytest.fixture(scope="module")
+def demo() -> tuple[CountIndex, pl.DataFrame]:
+    train, new = demo_tables()
+    return CountIndex.from_table(train, "churn", ignore=["customer"]), new
+
+
+def results(index: CountIndex, points: Any) -> dict[str, Any]:
+    """One result of every kind."""
+    judged = certify(index, points, alpha=0)
+    labels = judged.predicted.tolist()
+    return {
+        "index": index,
+        "certificates": judged,
+        "certificate": judged[0],
+        "radii": radii(index, points, alpha=0),
+        "odds": label_odds(index, points, alpha=0),
+        "plan": cleaning_plan(index, points, alpha=0),
+        "attack": poison(index, points, alpha=0, steps=0),
+        "explanation": explain(index, points[0], alpha=0),
+        "truth": truth(judged, labels),
+        "curve": judged.curve(),
+        "accuracy": certified_accuracy_curve(index, points, labels, alpha=0),
+        "report": report(index, points, alpha=0),
+    }
+
+
+def drawings(html: str) -> list[ElementTree.Element]:
+    """The pictures of an output, read."""
+    return [ElementTree.fromstring(one) for one in re.findall(r"<svg.*?</svg>", html, re.DOTALL)]
+
+
+def test_every_result_shows_itself(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+    """Each has a short text and, if it has HTML, one without scripts or addresses, pictures with words."""
+    for name, result in results(*demo).items():
+        assert 10 < len(repr(result)) < 4000, name
+        assert not re.search(r"object at 0x|array\(|dtype", repr(result)), name
+        if hasattr(result, "_repr_html_") and name != "report":
+            shown = result._repr_html_()
+            assert not re.search(r"<script|\son\w+=|https?://(?!www\.w3\.org/)", shown), name
+            for picture in drawings(shown):
+                assert picture.get("role") == "img", name
+                assert picture.get("aria-label"), name
+
+
+def test_hostile_texts_stay_texts() -> None:
+    """Markup in labels, features and values is text wherever a result is shown."""
+    for name, result in results(hostile_index(), hostile_points()).items():
+        if hasattr(result, "_repr_html_") and name != "report":
+            shown = result._repr_html_()
+            assert "<script" not in shown, name
+            assert "<img" not in shown, name
+            assert drawings(shown) or name != "certificate"
+            assert len(shown) < 200_000, name
+
+
+def test_numbers_are_those_of_the_result(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+    """Texts and tables count what the arrays hold; points come weakest first."""
+    index, new = demo
+    found = results(index, new)
+    judged = found["certificates"]
+    for shown in (repr(judged), judged._repr_html_()):
+        assert "5 of 8 points certain" in shown
+        assert "1 holds" in shown
+        assert "2 open" in shown
+    places = [int(place) for place in re.findall(r"<tr><td>(\d+)</td>", judged._repr_html_())]
+    assert (np.diff(np.nan_to_num(judged.tolerance[places], nan=-1)) >= 0).all()
+    assert sorted(places) == [*range(8)]
+    assert "0.484" in repr(judged[3])
+    assert f"{index.n_missing} missing cells" in repr(index)
+    assert str(found["attack"].n_cells) in repr(found["attack"])
+    assert "8 of 8 predictions right" in repr(found["truth"])
+
+
+def bars(certificate: Any) -> list[tuple[str, float, float]]:
+    """Per label: how its bar is drawn, and from where to where."""
+    (picture,) = drawings(certificate._repr_html_())
+    return [
+        (group.attrib["class"], x := float(rect.attrib["x"]), x + float(rect.attrib["width"]))
+        for group in picture.iter(f"{SVG}g")
+        for rect in group.findall(f"{SVG}rect")
+    ]
+
+
+def test_bars_tell_the_verdict(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+    """A certain label's bar lies right of all others; those of an open point overlap."""
+    judged = certify(*demo, alpha=0)
+    for one in judged:
+        drawn = bars(one)
+        assert len(drawn) == 2
+        (_, *first), (_, *second) = sorted(drawn, key=lambda bar: bar[2], reverse=True)
+        assert (first[0] > second[1]) == one.certain
+        kinds = sorted(kind for kind, *_ in drawn)
+        assert kinds == (["np-certain", "np-out"] if one.certain else ["np-open"] * 2)
+        words = drawings(one._repr_html_())[0].get("aria-label", "")
+        assert ("not certain" in words) == (not one.certain)
+
+
+def test_equal_and_zero_supports_are_drawn() -> None:
+    """A scale without extent is no division by zero, and a support of 0 lies left of all others."""
+    for rows, labels in (([("a",)], ["x"]), ([("a",), ("a",)], ["x", "y"])):
+        for _, start, stop in bars(certify(CountIndex.from_rows(rows, labels), ("a",))):
+            assert 0 <= start < stop
+            assert math.isfinite(stop)
+    index = CountIndex.from_rows([("a",), ("b",), ("b",), (None,)], ["x", "y", "y", "y"])
+    one = certify(index, ("a",), alpha=0)
+    assert one.min_log_support["y"] == -math.inf
+    starts = sorted(start for _, start, _ in bars(one))
+    assert starts[0] < starts[1]
+    assert "nan" not in one._repr_html_()
+
+
+def test_the_report_is_in_a_frame(demo: tuple[CountIndex, pl.DataFrame]) -> None:
+    """A notebook gets one frame that holds the whole page, so that neither changes the other."""
+    made = report(*demo, alpha=0)
+    assert made._repr_html_().count("<iframe") == 1
+    assert "62.5" in repr(made)
+
+
+def test_charts(demo: tuple[CountIndex, pl.DataFrame], tmp_path: Path) -> None:
+    """Each chart is a drawing of its own, saved as its ending says."""
+    pytest.importorskip("vl_convert", reason="the extra report is not installed")
+    from nullproof import plots
+
+    index, new = demo
+    judged = certify(index, new, alpha=0)
+    charts = [
+        (plots.plot_missing(index), {*index.features, "no", "yes"}),
+        (plots.plot_intervals(judged), {"no", "yes"}),
+        (plots.plot_tolerance(judged), {"bias"}),
+        (plots.plot_radius(radii(index, new, alpha=0)), {"1", "2", "4"}),
+    ]
+    for chart, words in charts:
+        (picture,) = drawings(chart._repr_html_())
+        assert words <= {node.text for node in picture.iter() if node.tag.endswith("text")}
+    for ending, start in (
+        (".svg", b"<svg"),
+        (".png", b"\x89PNG"),
+        (".html", b"<!doc"),
+        (".json", b"{"),
+    ):
+        chart.save(tmp_path / f"chart{ending}")
+        assert (tmp_path / f"chart{ending}").read_bytes().startswith(start)
+    with pytest.raises(NullproofError, match=re.escape(".svg")):
+        chart.save(tmp_path / "chart.gif")

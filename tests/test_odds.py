@@ -1,0 +1,621 @@
+"""label_odds, count_worlds and drawn worlds: the truth lies between the bounds, which keep their gap.
+
+``NULLPROOF_ODDS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import random
+import warnings
+from collections import Counter
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any, Literal
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from support import odds_oracle, oracle
+from support.bias_oracle import Judge
+from support.counted import index_of, options_of
+from support.large_counts import index_from_counts, judge_of_codes
+from support.odds_oracle import exact_odds, shared_out, wins_of, worlds_by_chance
+from support.strategies import Case, random_case
+
+from nullproof import CountIndex, NullproofError, NullproofWarning, certify, label_odds
+from nullproof.odds import count_worlds, draw, sample_worlds, sampled_odds
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+N_TABLES = int(os.environ.get("NULLPROOF_ODDS_TABLES", "300"))
+SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_CHUNKS = 6
+GAPS = (0.01, 0.1, 0.001, 1e-6)
+Cells = Literal["uniform", "observed"]
+CELLS: tuple[Cells, ...] = ("uniform", "observed")
+ROUNDING = 1e-11  # of the oracle's doubles
+ROWS: list[Any] = [("a", None), ("a", "x"), ("b", {"x", "y"}), ("b", "z"), (None, "x")]
+LABELS = ["yes", "yes", "no", "no", "no"]
+
+
+def assert_bounds(
+    odds: Any, position: int, truth: Sequence[Any], gap: float, rounding: float = 0.0
+) -> None:
+    """The truth lies between the bounds, which are at most ``gap`` apart."""
+    for low, high, true in zip(odds.lower[position], odds.upper[position], truth, strict=True):
+        assert 0 <= low <= high <= 1
+        assert low <= true + rounding, (low, true, high)
+        assert true - rounding <= high, (low, true, high)
+        assert high - low <= gap
+
+
+# Small tables, world by world ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(N_CHUNKS))
+def test_random_tables(chunk: int) -> None:
+    """Exact counts equal the enumeration; bounds contain the truth and are ``gap`` apart at most."""
+    seed = f"{SEED}-{chunk}"
+    print("seed", seed)
+    rng = random.Random(seed)
+    for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
+        assert_equals_oracle(random_case(rng), rng.choice(CELLS), rng.choice(GAPS))
+
+
+def assert_equals_oracle(case: Case, cells: Cells, gap: float) -> None:
+    """Compare exact counts and bounds of every point with the enumeration of all worlds."""
+    index = index_of(case)
+    options: Any = options_of(case, index)
+    points = [next(oracle.completions(point, case.domains)) for point in case.points]
+    odds = label_odds(index, points, cells=cells, gap=gap, **options)
+    possible = certify(index, points, **options).possible
+    every = worlds_by_chance(case, cells)
+    assert odds.labels == index.labels
+    for position, point in enumerate(points):
+        wins = wins_of(case, point, every)
+        truth, own = shared_out(wins, index.labels), possible[position]
+        assert_bounds(odds, position, truth, gap)
+        assert not odds.upper[position, ~own].any()
+        if own.sum() == 1:
+            assert odds.lower[position, own] == 1
+        if cells == "uniform":
+            assert (odds.upper[position, own] > 0).all()
+            assert_exact_counts(index, point, wins, len(every), options)
+
+
+def assert_exact_counts(
+    index: CountIndex, point: Any, wins: odds_oracle.Wins, n_worlds: int, options: Any
+) -> None:
+    """The worlds that each label wins, and each tie, are counted one by one."""
+    counts = count_worlds(index, point, **options)
+    assert counts.total == n_worlds
+    assert [*counts.wins] == [*index.labels]
+    alone = {frozenset([label]): n for label, n in counts.wins.items() if n}
+    tied = {frozenset(labels): n for labels, n in counts.ties.items()}
+    assert {**alone, **tied} == {who: p * n_worlds for who, p in wins.items()}
+    assert all(type(n) is int for n in (counts.total, *counts.wins.values(), *tied.values()))
+    assert list(counts.odds.values()) == shared_out(wins, index.labels)
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_the_oracle_of_counts_agrees_with_all_worlds(cells: Cells) -> None:
+    """Odds from products of independent counts are those from going through the worlds."""
+    rng = random.Random(SEED)
+    for _ in range(60):
+        case = random_case(rng)
+        names = oracle.distinct(case.labels)
+        judge = Judge.of_rows(
+            case.rows, case.labels, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        assert judge.names == names
+        every = worlds_by_chance(case, cells)
+        for point in case.points:
+            filled = next(oracle.completions(point, case.domains))
+            expected = shared_out(wins_of(case, filled, every), names)
+            assert exact_odds(judge, filled, cells) == pytest.approx(list(map(float, expected)))
+
+
+def test_own_missing_cells_are_skipped() -> None:
+    """A point with missing cells has the odds of a table without those columns."""
+    rng = random.Random(SEED)
+    for _ in range(60):
+        case = random_case(rng)
+        index = index_of(case)
+        judge = Judge.of_rows(
+            case.rows, case.labels, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        points = [
+            tuple(
+                None if rng.random() < 0.4 or isinstance(cell, frozenset) else cell
+                for cell in point
+            )
+            for point in case.points
+        ]
+        odds = label_odds(index, points, gap=0.001, **options_of(case, index))
+        for place, point in enumerate(points):
+            truth = dict(zip(judge.names, exact_odds(judge, point), strict=True))
+            assert_bounds(odds, place, [truth[x] for x in index.labels], 0.001, ROUNDING)
+
+
+# Tables of some hundreds or thousands of rows -----------------------------------------------------
+
+
+def random_codes(
+    rng: np.random.Generator, n_rows: int, d: int, n_values: int, m: int, missing: float
+) -> tuple[Any, Any, Any]:
+    """Complete codes, the same with missing cells, and labels that have to do with them."""
+    labels = rng.integers(0, m, n_rows)
+    noise = rng.integers(0, n_values, (n_rows, d))
+    leaning = rng.random((n_rows, d)) < rng.choice((0.1, 0.3))
+    complete = np.where(leaning, labels[:, None] % n_values, noise)
+    # Labels differ in how much they lack.
+    share = missing * (0.5 + rng.random((m, d)))[labels]
+    return complete, np.where(rng.random((n_rows, d)) < share, -1, complete), labels
+
+
+def judged(
+    seed: int, shape: tuple[int, int, int, int, float], alpha: Any, prior: Any
+) -> tuple[CountIndex, Judge, list[tuple[int, ...]]]:
+    """An index of random codes, the oracle of the same table, and points."""
+    rng = np.random.default_rng(seed)
+    n_rows, d, n_values, m, missing = shape
+    complete, codes, labels = random_codes(rng, n_rows, d, n_values, m, missing)
+    index = CountIndex.from_codes(codes, labels, n_values=[n_values] * d)
+    judge = judge_of_codes(codes, labels, [n_values] * d, alpha=alpha, prior=prior)
+    points = sorted({tuple(row) for row in complete[:40].tolist()})
+    rng.shuffle(points)
+    return index, judge, points
+
+
+# rows, features, values, labels, share of missing cells
+SHAPES = [
+    (60, 3, 2, 2, 0.2),
+    (90, 3, 3, 3, 0.15),
+    (40, 5, 2, 2, 0.1),
+    (400, 2, 3, 2, 0.3),
+    (400, 2, 4, 5, 0.2),
+    (3000, 2, 3, 3, 0.05),
+    (2000, 1, 3, 2, 0.4),
+    (1500, 1, 2, 12, 0.3),
+    (240, 2, 2, 25, 0.3),
+    (9000, 2, 2, 2, 0.03),
+]
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+def test_tables_whose_products_can_be_listed(
+    shape: tuple[int, int, int, int, float], cells: Cells
+) -> None:
+    """Bounds contain the odds from all products of counts and keep the gap, whichever it is."""
+    for seed, (alpha, prior) in enumerate([(0, None), (1, "uniform"), (Fraction(1, 3), None)]):
+        index, judge, points = judged(seed, shape, alpha, prior)
+        points = points[:5]
+        truths = [exact_odds(judge, point, cells) for point in points]
+        options: Any = {"alpha": alpha, "prior": prior, "cells": cells}
+        for gap in (0.3, 0.01, 0.0005):
+            odds = label_odds(index, np.array(points), gap=gap, **options)
+            for place, truth in enumerate(truths):
+                assert_bounds(odds, place, truth, gap, ROUNDING)
+            for place, truth in enumerate(truths):
+                if abs(max(truth) - 0.99) > 1e-4:
+                    assert odds.sure[place] == (max(truth) > 0.99), (truth, gap)
+
+
+def test_priors_that_bring_labels_level() -> None:
+    """Where a prior makes two labels about equally likely, or one nearly sure, bounds hold as well."""
+    rng = random.Random(SEED)
+    for seed in range(12):
+        shape = SHAPES[seed % len(SHAPES)]
+        index, judge, points = judged(seed, shape, 1, None)
+        point = points[0]
+        means = {}
+        for label in judge.names:
+            product = Fraction(1)
+            for j, value in enumerate(point):
+                low, probs = odds_oracle.count_chances(judge, label, j, value, "uniform")
+                mean = low + float((np.arange(len(probs)) * probs).sum())
+                product *= Fraction(mean + 1) / (judge.n_rows[label] + len(judge.domains[j]))
+            means[label] = product
+        prior = [1 / means[label] * Fraction(rng.randint(95, 105), 100) for label in judge.names]
+        weights = dict(zip(judge.names, prior, strict=True))
+        level = Judge(
+            judge.n_rows,
+            judge.known,
+            {group: n for group, (n, _) in judge.groups.items()},
+            judge.domains,
+            alpha=1,
+            prior=weights,
+        )
+        truth = exact_odds(level, point)
+        for gap in (0.05, 0.002):
+            odds = label_odds(index, np.array([point]), gap=gap, prior=prior)
+            assert_bounds(odds, 0, truth, gap, ROUNDING)
+
+
+def test_ties_of_large_tables() -> None:
+    """With one feature, equal counts tie however many rows there are; that is found exactly."""
+    rows: list[Any] = [("a",)] * 300 + [("b",)] * 100 + [(None,)] * 100
+    index = CountIndex.from_rows(rows * 2, ["no"] * 500 + ["yes"] * 500)
+    odds = label_odds(index, ("a",), gap=1e-6, alpha=0)
+    assert odds.lower[0] == pytest.approx([0.5, 0.5], abs=1e-6)
+    counts = count_worlds(index, ("a",), alpha=0)
+    assert counts.ties["no", "yes"] / counts.total > 0.05
+    assert_bounds(odds, 0, list(counts.odds.values()), 1e-6)
+
+
+def test_exact_counts_of_larger_tables() -> None:
+    """The share of the worlds that each label wins, as whole numbers, is what the oracle gives."""
+    for seed, shape in enumerate(SHAPES[:4]):
+        index, judge, points = judged(seed, shape, 1, None)
+        for point in points[:3]:
+            counts = count_worlds(index, [point])
+            assert [float(one) for one in counts.odds.values()] == pytest.approx(
+                exact_odds(judge, point)
+            )
+            assert counts.total == math.prod(
+                len(options) ** n for (_, _, options), (n, _) in judge.groups.items()
+            )
+
+
+# Large tables -------------------------------------------------------------------------------------
+
+LARGE = [
+    (13_000, 11, 5, 4, 0.2),
+    (300, 100, 3, 3, 0.2),
+    (4_000, 6, 4, 2, 0.3),
+    (900, 8, 2, 30, 0.2),
+]
+
+
+@pytest.mark.parametrize("cells", CELLS)
+@pytest.mark.parametrize("shape", LARGE, ids=str)
+def test_drawn_worlds_of_large_tables(
+    shape: tuple[int, int, int, int, float], cells: Cells
+) -> None:
+    """The shares of drawn worlds fall between the bounds, up to the error of sampling."""
+    index, judge, points = judged(7, shape, 1, None)
+    points = points[:6]
+    odds, narrow = (
+        label_odds(index, np.array(points), cells=cells, gap=gap) for gap in (0.01, 0.002)
+    )
+    assert odds.gap <= 0.01
+    assert narrow.gap <= 0.002
+    # Both contain the truth, so they meet.
+    assert (narrow.lower <= odds.upper).all()
+    assert (odds.lower <= narrow.upper).all()
+    assert ((odds.lower.sum(axis=1) <= 1) & (odds.upper.sum(axis=1) >= 1)).all()
+    n, rng = 20_000, np.random.default_rng(SEED)
+    for place, point in enumerate(points):
+        shares = odds_oracle.drawn_odds(judge, point, rng, n, cells)
+        # Five standard deviations of a share of so many.
+        error = 5 * np.sqrt((shares * (1 - shares) + 1e-4) / n)
+        assert (shares >= narrow.lower[place] - error).all()
+        assert (shares <= narrow.upper[place] + error).all()
+
+
+def test_very_many_missing_cells() -> None:
+    """100,000 missing cells per label and feature: nothing overflows and no probability is lost."""
+    counts = np.array(
+        [[30_000, 20_000, 10_000], [10_000, 20_000, 20_000], [10_000, 10_000, 20_000]]
+    )
+    known = [counts, counts + np.array([[9], [-9], [0]]), counts, counts]
+    index = index_from_counts([150_000] * 3, known, [[100_000] * 3] * 4)
+    points = [tuple(point) for point in ("0000", "1111", "1120", "2101", "2221")]
+    odds = label_odds(index, points, gap=0.002, alpha=0)
+    assert odds.gap <= 0.002
+    assert odds.lower.sum(axis=1) == pytest.approx(1.0, abs=0.006)
+    estimates = sampled_odds(index, points, 4_000, seed=2, alpha=0)
+    assert np.abs(estimates - (odds.lower + odds.upper) / 2).max() < 0.04
+
+
+def test_certain_points_and_impossible_labels() -> None:
+    """Certain labels have odds of exactly 1, labels that no world predicts exactly 0."""
+    index, _, points = judged(0, (2_000, 4, 3, 4, 0.01), 0, None)
+    asked = np.array(points)
+    found = certify(index, asked, alpha=0)
+    assert found.certain.any()
+    assert not found.certain.all()
+    odds = label_odds(index, asked, gap=0.05, alpha=0)
+    assert (odds.lower[found.certain] == found.possible[found.certain]).all()
+    assert (odds.upper[found.certain] == found.possible[found.certain]).all()
+    assert not odds.upper[~found.possible].any()
+    assert (odds.upper[found.possible] > 0).all()
+
+
+def test_many_points_equal_one_by_one() -> None:
+    """Bounds of a point do not depend on the company it was asked in, up to the gap."""
+    index, _, points = judged(3, (500, 4, 3, 3, 0.2), 1, None)
+    together = label_odds(index, np.array(points * 5), gap=0.01)
+    for place in range(0, len(points), 4):
+        alone = label_odds(index, np.array([points[place]]), gap=0.01)
+        for copy in range(5):
+            own = together[place + copy * len(points)]
+            for label, (low, high) in own.items():
+                other = alone[0][label]
+                assert low <= other[1]
+                assert other[0] <= high
+
+
+# Drawn worlds -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_sampled_worlds_are_worlds(chunk: int) -> None:
+    """Drawn counts are reachable, and odds are the shares that the oracle's winners have in them."""
+    rng = random.Random(f"{SEED}-{chunk}")
+    for _ in range(40):
+        case = random_case(rng)
+        index, seed = index_of(case), rng.randrange(100)
+        points = [next(oracle.completions(point, case.domains)) for point in case.points]
+        drawn = sample_worlds(index, points, 20, seed=seed)
+        assert drawn.shape == (len(points), 20, len(index.labels), len(case.features))
+        names = index.labels
+        share = oracle.shares(case.labels, names, case.prior)
+        for point, worlds in zip(points, drawn, strict=True):
+            reachable = oracle.reachable_counts(case.rows, case.labels, point, case.domains, names)
+            expected = dict.fromkeys(names, Fraction(0))
+            for counts in worlds.tolist():
+                assert tuple(map(tuple, counts)) in reachable
+                values = {
+                    label: oracle.support(
+                        share[label], own, case.labels.count(label), case.domains, case.alpha
+                    )
+                    for label, own in zip(names, counts, strict=True)
+                }
+                winners = oracle.winners(values)
+                for label in winners:
+                    expected[label] += Fraction(1, 20 * len(winners))
+            # One point alone draws the same worlds for its odds.
+            if len(points) == 1:
+                told = sampled_odds(index, points, 20, seed=seed, **options_of(case, index))
+                assert told[0] == pytest.approx([float(one) for one in expected.values()])
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_sampled_odds_come_near(cells: Cells) -> None:
+    """Shares of many drawn worlds approach the exact ones and sum to 1."""
+    rng = random.Random(SEED)
+    for _ in range(12):
+        case = random_case(rng)
+        index = index_of(case)
+        judge = Judge.of_rows(
+            case.rows, case.labels, case.domains, alpha=case.alpha, prior=case.prior
+        )
+        points = [next(oracle.completions(point, case.domains)) for point in case.points]
+        found = sampled_odds(index, points, 2_500, seed=1, cells=cells, **options_of(case, index))
+        assert found.sum(axis=1) == pytest.approx(1)
+        for own, point in zip(found, points, strict=True):
+            exact = dict(zip(judge.names, exact_odds(judge, point, cells), strict=True))
+            assert np.abs(own - [exact[label] for label in index.labels]).max() < 0.05
+
+
+def test_drawn_rows_are_worlds() -> None:
+    """A drawn table fills the missing cells with candidates and changes nothing else."""
+    rng = random.Random(SEED)
+    for seed in range(60):
+        case, cells = random_case(rng), CELLS[seed % 2]
+        world = draw(index_of(case), case.rows, case.labels, seed=seed, cells=cells)
+        assert oracle.is_world(world, case.rows, case.domains), case
+
+
+@pytest.mark.parametrize("cells", CELLS)
+def test_drawn_worlds_come_as_often_as_they_should(cells: Cells) -> None:
+    """Each world is drawn about as often as its chance says."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    case = Case(
+        tuple((row[0], frozenset(row[1]) if isinstance(row[1], set) else row[1]) for row in ROWS),
+        tuple(LABELS),
+        index.features,
+        None,
+        (),
+        1,
+        None,
+    )
+    n_draws = 900
+    seen = Counter(
+        tuple(draw(index, ROWS, LABELS, seed=seed, cells=cells)) for seed in range(n_draws)
+    )
+    every = worlds_by_chance(case, cells)
+    total = sum(weight for _, weight in every)
+    for world, weight in every:
+        share = weight / total
+        error = 5 * math.sqrt(share * (1 - share) / n_draws)
+        assert abs(seen.pop(tuple(world), 0) / n_draws - share) <= error
+    assert not seen
+
+
+def test_seeds() -> None:
+    """The same seed draws the same worlds, another one others; without one it is 0."""
+    rows, labels = ROWS * 9, LABELS * 9
+    index, few = CountIndex.from_rows(rows, labels), CountIndex.from_rows(ROWS, LABELS)
+    asked: list[Any] = [
+        lambda **seed: sample_worlds(index, ("a", "x"), 50, **seed).tolist(),
+        lambda **seed: sampled_odds(few, ("a", "y"), 50, **seed).tolist(),
+        lambda **seed: draw(index, rows, labels, **seed),
+    ]
+    for ask in asked:
+        assert ask() == ask(seed=0)
+        assert ask(seed=1) == ask(seed=1) != ask(seed=0)
+
+
+FRAME: dict[str, list[Any]] = {
+    "age": [20.0, None, 41.5, 60.0, None, 33.0] * 5,
+    "city": ["A", "B", None, "B", "A", None] * 5,
+    "n": [1, 2, 3, 4, 5, 6] * 5,
+    "label": ["x", "y"] * 15,
+}
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "pyarrow"])
+def test_drawn_frames(library: str) -> None:
+    """The drawn table has the type, the columns and the known cells of the given one."""
+    makers: dict[str, Any] = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "pyarrow": pa.table}
+    table = makers[library](FRAME)
+    index = CountIndex.from_table(table, "label", bins=3, binning="uniform")
+    drawn = draw(index, table, seed=SEED)
+    assert type(drawn) is type(table)
+    plain: dict[str, list[Any]] = (
+        drawn.to_dict("list")
+        if library == "pandas"
+        else pl.DataFrame(drawn).to_dict(as_series=False)
+    )
+    for name, cells in FRAME.items():
+        for old, new in zip(cells, plain[name], strict=True):
+            assert new == old if old is not None else new in cells
+    # Bins are filled with different numbers, as far as the column shows them.
+    assert len({plain["age"][row] for row in range(1, 30, 3)}) > 2
+    again = CountIndex.from_table(drawn, "label", like=index)
+    assert again.n_missing == 0
+    for j in range(3):
+        assert (again.low(j) >= index.low(j)).all()
+        assert (again.high(j) <= index.high(j)).all()
+
+
+def test_drawn_candidates_of_bins() -> None:
+    """A list of numbers is a cell with candidates: one of its own numbers fills it."""
+    table = pl.DataFrame(
+        {"age": [[1.0], [50.0, 51.0, 99.0], [100.0], [20.0], None], "label": list("xyxyx")}
+    )
+    index = CountIndex.from_table(table, "label", bins=4, binning="uniform")
+    drawn = [draw(index, table, seed=seed) for seed in range(60)]
+    assert {one["age"][1] for one in drawn} == {50.0, 51.0, 99.0}
+    # No cell is known to be about fifty, so a cell that may hold anything gets the bin's middle.
+    assert {one["age"][4] for one in drawn} == {1.0, 20.0, 38.125, 62.875, 100.0}
+    assert all(CountIndex.from_table(one, "label", like=index).n_missing == 0 for one in drawn)
+
+
+# Answers and questions ----------------------------------------------------------------------------
+
+
+def test_defaults() -> None:
+    """A smoothing of 1, cells that are equally likely, and bounds that are a hundredth apart."""
+    index, _, points = judged(1, (400, 3, 3, 3, 0.3), 1, None)
+    asked = np.array(points[:5])
+    plain = label_odds(index, asked)
+    given = label_odds(index, asked, alpha=1, cells="uniform", gap=0.01, prior=None)
+    assert plain.lower.tolist() == given.lower.tolist()
+    assert plain.upper.tolist() == given.upper.tolist()
+    assert count_worlds(CountIndex.from_rows(ROWS, LABELS), ("a", "y")) == count_worlds(
+        CountIndex.from_rows(ROWS, LABELS), ("a", "y"), alpha=1, prior=None
+    )
+    np.testing.assert_array_equal(
+        sampled_odds(index, asked, 9), sampled_odds(index, asked, 9, alpha=1, cells="uniform")
+    )
+
+
+@pytest.mark.parametrize("gap", [1e-6, 1, 1.0])
+def test_gaps(gap: float) -> None:
+    """A millionth and 1 are gaps too."""
+    odds = label_odds(CountIndex.from_rows(ROWS, LABELS), ("a", "y"), gap=gap)
+    assert odds.gap <= gap
+
+
+def test_shown_odds() -> None:
+    """Text, HTML, a frame and JSON tell the same."""
+    rows = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
+    index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"], features=["f", "g"])
+    points = pd.DataFrame({"f": ["a", "a"] * 12, "g": ["x", "y"] * 12})
+    result = label_odds(index, points, alpha=0, key=[f"k{n}" for n in range(24)])
+    assert [*result[1]] == ["no", "yes"]
+    assert result[1]["no"] == pytest.approx((0.25, 0.25))
+    assert result[1]["yes"] == pytest.approx((0.75, 0.75))
+    assert result.likeliest.tolist() == ["yes"] * 24
+    assert result.sure.tolist() == [True, False] * 12
+    assert "no 25.0 %, yes 75.0 %" in repr(result)
+    assert "75.0" in result._repr_html_()
+    frame = result.to_frame()
+    assert isinstance(frame, pd.DataFrame)
+    assert frame["likeliest"].tolist() == ["yes"] * 24
+    assert frame["key"].tolist()[:2] == ["k0", "k1"]
+    assert frame["lower no"].tolist()[:2] == pytest.approx([0.0, 0.25])
+    document = json.loads(json.dumps(result.document(), allow_nan=False))
+    for side in ("lower", "upper"):
+        assert document["points"][1][side] == pytest.approx({"no": 0.25, "yes": 0.75})
+
+
+def test_interrupting_keeps_the_points_so_far() -> None:
+    """Points that were not reached are bounded by 0 and 1 and say why; certain ones are known."""
+    index = CountIndex.from_rows([("a", None), ("a", "x"), ("a", "y"), ("b", "x")], list("yynn"))
+
+    def interrupt(_: str, __: float) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.warns(NullproofWarning, match="1 point not worked out"):
+        odds = label_odds(index, [("a", "y"), ("a", "x")], on_progress=interrupt)
+    assert odds.lower.tolist() == [[0.0, 0.0], [0.0, 1.0]]
+    assert odds.upper.tolist() == [[1.0, 1.0], [0.0, 1.0]]
+    assert [reason is None for reason in odds.not_worked_out] == [False, True]
+
+
+def test_points_with_candidates_span_their_completions() -> None:
+    """Bounds of a point with candidates hold for each of its completions; too many are not looked at."""
+    index, _, points = judged(5, (200, 3, 5, 4, 0.2), 0, None)
+    point = points[0]
+    every = label_odds(index, np.array([(point[0], k, point[2]) for k in range(5)]), alpha=0)
+    one = label_odds(index, (point[0], None, point[2]), own_missing="any", alpha=0)
+    assert one.lower[0] == pytest.approx(every.lower.min(axis=0), abs=0.01)
+    assert one.upper[0] == pytest.approx(every.upper.max(axis=0), abs=0.01)
+    wide, _, many = judged(6, (200, 8, 5, 4, 0.2), 0, None)
+    unknown: tuple[Any, ...] = (*[None] * 6, *many[0][6:])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullproofWarning)
+        odds = label_odds(wide, unknown, own_missing="any", alpha=0)
+    assert odds.not_worked_out[0] is not None
+    assert (odds.upper == certify(wide, [unknown], own_missing="any", alpha=0).possible).all()
+
+
+def refused(ask: Any) -> str:
+    """Return what a question is refused with, in one sentence."""
+    with pytest.raises(NullproofError) as problem:
+        ask()
+    told = str(problem.value)
+    assert len(told.splitlines()) == 1
+    return told
+
+
+def test_wrong_questions_are_refused() -> None:
+    """What came, what was needed, what to do."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    for gap in (0.0, 9e-7, 1.001, -0.1, math.nan, "wide", None):
+        assert "gap" in refused(lambda gap=gap: label_odds(index, ("a", "y"), gap=gap))
+    asked: Any = "even"
+    assert "uniform" in refused(lambda: label_odds(index, ("a", "y"), cells=asked))
+    assert "2 points" in refused(lambda: count_worlds(index, [("a", "y"), ("a", "x")]))
+    assert "missing" in refused(lambda: count_worlds(index, ("a", None), own_missing="any"))
+    assert "candidates" in refused(lambda: count_worlds(index, ("a", {"x", "y"})))
+    for n in (0, -1, 2.5, "3"):
+        number: Any = n
+        assert "n is" in refused(lambda n=number: sample_worlds(index, ("a", "x"), n))
+        assert "n is" in refused(lambda n=number: sampled_odds(index, ("a", "x"), n))
+    assert "maybe" in refused(lambda: draw(index, ROWS, [*LABELS[:4], "maybe"]))
+    for seed in (-1, 0.5, "1", None, True):
+        chosen: Any = seed
+        for ask in (
+            lambda seed=chosen: sample_worlds(index, ("a", "x"), 3, seed=seed),
+            lambda seed=chosen: sampled_odds(index, ("a", "x"), 3, seed=seed),
+            lambda seed=chosen: draw(index, ROWS, LABELS, seed=seed),
+        ):
+            assert "whole number" in refused(ask)
+
+
+def test_more_worlds_than_anybody_counts_are_refused() -> None:
+    """count_worlds says where it ends: too many supports, cells, or sets of labels that may tie."""
+    codes = np.full((400, 3), -1)
+    codes[:2] = [[0, 1, 0], [1, 0, 1]]
+    many = CountIndex.from_codes(codes, [0, 1] * 200, n_values=[2, 2, 2])
+    assert "label_odds" in refused(lambda: count_worlds(many, [(0, 0, 0)]))
+    # Where one label is certain, all worlds are its own, however many supports it has.
+    sure = count_worlds(many, [(0, 0, 0)], prior=[1, 10**12])
+    assert (sure.total, sure.wins, sure.ties) == (2**1194, {0: 0, 1: 2**1194}, {})
+    large = index_from_counts([10**12] * 2, [[[1, 1], [1, 1]]], [[10**12 - 2] * 2])
+    assert "x0" in refused(lambda: count_worlds(large, ("0",)))
+    level = CountIndex.from_codes(np.array([[0], [-1]] * 21), np.repeat(np.arange(21), 2))
+    few = CountIndex.from_codes(np.array([[0], [-1]] * 4), np.repeat(np.arange(4), 2), n_values=[2])
+    assert count_worlds(few, [(0,)]).ties[0, 1, 2, 3] == 2
+    assert level.n_rows == 42

@@ -1,0 +1,749 @@
+"""The page's HTTP API: every answer is the library's, every mistake one sentence."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from support.command_line import TRAIN as CUSTOMERS
+from support.command_line import Runner, demo_tables
+from support.page import rows
+from support.web_server import (
+    HOLES,
+    Example,
+    Served,
+    analysed,
+    served,
+    state,
+    told,
+    until,
+    upload,
+)
+
+from nullproof import CountIndex, certify, label_odds, radius, report, tolerance
+
+# Threads share one list of filters; the command switches these notices off too.
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
+    pytest.mark.xdist_group("web"),
+]
+FEATURES = ("a", "b", "c")
+TRAIN, POINTS = rows(150, 1), rows(40, 2)
+PEOPLE = [
+    *(("n1", "u", "x", "p"), ("n2", "u", "", "p"), ("n3", "v", "y", "q"), ("n4", "", "y", "q")),
+    *(("n5", "v", "x", "q"), ("n6", "u", "odd", "p"), ("n7", "v", "y", ""), ("n8", "u", "x", "")),
+]
+TABLE = "\n".join(["who,a,b,y", *(",".join(row) for row in PEOPLE)]) + "\n"
+NEW = "who,a,b,really\nm1,u,x,q\nm2,v,,q\nm3,u,y,p\n"
+ORDER: dict[str, Any] = {"label": "y", "key": "who", "unlabelled": "drop", "missing": ["odd"]}
+
+
+@pytest.fixture(scope="module")
+def example(server: Served) -> Example:
+    """The embedded example, analysed by the server, and counted by the library."""
+    made = server.client.post("/api/example").json()
+    name = analysed(
+        server.client,
+        table=made["train"]["id"],
+        points=made["points"]["id"],
+        label=made["label"],
+        ignore=made["ignore"],
+    )
+    train, new = demo_tables()
+    return name, CountIndex.from_table(train, "churn", ignore=["customer"]), new
+
+
+@pytest.fixture(scope="module")
+def tables(server: Served) -> tuple[str, str]:
+    """Two small tables: people with a key, two of them without a label, and new ones."""
+    return upload(server.client, TABLE)["id"], upload(server.client, NEW)["id"]
+
+
+# The example ---------------------------------------------------------------------------------------
+
+
+def test_the_document_is_that_of_the_library(server: Served, example: Example) -> None:
+    """What the page shows is what the report says."""
+    name, index, new = example
+    document = server.client.get(f"/api/analyses/{name}/document").json()
+    expected = json.loads(report(index, new).json())
+    # Only the server knows the files, and what to type in their folder.
+    assert document.pop("asked")["train"] == "customers.csv"
+    assert document.pop("next")["command"].startswith("nullproof clean customers.csv new_cust")
+    assert document == {key: expected[key] for key in document}
+    assert {*expected} - {*document} == {"asked", "next"}
+    assert document["certain"]["n_certain"] == 5
+
+
+def test_a_point_is_explained(server: Served, example: Example) -> None:
+    """Verdict, intervals, radius and odds of a point are those of the library."""
+    name, index, new = example
+    certificates, radii, odds = (
+        certify(index, new),
+        radius(index, new),
+        label_odds(index, new),
+    )
+    for place in range(len(new)):
+        answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
+        assert answer["point"] == place
+        assert answer["values"] == {f: new[f][place] for f in index.features}
+        assert answer["bins"] == {}
+        assert answer["certain"] == certificates[place].certain
+        assert answer["possible"] == list(certificates[place].possible)
+        assert answer["radius"] == radii[place]
+        low = {one["label"]: one["low"] for one in answer["support"]}
+        assert low == certificates[place].min_log_support
+        if not answer["certain"]:
+            shown = {one["label"]: one["lower"] for one in answer["odds"]}
+            assert shown == {label: pair[0] for label, pair in odds[place].items()}
+            winners = [set(world["winners"]) for world in answer["worlds"]]
+            assert winners[0] != winners[1]
+
+
+def test_numbers_come_with_their_bins(server: Served) -> None:
+    """A point's numbers lie in bins that are named; missing cells lie in none."""
+    table = upload(server.client, "age,town,y\n16,u,a\n20,v,a\n32,u,b\n40,v,a\n41,u,b\n66,v,b\n")
+    order = {"table": table["id"], "label": "y", "bins": 3, "binning": "uniform"}
+    own = f"/api/analyses/{analysed(server.client, **order)}"
+    for age, bins in ((22, {"age": "16–32"}), (66, {"age": "66"}), (None, {})):
+        question = {"values": {"age": age, "town": "u"}}
+        assert server.client.post(f"{own}/point", json=question).json()["bins"] == bins
+
+
+def test_a_point_is_edited(server: Served, example: Example) -> None:
+    """Any values can be judged: known, missing, candidates, never seen."""
+    name, index, _ = example
+    points = [
+        {"age": "18-35", "in_us": "no", "income": "low", "claim": "no"},
+        {"age": None, "in_us": "yes", "income": "low", "claim": "no"},
+        {"age": ["18-35", "over 55"], "in_us": "yes", "income": "low", "claim": "no"},
+        {"age": "never", "in_us": "yes", "income": "low", "claim": "no"},
+    ]
+    for values in points:
+        answer = server.client.post(f"/api/analyses/{name}/point", json={"values": values})
+        expected = certify(index, values)
+        assert answer.json()["possible"] == list(expected.possible), values
+    left_out = server.client.post(f"/api/analyses/{name}/point", json={"values": {"age": "18-35"}})
+    nulls = dict.fromkeys(index.features) | {"age": "18-35"}
+    assert left_out.json()["possible"] == list(certify(index, nulls).possible)
+
+
+def test_verdicts_are_listed(server: Served, example: Example) -> None:
+    """The list of points can be filtered and paged."""
+    name, index, new = example
+    path = f"/api/analyses/{name}/points"
+    expected = certify(index, new).verdict.tolist()
+    for verdict in ("certain", "holds", "open"):
+        page = server.client.get(path, params={"verdict": verdict}).json()
+        assert page["bias"] == 0.05
+        assert [line["point"] for line in page["points"]] == [
+            place for place, found in enumerate(expected) if found == verdict
+        ]
+    page = server.client.get(path, params={"label": "yes", "offset": 1, "limit": 2}).json()
+    assert page["n_points"] > len(page["points"]) == 2
+    assert all("yes" in line["possible"] for line in page["points"])
+    told(server.client.get(path, params={"label": "maybe"}), 400, "'maybe'", "no, yes")
+
+
+@pytest.mark.parametrize("do", ["blank", "fill"])
+def test_what_if_counts_the_changed_table(server: Served, example: Example, do: str) -> None:
+    """Blanking or filling cells gives the verdicts of the table that was changed by hand."""
+    name, index, new = example
+    train, _ = demo_tables()
+    before, after = (("yes", None), (None, "no"))[do == "fill"]
+    cells = pl.col("in_us").is_null() if before is None else pl.col("in_us") == before
+    rows = train.with_row_index().filter(cells & (pl.col("churn") == "yes"))["index"][:2]
+    changed = train.with_columns(
+        pl.when(pl.int_range(pl.len()).is_in(rows.to_list()))
+        .then(pl.lit(after, dtype=pl.String))
+        .otherwise(pl.col("in_us"))
+        .alias("in_us")
+    )
+    change = {
+        "do": do,
+        "feature": "in_us",
+        "label": "yes",
+        "value": "yes" if do == "blank" else "no",
+        "n_cells": 2,
+    }
+    answer = server.client.post(f"/api/analyses/{name}/what-if", json={"changes": [change]}).json()
+    expected = certify(CountIndex.from_table(changed, "churn", like=index), new)
+    assert answer["n_certain_before"] == 5
+    assert answer["n_certain"] == int(expected.certain.sum())
+    assert answer["n_missing"] == index.n_missing + (2 if do == "blank" else -2)
+    moved = {line["point"]: line["possible"] for line in answer["changed"]}
+    original = certify(index, new)
+    assert moved == {
+        place: list(expected[place].possible)
+        for place in range(len(new))
+        if expected[place].possible != original[place].possible
+    }
+    one = server.client.post(
+        f"/api/analyses/{name}/point",
+        json={"values": {f: new[f][2] for f in index.features}, "changes": [change]},
+    ).json()
+    high = {line["label"]: line["high"] for line in one["support"]}
+    assert high == pytest.approx(expected[2].max_log_support)
+
+
+def test_downloads(server: Served, example: Example) -> None:
+    """The report and the certificates can be taken home."""
+    name, index, new = example
+    path = f"/api/analyses/{name}/files/"
+    csv = server.client.get(path + "certificates.csv")
+    assert csv.headers["content-disposition"] == 'attachment; filename="nullproof-certificates.csv"'
+    assert pl.read_csv(io.BytesIO(csv.content))["certain"].to_list() == [
+        bool(one) for one in certify(index, new).certain
+    ]
+    listed = server.client.get(path + "certificates.json").json()
+    assert listed["n_certain"] == 5
+    assert len(listed["points"]) == 8
+    report = server.client.get(path + "report.html")
+    assert report.text.startswith("<!doctype html>")
+    assert "62.5" in report.text
+    assert "8 predictions" in report.text
+    assert server.client.get(path + "document.json").json()["certain"]["n_certain"] == 5
+    told(server.client.get(path + "passwd"), 422, "report.html")
+
+
+# Bias and missing cells of points ------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def index() -> CountIndex:
+    return CountIndex.from_table(pl.read_csv(io.StringIO(TRAIN)), "y")
+
+
+@pytest.fixture(scope="module")
+def points() -> pl.DataFrame:
+    return pl.read_csv(io.StringIO(POINTS))
+
+
+def ordered(server: Served, points: str | bytes | None = POINTS, **order: Any) -> str:
+    """Analyse the table with some settings."""
+    named = None if points is None else upload(server.client, points)["id"]
+    table = upload(server.client, TRAIN)["id"]
+    return analysed(server.client, table=table, points=named, label="y", alpha=1, **order)
+
+
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
+@pytest.mark.parametrize("bias", [1, 0.05, 0.3])
+def test_every_answer_follows_the_settings(
+    server: Served, index: CountIndex, points: pl.DataFrame, own_missing: Any, bias: float
+) -> None:
+    """List, point, typed point and file say what `certify` says with the same options."""
+    own = f"/api/analyses/{ordered(server, own_missing=own_missing, bias=bias)}"
+    expected = certify(index, points, alpha=1, own_missing=own_missing, bias=bias)
+    page = server.client.get(f"{own}/points", params={"limit": 100}).json()
+    assert page["bias"] == expected.threshold
+    for line in page["points"]:
+        one = expected[line["point"]]
+        assert line["predicted"] == one.predicted
+        assert line["verdict"] == expected.verdict[line["point"]]
+        assert (line["certain"], line["possible"]) == (one.certain, [*one.possible])
+        assert line["tolerance"] == (None if one.tolerance != one.tolerance else one.tolerance)
+        assert (line["tolerance_rival"], line["n_own_missing"]) == (one.rival, one.n_own_missing)
+    for place in range(0, 40, 7):
+        values = {name: points[name][place] for name in FEATURES}
+        answer = server.client.get(f"{own}/points/{place}").json()
+        typed = server.client.post(f"{own}/point", json={"values": values}).json()
+        assert {**answer, "point": None, "truth": None} == typed
+        assert answer["values"] == values
+        assert answer["possible"] == [*expected[place].possible]
+        low = {one["label"]: one["low"] for one in answer["support"]}
+        assert low == pytest.approx(expected[place].min_log_support)
+    saved = pl.read_csv(server.client.get(f"{own}/files/certificates.csv").content)
+    assert saved["certain"].to_list() == expected.certain.tolist()
+
+
+def test_the_curve_counts_as_verdicts_do(
+    server: Served, index: CountIndex, points: pl.DataFrame
+) -> None:
+    """As many hold at a bias as `certify` with that bias finds, and as many of them are right."""
+    own = f"/api/analyses/{ordered(server)}"
+    asked = [0, 0.013, 0.05, 0.31, 0.75, 1]
+    answer = server.client.get(f"{own}/curve", params={"bias": asked}).json()
+    assert (answer["n_points"], answer["n_labelled"]) == (40, 40)
+    assert (answer["own_missing"], answer["bias"], answer["threshold"]) == ("skip", 1, 0.05)
+    truth = points["y"].to_list()
+    for step, bias in zip(answer["at"], asked, strict=True):
+        found = certify(index, points, alpha=1, bias=bias)
+        right = [label == true for label, true in zip(found.predicted, truth, strict=True)]
+        for kind, wanted in (("hold", True), ("open", False)):
+            those = [
+                is_so
+                for is_so, held in zip(right, found.certain.tolist(), strict=True)
+                if held is wanted
+            ]
+            assert step[f"n_{kind}"] == len(those)
+            assert step[f"accuracy_{kind}"] == (sum(those) / len(those) if those else None)
+    assert answer["n_certain"] == answer["at"][-1]["n_hold"]
+    default = server.client.get(f"{own}/curve").json()
+    assert {0, 0.05, 1} <= {step["bias"] for step in default["at"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "n_labelled"),
+    [
+        (rows(10, 4), 10),
+        ("a,b,c\nu,x,x\n", None),
+        ("a,b,c,y\nu,x,x,p\nv,y,y,\nw,z,z,never\n", 2),
+        ("a,b,c,y\nu,x,x,\n", None),
+        ("a,b,c,y\nu,x,x,?\nv,y,y,p\n", 1),
+    ],
+)
+def test_only_labelled_points_are_right_or_wrong(
+    server: Served, content: str, n_labelled: int | None
+) -> None:
+    """Accuracy is told of the points whose own label is known, and of nothing else."""
+    own = f"/api/analyses/{ordered(server, content)}"
+    answer = server.client.get(f"{own}/curve", params={"bias": 0}).json()
+    assert answer["n_labelled"] == n_labelled
+    (step,) = answer["at"]
+    known = [step["accuracy_hold"], step["accuracy_open"]] != [None, None]
+    assert known == (n_labelled is not None)
+
+
+@pytest.mark.parametrize("bias", [0, 0.02, 0.4, 1])
+def test_support_at_a_bias(
+    server: Served, index: CountIndex, points: pl.DataFrame, bias: float
+) -> None:
+    """The bars of a point at a bias are those of `certify`, also on a table with cells changed."""
+    own = f"/api/analyses/{ordered(server, bias=0.1)}"
+    fill = {"do": "fill", "feature": "a", "label": "p", "value": "u", "n_cells": 3}
+    changed = index.fill("a", "u", "p", n_cells=3)
+    for place in range(0, 40, 9):
+        values = {name: points[name][place] for name in FEATURES}
+        for counted, changes in ((index, []), (changed, [fill])):
+            question = {"values": values, "changes": changes, "bias": bias}
+            answer = server.client.post(f"{own}/support", json=question).json()
+            expected = certify(counted, values, alpha=1, bias=bias)
+            assert (answer["bias"], answer["certain"]) == (bias, expected.certain)
+            assert (answer["label"], answer["possible"]) == (expected.label, [*expected.possible])
+            for side, logs in (
+                ("low", expected.min_log_support),
+                ("high", expected.max_log_support),
+            ):
+                assert {one["label"]: one[side] for one in answer["support"]} == pytest.approx(logs)
+
+
+def test_the_list_can_be_filtered_at_any_bias(
+    server: Served, index: CountIndex, points: pl.DataFrame
+) -> None:
+    """A verdict is that of the bias that is asked about, whatever the analysis was ordered with."""
+    own = f"/api/analyses/{ordered(server, points=None)}"
+    found = tolerance(index, index.encode(pl.read_csv(io.StringIO(TRAIN))), alpha=1)
+    for bias in (0, 0.2, 1):
+        wanted = {"certain": found == 1, "holds": (found >= bias) & (found < 1)}
+        wanted["open"] = ~(wanted["certain"] | wanted["holds"])
+        for verdict, those in wanted.items():
+            asked = {"verdict": verdict, "bias": bias, "limit": 1000}
+            page = server.client.get(f"{own}/points", params=asked).json()
+            assert [line["point"] for line in page["points"]] == those.nonzero()[0].tolist()
+            assert {line["verdict"] for line in page["points"]} <= {verdict}
+
+
+WRONG = [-0.1, 1.5, float("nan"), float("inf"), "lots", True, None, [0.1], 10**400]
+
+
+@pytest.mark.parametrize("bias", WRONG, ids=lambda bias: str(bias)[:8])
+def test_a_wrong_bias_is_told(server: Served, bias: Any) -> None:
+    """A bias that is none is refused in one sentence, wherever it is given."""
+    table = upload(server.client, TRAIN)["id"]
+    own = f"/api/analyses/{ordered(server)}"
+    for path, question in (
+        ("/api/analyses", {"table": table, "label": "y"}),
+        (f"{own}/support", {"values": {}}),
+    ):
+        content = json.dumps({**question, "bias": bias})
+        answer = server.client.post(
+            path, content=content, headers={"content-type": "application/json"}
+        )
+        told(answer, 422, "bias came as")
+    for path in ("points", "curve"):
+        if not isinstance(bias, list | bool | None):
+            answer = server.client.get(f"{own}/{path}", params={"bias": str(bias)})
+            told(answer, 422, "bias", "came as")
+
+
+def test_other_wrong_settings_are_told(server: Served) -> None:
+    """An unknown reading, no bias, and too many of them are refused."""
+    table = upload(server.client, TRAIN)["id"]
+    order = {"table": table, "label": "y", "own_missing": "guess"}
+    told(server.client.post("/api/analyses", json=order), 422, "own_missing", "'guess'", "'skip'")
+    own = f"/api/analyses/{ordered(server)}"
+    told(server.client.post(f"{own}/support", json={"values": {}}), 422, "bias", "required")
+    many = {"bias": [0.1] * 201}
+    told(server.client.get(f"{own}/curve", params=many), 422, "bias", "200")
+    told(server.client.get(f"{own}/points", params={"verdict": "robust"}), 422, "'robust'")
+    question: dict[str, Any] = {"values": {"d": 1}, "bias": 0.1}
+    told(server.client.post(f"{own}/support", json=question), 400, "'d'", "a, b, c")
+    told(server.client.get("/api/analyses/none/curve"), 404, "no analysis")
+
+
+# Orders --------------------------------------------------------------------------------------------
+
+
+def address(server: Served, tables: tuple[str, str], **more: Any) -> str:
+    """The address of an analysis of the new points."""
+    wanted = {"table": tables[0], "points": tables[1], "truth": "really", **ORDER, **more}
+    return f"/api/analyses/{analysed(server.client, **wanted)}"
+
+
+def error_of(server: Served, **order: Any) -> str:
+    """Why an analysis fails."""
+    name = server.client.post("/api/analyses", json=order).json()["id"]
+    until(lambda: state(server.client, name)["state"] == "failed")
+    return str(state(server.client, name)["error"])
+
+
+def test_points_have_names_and_true_labels(server: Served, tables: tuple[str, str]) -> None:
+    """The key names points and is no feature, nor is the truth; points are found by all of it."""
+    own = address(server, tables)
+    lines = server.client.get(f"{own}/points").json()["points"]
+    assert [(line["key"], line["truth"]) for line in lines] == [
+        *(("m1", "q"), ("m2", "q"), ("m3", "p")),
+    ]
+    features = server.client.get(f"{own}/features").json()["features"]
+    assert [feature["name"] for feature in features] == ["a", "b"]
+    one = server.client.get(f"{own}/points/2").json()
+    assert (one["key"], one["truth"]) == ("m3", "p")
+
+    def found(**asked: Any) -> list[int]:
+        listed = server.client.get(f"{own}/points", params=asked).json()["points"]
+        return [line["point"] for line in listed]
+
+    assert [found(find=text) for text in ("2", "#0", "M2", "v", "none such")] == [
+        *([2], [0], [1], [1], []),
+    ]
+    right = [line["point"] for line in lines if line["truth"] == line["predicted"]]
+    assert found(right=True) == right
+    assert found(right=False) == [place for place in range(3) if place not in right]
+    tolerances = [line["tolerance"] for line in lines]
+    weakest = sorted(
+        range(3), key=lambda place: -1 if tolerances[place] is None else tolerances[place]
+    )
+    assert found(sort="tolerance") == weakest
+
+
+def test_an_order_is_told_again(server: Served, tables: tuple[str, str]) -> None:
+    """Whoever knows the address of an analysis can order it once more, as it was."""
+    own = address(server, tables)
+    order = server.client.get(own).json()["order"]
+    assert {**order, **ORDER} == order
+    assert (order["table"], order["points"], order["truth"]) == (*tables, "really")
+    assert analysed(server.client, **order) != own.rpartition("/")[2]
+
+
+def test_rows_without_a_label_are_left_out(server: Served, tables: tuple[str, str]) -> None:
+    """They are counted before the run, refused by default, and left out if the order says so."""
+    described = server.client.get(f"/api/tables/{tables[0]}").json()
+    assert described["columns"][3]["n_unlabelled"] == 2
+    assert "label" in error_of(server, table=tables[0], label="y")
+    document = server.client.get(f"{address(server, tables)}/document").json()
+    assert document["table"]["n_rows"] == 6
+
+
+def test_an_analysis_of_a_changed_table(server: Served, tables: tuple[str, str]) -> None:
+    """Everything is about the table with its cells changed, and says so; a change too many is told."""
+    change = {"do": "blank", "feature": "a", "label": "p", "value": "u", "n_cells": 2}
+    own = address(server, tables, changes=[change])
+    people = [[cell or None for cell in row] for row in PEOPLE if row[3]]
+    frame = pl.DataFrame(people, schema=["who", "a", "b", "y"], orient="row")
+    index = CountIndex.from_table(frame, "y", ignore=["who"], missing=["odd"])
+    blanked = frame.with_columns(
+        a=pl.when(pl.col("who").is_in(["n1", "n2"])).then(None).otherwise(pl.col("a"))
+    )
+    after = CountIndex.from_table(
+        blanked.with_columns(b=pl.col("b").replace("odd", None)), "y", like=index
+    )
+    expected = certify(after, pl.read_csv(io.StringIO(NEW)))
+    lines = server.client.get(f"{own}/points").json()["points"]
+    assert [line["possible"] for line in lines] == [[*one.possible] for one in expected]
+    notes = server.client.get(f"{own}/document").json()["notes"]
+    assert "The table was changed: blanked 2 cells of a that held u in rows labelled p." in notes
+    many = [{**change, "n_cells": 9}]
+    assert "give at most that many" in error_of(server, table=tables[0], **ORDER, changes=many)
+
+
+@pytest.mark.parametrize(
+    ("header", "row", "label"),
+    [
+        ("a,b", ("uvw"[k % 3] + "," + "wxyz"[k % 4] for k in range(9)), "b"),
+        ("Class,b", (f"{k % 7},{'wxyz'[k % 4]}" for k in range(30)), "Class"),
+        ("price,b", (f"{k}.5,{'wxyz'[k % 4]}" for k in range(600)), "b"),
+        ("id,price", (f"c{k},{k}.5" for k in range(600)), None),
+    ],
+)
+def test_a_label_is_proposed(server: Served, header: str, row: Any, label: str | None) -> None:
+    """By its name, else the last column with few values; never one that cannot be a label."""
+    assert upload(server.client, "\n".join([header, *row]))["label"] == label
+
+
+def test_a_poisoned_file_says_so(server: Served, run: Runner, folder: Path) -> None:
+    """A table that an attack wrote names the index beside it, and the page is told."""
+    (folder / "t.csv").write_text(TRAIN)
+    (folder / "p.csv").write_text(POINTS)
+    asked = ("poison", "t.csv", "p.csv", "--label", "y", "--steps", "0", "--skip-unbreakable")
+    assert run("-q", *asked, "-o", "t.parquet").code == 0
+    found = upload(server.client, (folder / "t.parquet").read_bytes(), "t.parquet")
+    assert found["attacked"] == "t.parquet.before.index"
+    assert upload(server.client, TRAIN)["attacked"] is None
+
+
+def test_a_worksheet_is_that_of_the_command(
+    server: Served, tables: tuple[str, str], tmp_path: Path, run: Runner
+) -> None:
+    """`nullproof clean` makes the same worksheet of the same files, and takes its answers back."""
+    (tmp_path / "t.csv").write_text(TABLE)
+    (tmp_path / "new.csv").write_text(NEW)
+    sheet = server.client.get(f"{address(server, tables, truth=None)}/files/worksheet.csv").text
+    options = ["--label", "y", "--key", "who", "--drop-unlabelled", "--missing", "odd"]
+    command = ["clean", str(tmp_path / "t.csv"), str(tmp_path / "new.csv"), *options]
+    made = tmp_path / "made.csv"
+    assert run(*command, "-o", str(made)).code == 0
+    assert sheet == made.read_text("utf-8")
+    assert len(sheet.splitlines()) > 1
+    change = {"do": "blank", "feature": "a", "label": "p", "value": "u", "n_cells": 1}
+    own = address(server, tables, changes=[change])
+    told(server.client.get(f"{own}/files/worksheet.csv"), 409, "without changes")
+
+
+# Worksheets that come back -------------------------------------------------------------------------
+
+
+def filled(sheet: str, n_answers: int, answer: str | None = None) -> str:
+    """The same worksheet with its first lines answered: what is likeliest, or something else."""
+    lines = [*csv.DictReader(io.StringIO(sheet))]
+    for line in lines[:n_answers]:
+        line["value"] = answer or line["candidates"].split(" | ")[0]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, [*lines[0]])
+    writer.writeheader()
+    writer.writerows(lines)
+    return stream.getvalue()
+
+
+def send(server: Served, content: str | bytes, name: str = "filled.csv") -> Any:
+    return server.client.post("/api/worksheets", params={"name": name}, content=content)
+
+
+def sheet_of(server: Served, analysis: str) -> str:
+    return server.client.get(f"/api/analyses/{analysis}/files/worksheet.csv").text
+
+
+@pytest.mark.parametrize("points", [True, False])
+def test_answers_are_those_of_the_command(
+    server: Served, run: Runner, folder: Path, points: bool
+) -> None:
+    """Every verdict is that of the repaired file, counted as before; the next worksheet is the same."""
+    train, new = rows(40, 3), rows(12, 4)
+    order = {"table": upload(server.client, train)["id"], "label": "y"}
+    if points:
+        order["points"] = upload(server.client, new, "p.csv")["id"]
+    first = analysed(server.client, **order)
+    answers = filled(sheet_of(server, first), 9)
+    sheet = send(server, answers, "folder/filled.csv").json()
+    assert (sheet["name"], sheet["n_lines"]) == ("filled.csv", len(answers.splitlines()) - 1)
+    second = analysed(server.client, **order, answers=[sheet["id"]], compare=first)
+
+    for name, content in (("filled.csv", answers), ("t.csv", train), ("p.csv", new)):
+        (folder / name).write_text(content)
+    test = ["p.csv"] if points else []
+    taken = ["-q", "clean", "t.csv", *test, "--label", "y", "--answers", "filled.csv"]
+    assert run(*taken, "--repaired", "t2.csv").code == 0
+    like = ["--like", "t2.csv.before.index", "--json"]
+    expected = json.loads(run("-q", "certify", "t2.csv", *test, *like).out)["points"]
+    shown = server.client.get(f"/api/analyses/{second}/points").json()["points"]
+    for one, other in zip(shown, expected, strict=True):
+        same = {*one} & {*other}
+        assert {name: one[name] for name in same} == {name: other[name] for name in same}
+    assert run(*taken, "-o", "left.csv").code == 0
+    assert sheet_of(server, second) == (folder / "left.csv").read_text("utf-8")
+    document, before = (
+        server.client.get(f"/api/analyses/{name}/document").json() for name in (second, first)
+    )
+    n_certain = [one["certain"]["n_certain"] for one in (document, before)]
+    assert "filled.csv" in json.dumps(document["asked"]["options"])
+    sides = {one["name"]: one for one in document["compared"]["measures"]}
+    assert [sides["certain"][at].split()[0] for at in ("here", "there")] == [*map(str, n_certain)]
+
+
+def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
+    """One sentence with the name of the file as the person knows it; no path, and no file stays."""
+    order = {"table": upload(server.client, rows(40, 3))["id"], "label": "y"}
+    first = analysed(server.client, **order)
+    left = sorted(server.folder.iterdir())
+    good = sheet_of(server, first)
+    told(send(server, "a,b\n1,2\n"), 400, "filled.csv", "'table'")
+    told(send(server, b"\xff\xfe\x00", "x.csv"), 400, "x.csv")
+    told(send(server, b"PK\x03\x04no", "x.xlsx"), 400, "x.xlsx")
+    told(send(server, good + "x" * (4 << 20)), 413, "worksheet")
+    for content, reason in (
+        (filled(good, 2, "nothing of the kind"), "filled.csv, line 2: 'nothing of the kind'"),
+        (re.sub(r",c\w{8}\b", ",c12345678", filled(good, 1)), "filled.csv, line 2 (row"),
+    ):
+        sheet = send(server, content).json()["id"]
+        made = server.client.post("/api/analyses", json={**order, "answers": [sheet]}).json()["id"]
+        until(lambda name=made: state(server.client, name)["state"] == "failed")
+        assert reason in state(server.client, made)["error"]
+        assert str(server.folder) not in state(server.client, made)["error"]
+    told(server.client.post("/api/analyses", json={**order, "answers": ["x"]}), 404, "worksheet")
+    told(server.client.post("/api/analyses", json={**order, "compare": "x"}), 404, "analysis")
+    assert sorted(server.folder.iterdir()) == left
+
+
+# What cannot be done -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("order", "status", "reasons"),
+    [
+        ({"table": "nothing", "label": "y"}, 404, ["no table 'nothing'"]),
+        ({"label": "y", "alpha": "lots"}, 400, ["'lots' is not a number"]),
+        ({"label": "y", "alpha": -1}, 400, ["alpha is -1"]),
+        ({"label": "y", "alpha": "nan"}, 400, ["alpha is nan"]),
+        ({"label": "y", "bins": 0, "binning": "uniform"}, 422, ["bins", "0"]),
+        ({"label": "y", "binning": "odd"}, 422, ["binning", "'odd'", "quantile"]),
+        ({"label": "y", "lable": "y"}, 422, ["lable"]),
+        ({}, 422, ["label", "required"]),
+    ],
+)
+def test_bad_orders_are_told(
+    server: Served, order: dict[str, Any], status: int, reasons: list[str]
+) -> None:
+    """An order that cannot be carried out is refused at once, in one sentence."""
+    table = upload(server.client, HOLES)["id"]
+    told(server.client.post("/api/analyses", json={"table": table, **order}), status, *reasons)
+
+
+@pytest.mark.parametrize(
+    ("order", "reason"),
+    [
+        ({"label": "why"}, "there is no column 'why'"),
+        ({"label": "y", "ignore": ["no"]}, "'no'"),
+        ({"label": "b"}, "b"),
+        ({"label": "y", "points": "other"}, "the points lack"),
+    ],
+)
+def test_failed_analyses_say_why(server: Served, order: dict[str, Any], reason: str) -> None:
+    """What is found out while working is told by the state, and nothing else can be asked."""
+    table = upload(server.client, HOLES, "mine.csv")["id"]
+    if "points" in order:
+        order = {**order, "points": upload(server.client, "c,d\n1,2\n")["id"]}
+    name = server.client.post("/api/analyses", json={"table": table, **order}).json()["id"]
+    until(lambda: state(server.client, name)["state"] == "failed")
+    error = state(server.client, name)["error"]
+    assert reason in error
+    assert str(server.folder) not in error
+    for path in ("document", "points/0", "features", "files/certificates.csv", "sections"):
+        told(server.client.get(f"/api/analyses/{name}/{path}"), 409, "failed", reason)
+
+
+def test_questions_about_nothing(server: Served, example: Example) -> None:
+    """Whatever is not there is told, with what is."""
+    name, *_ = example
+    client, own = server.client, f"/api/analyses/{name}"
+    told(client.get("/api/analyses/none/document"), 404, "no analysis")
+    told(client.delete("/api/analyses/none"), 404, "no analysis")
+    told(client.get(f"{own}/points/8"), 404, "0 to 7")
+    told(client.get(f"{own}/points/-1"), 422, "-1")
+    told(client.get(f"{own}/points/first"), 422, "first")
+    told(client.get(f"{own}/features/4"), 404, "0 to 3")
+    told(client.post(f"{own}/point", json={"values": {"ages": 3}}), 400, "'ages'", "age, in_us")
+    told(client.post(f"{own}/point", content=b"{"), 422, "JSON")
+    told(client.get("/nowhere"), 404, "/openapi.json")
+    told(client.put("/api/limits"), 405, "PUT")
+    told(client.get("/static/../app.py"), 404)
+    told(client.get("/static/%2e%2e/app.py"), 404)
+    for change, reason in (
+        ({"feature": "aeg"}, "'aeg'"),
+        ({"label": "maybe"}, "'maybe'"),
+        ({"value": "0-17"}, "18-35, 36-55, over 55"),
+        ({"n_cells": 99}, "at most"),
+        ({"do": "fill", "n_cells": 2}, "1 cells"),
+    ):
+        full = {"do": "blank", "feature": "age", "label": "no", "value": "18-35", **change}
+        told(client.post(f"{own}/what-if", json={"changes": [full]}), 400, reason)
+
+
+# The API as a whole --------------------------------------------------------------------------------
+
+
+def test_the_api_describes_itself(server: Served) -> None:
+    """OpenAPI names every path with a description, and its errors have the one form they have."""
+    api = server.client.get("/openapi.json").json()
+    assert {"/api/tables", "/api/analyses", "/api/analyses/{analysis}/what-if"} <= {*api["paths"]}
+    assert all(path.startswith("/api/") for path in api["paths"])
+    for path, methods in api["paths"].items():
+        for method, about in methods.items():
+            assert about["description"], (method, path)
+            for code, answer in about["responses"].items():
+                if code.startswith("4"):
+                    form = answer["content"]["application/json"]["schema"]["$ref"]
+                    assert form.endswith("/ErrorForm"), (method, path, code)
+    assert server.client.get("/docs").status_code == 404
+
+
+def test_the_examples_of_the_api_work(server: Served, example: Example) -> None:
+    """What OpenAPI shows as a question can be asked."""
+    name, *_ = example
+    forms = server.client.get("/openapi.json").json()["components"]["schemas"]
+    for form, path, shown in (
+        ("WhatIf", "what-if", "WhatIfAnswer"),
+        ("PointQuestion", "point", "PointAnswer"),
+        ("SupportQuestion", "support", "SupportAnswer"),
+    ):
+        answer = server.client.post(f"/api/analyses/{name}/{path}", json=forms[form]["examples"][0])
+        assert answer.status_code == 200, answer.text
+        assert {*answer.json()} == {*forms[shown]["properties"]}
+    order = {**forms["AnalysisOrder"]["examples"][0]}
+    order["table"] = server.client.post("/api/example").json()["train"]["id"]
+    analysed(server.client, **order)
+
+
+def test_the_script_of_the_docs(
+    server: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What docs/web.md shows to script writers works as it stands."""
+    text = (Path(__file__).parents[1] / "docs/web.md").read_text("utf-8")
+    (script,) = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "train.csv").write_text(CUSTOMERS)
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, Any] = {}
+    exec(script.replace("http://127.0.0.1:8321", server.url), names)
+    names["client"].close()
+    assert names["analysis"]["state"] == "done"
+    answers = [line for line in script.splitlines() if line.startswith("client.")]
+    assert len(answers) == 10
+
+
+def test_the_oldest_make_room(tmp_path: Path) -> None:
+    """No more is kept than allowed; what nobody asked for longest goes first, with its file."""
+    with served(tmp_path, max_tables=2, max_analyses=2) as server:
+        tables = [upload(server.client, HOLES)["id"] for _ in range(2)]
+        server.client.get(f"/api/tables/{tables[0]}")
+        tables.append(upload(server.client, HOLES)["id"])
+        codes = [server.client.get(f"/api/tables/{one}").status_code for one in tables]
+        assert codes == [200, 404, 200]
+        assert len([*server.folder.iterdir()]) == 2
+        made = [analysed(server.client, table=tables[0], label="y") for _ in range(3)]
+        codes = [server.client.get(f"/api/analyses/{one}").status_code for one in made]
+        assert codes == [404, 200, 200]
+    # An analysis holds its table a moment longer than it takes to be done.
+    until(lambda: [*server.folder.iterdir()] == [])
+
+
+def test_the_old_go(tmp_path: Path) -> None:
+    """What nobody asked for in a while is dropped, with its file."""
+    with served(tmp_path, max_age=0) as server:
+        table = upload(server.client, HOLES)["id"]
+        assert server.client.get(f"/api/tables/{table}").status_code == 404
+        assert [*server.folder.iterdir()] == []

@@ -1,0 +1,471 @@
+"""Uploads to the page, and malformed requests: one sentence below 500 each, and nothing is left behind.
+
+Requests that a client would refuse to send are put to the application itself.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+from collections.abc import Iterator
+from itertools import product
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from support.web_server import HOLES, Served, analysed, told, upload
+from support.workbooks import with_part, workbook
+
+from nullproof import CountIndex
+
+pytest.importorskip("fastapi", reason="FastAPI is not installed")
+from support.asking import Asked
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
+    pytest.mark.xdist_group("web"),
+]
+
+
+# Uploads -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv", "parquet", "arrow", "xlsx", "arff", "gz"])
+def test_uploads_are_described(server: Served, form: str) -> None:
+    """Every kind of table is understood, and says what a person needs to choose."""
+    text = "id,a,y\n" + "".join(
+        f"{n},{'?' if n == 3 else 'unknown' if n == 5 else 'xyz'[n % 3]},{'' if n == 4 else 'pq'[n % 2]}\n"
+        for n in range(30)
+    )
+    frame = pl.read_csv(text.encode())
+    content: bytes = text.encode()
+    if form == "tsv":
+        content = text.replace(",", "\t").encode()
+    if form == "gz":
+        content = gzip.compress(content)
+    if form == "xlsx":
+        content = workbook([frame.columns, *frame.rows()])
+    if form == "arff":
+        content = (
+            b"@relation r\n@attribute id numeric\n@attribute a string\n@attribute y string\n@data\n"
+        )
+        content += text.partition("\n")[2].replace("?", "'?'").encode()
+    if form in ("parquet", "arrow"):
+        stream = io.BytesIO()
+        frame.write_parquet(stream) if form == "parquet" else frame.write_ipc(stream)
+        content = stream.getvalue()
+    table = upload(server.client, content, f"t.{form}")
+    assert table["name"] == f"t.{form}"
+    assert table["n_rows"] == 30
+    assert [column["name"] for column in table["columns"]] == ["id", "a", "y"]
+    assert [column["type"] for column in table["columns"]] == ["number", "text", "text"]
+    assert [column["n_missing"] for column in table["columns"]] == [0, 1, 1]
+    assert [column["is_key"] for column in table["columns"]] == [True, False, False]
+    assert table["preview"][4] == ["4", "y", None]
+    assert table["spellings"] == ["unknown"]
+    assert server.client.get(f"/api/tables/{table['id']}").json() == table
+
+
+BAD: dict[str, Any] = {
+    "empty": (b"", 400, "empty"),
+    "one column": (b"a\n1\n2\n", 400, "one column"),
+    "binary": (b"\x00\x01\x02" * 100, 400, "not a table"),
+    "no text": (b"a,b\n\x81,2\n", 400, "UTF-8"),
+    "broken Excel": (b"PK\x03\x04" + b"1" * 500, 400, "damaged Excel"),
+    "ragged": (b"a,b\n1,2,3\n", 400, "ragged"),
+    "twice": (b"a,a\n1,2\n", 400, "two columns"),
+    "broken gzip": (gzip.compress(b"a,b\n1,2\n" * 999)[:-20], 400, "damaged gzip"),
+    "zstd": (b"\x28\xb5\x2f\xfd" + b"1" * 50, 415, "zstd"),
+    "broken Parquet": (b"PAR1" + b"1" * 500, 400, "not a table"),
+    "rows": (b"a,b\n" + b"1,2\n" * 5001, 413, "5,001 rows", "takes 5,000", "--max-rows"),
+    "lines": (b"a,b\n" + b"1,2\n" * 20_000, 413, "rows", "--max-rows"),
+    "columns": (",".join(f"c{n}" for n in range(2001)).encode() + b"\n", 400, "no rows"),
+    "wide": (
+        (",".join(f"c{n}" for n in range(2001)) + "\n" + "1," * 2000 + "1\n").encode(),
+        413,
+        "2,001 columns",
+    ),
+    "large": (b"a,b\n" + b"1" * (1 << 20), 413, "larger than 1 MB", "--max-upload"),
+    "Excel bomb": (
+        with_part(
+            workbook([["a", "b"], [1, 2]]), "xl/styles.xml", lambda xml: xml + b" " * (1 << 20)
+        ),
+        413,
+        "larger than 1 MB",
+    ),
+    "gzip bomb": (gzip.compress(b"a,b\n" + b"1,2\n" * (1 << 20)), 413, "larger than 1 MB"),
+}
+
+
+@pytest.mark.parametrize("kind", BAD)
+def test_bad_uploads_are_told(server: Served, kind: str) -> None:
+    """A file that is not a table, or too large, is refused in one sentence and leaves nothing."""
+    content, status, *reasons = BAD[kind]
+    before = {*server.folder.iterdir()}
+    answer = server.client.post("/api/tables", params={"name": "mine.csv"}, content=content)
+    told(answer, status, "mine.csv", *reasons)
+    assert str(server.folder) not in answer.text
+    assert {*server.folder.iterdir()} == before
+
+
+def test_a_small_file_with_many_rows(server: Served) -> None:
+    """Parquet holds a million equal rows in a few bytes; their number is known before they are read."""
+    stream = io.BytesIO()
+    pl.DataFrame({"a": [1] * 1_000_000, "y": ["p"] * 1_000_000}).write_parquet(stream)
+    assert len(stream.getvalue()) < 1 << 18
+    told(server.client.post("/api/tables", content=stream.getvalue()), 413, "1,000,000 rows")
+
+
+def test_damaged_files_are_told(server: Served) -> None:
+    """Whatever bytes of a file are wrong, the answer is never a mistake of ours."""
+    stream, rng = io.BytesIO(), np.random.default_rng(7)
+    pl.DataFrame({"a": [1, 2, None], "b": ["x", None, "y"], "y": ["p", "q", "p"]}).write_parquet(
+        stream
+    )
+    whole = np.frombuffer(stream.getvalue(), dtype=np.uint8)
+    for _ in range(5):
+        damaged = whole.copy()
+        damaged[rng.integers(4, len(whole), 3)] = rng.integers(0, 256, 3)
+        answer = server.client.post("/api/tables", content=damaged.tobytes())
+        if answer.status_code != 201:
+            told(answer, 400)
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("../../../etc/passwd", "passwd"),
+        ("/etc/passwd", "passwd"),
+        ("C:\\x\\y.csv", "y.csv"),
+        ("..\\../a b.csv", "a b.csv"),
+        ("a\x00b\n\u202e.csv", "ab.csv"),
+        ("<script>.csv", "<script>.csv"),
+        ("x" * 10_000, "x" * 200),
+        ("", "table"),
+        ("../", "table"),
+    ],
+)
+def test_names_are_only_shown(server: Served, name: str, shown: str) -> None:
+    """A file name from the browser never becomes a path, and is shown without its folders."""
+    before = {*server.folder.iterdir()}
+    table = upload(server.client, HOLES, name)
+    assert table["name"] == shown
+    (made,) = {*server.folder.iterdir()} - before
+    assert made.suffix == ".table"
+    server.client.delete(f"/api/tables/{table['id']}")
+    assert {*server.folder.iterdir()} == before
+    told(server.client.get(f"/api/tables/{table['id']}"), 404, "no table")
+
+
+ODDITIES = {
+    "a": ["x", "?", "gone", "z"] * 10,
+    "n": [*range(20)] * 2,
+    "b": [*map(str, range(39)), "tbd"],
+    "list": [[1], [2]] * 20,
+    "y": ["p", "q"] * 20,
+}
+ORDERS: list[dict[str, Any]] = [
+    {"missing": ["gone"]},
+    {"missing_only": ["gone", "tbd"]},
+    {"bins": 2, "binning": "quantile", "missing": ["tbd"]},
+    {"ignore": ["a"], "keep": ["n"]},
+]
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_table_options_reach_the_library(server: Served, order: dict[str, Any]) -> None:
+    """Features, their values and missing cells are those that the library counts with the same options."""
+    stream, frame = io.BytesIO(), pl.DataFrame(ODDITIES)
+    frame.write_parquet(stream)
+    table = upload(server.client, stream.getvalue())
+    assert table["spellings"] == ["tbd"]
+    options: dict[str, Any] = {**order, "ignore": ["list", *order.get("ignore", ())]}
+    name = analysed(server.client, table=table["id"], label="y", **options)
+    index = CountIndex.from_table(frame.drop("list"), "y", **order)
+    found = server.client.get(f"/api/analyses/{name}/features").json()["features"]
+    assert [feature["name"] for feature in found] == [*index.features]
+    assert sum(sum(feature["n_missing"]) for feature in found) == index.n_missing
+    for place, feature in enumerate(index.features):
+        cell = server.client.get(f"/api/analyses/{name}/points/1").json()["values"][feature]
+        assert (cell is None) == (feature == "a" and "missing_only" not in order), place
+
+
+def test_columns_that_name_rows_are_left_out_as_in_the_library(server: Served) -> None:
+    """The preview marks what the analysis leaves out; what is kept is counted, in any kind of file."""
+    rows = [(f"c{n}", n, n % 7, "-" if n % 5 else str(n), "pq"[n % 2]) for n in range(40)]
+    lines = [",".join(map(str, row)) for row in rows]
+    table = upload(server.client, "\n".join(["name,n,a,b,y", *lines]).encode())
+    assert [column["is_key"] for column in table["columns"]] == [True, True, False, False, False]
+    assert [column["type"] for column in table["columns"]][3] == "number"
+    for keep, features in (([], ["a", "b"]), (["n"], ["n", "a", "b"])):
+        name = analysed(server.client, table=table["id"], label="y", keep=keep)
+        found = server.client.get(f"/api/analyses/{name}/features").json()["features"]
+        assert [feature["name"] for feature in found] == features
+    order = {"table": table["id"], "label": "y", "missing": ["c1"], "missing_only": ["c2"]}
+    told(server.client.post("/api/analyses", json=order), 400, "or missing_only to replace them")
+
+
+# Foreign pages -------------------------------------------------------------------------------------
+
+
+FOREIGN: list[tuple[dict[str, str], int]] = [
+    ({"host": "evil.example"}, 421),
+    ({"host": "evil.example:80"}, 421),
+    ({"host": "127.0.0.1.evil.example"}, 421),
+    ({"host": "user@127.0.0.1"}, 421),
+    ({"host": "127.0.0.1:x"}, 421),
+    ({"host": "[::1]evil.org"}, 421),
+    ({"host": "localhost/x"}, 421),
+    ({"origin": "http://evil.example"}, 403),
+    ({"origin": "null"}, 403),
+    ({"origin": "http://127.0.0.1:1"}, 403),
+    ({"sec-fetch-site": "cross-site"}, 403),
+    ({"sec-fetch-site": "same-site"}, 403),
+]
+
+
+@pytest.mark.parametrize(("headers", "status"), FOREIGN)
+def test_foreign_pages_are_refused(server: Served, headers: dict[str, str], status: int) -> None:
+    """Neither a page of another site nor a name that was pointed at this server gets an answer."""
+    before = {*server.folder.iterdir()}
+    for method, path in (("GET", "/api/limits"), ("POST", "/api/tables"), ("POST", "/api/example")):
+        answer = server.client.request(method, path, headers=headers, content=HOLES)
+        told(answer, status)
+        assert "access-control-allow-origin" not in answer.headers
+    assert {*server.folder.iterdir()} == before
+
+
+def test_own_pages_are_answered(server: Served) -> None:
+    """The page itself, by either name of the loopback, and scripts without these headers may ask."""
+    port = server.url.rsplit(":", 1)[1].strip("/")
+    for host in (f"127.0.0.1:{port}", f"localhost:{port}", f"[::1]:{port}", f"LOCALHOST:{port}"):
+        own = {"host": host, "origin": f"http://{host}", "sec-fetch-site": "same-origin"}
+        assert server.client.get("/api/limits", headers=own).status_code == 200
+
+
+def test_files_of_the_page_are_sent_once(server: Served) -> None:
+    """A browser that has a file is told so; each has its kind, and can only be read."""
+    for path, kind in (("/", "text/html"), ("/static/main.js", "text/javascript")):
+        whole = server.client.get(path)
+        assert whole.headers["content-type"] == f"{kind}; charset=utf-8"
+        assert whole.headers["cache-control"] == "no-cache"
+        mark = whole.headers["etag"]
+        for own in (mark, f"W/{mark}"):
+            again = server.client.get(path, headers={"if-none-match": own})
+            assert (again.status_code, again.content) == (304, b"")
+        assert server.client.get(path, headers={"if-none-match": '"x"'}).content == whole.content
+    head = server.client.head("/static/icon.svg")
+    assert (head.headers["content-type"], head.content) == ("image/svg+xml", b"")
+    told(server.client.post("/static/main.js"), 405)
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/static/main.js", "/api/limits", "/nowhere", "/openapi.json", "/report.css"]
+)
+@pytest.mark.parametrize("host", ["localhost", "evil.example"])
+def test_every_answer_has_safe_headers(server: Served, path: str, host: str) -> None:
+    """Nothing may be framed, guessed, sent on or loaded from elsewhere, whatever the answer is."""
+    headers = server.client.get(path, headers={"host": host}).headers
+    policy = headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "unsafe" not in policy
+    assert headers["x-content-type-options"] == "nosniff"
+    assert headers["referrer-policy"] == "no-referrer"
+
+
+# Malformed requests --------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
+    asked = Asked(tmp_path_factory.mktemp("asked")).analyse()
+    yield asked
+    asked.close()
+
+
+def routes(asked: Asked) -> list[tuple[str, str]]:
+    """Every address of the API and the page, with its method."""
+    own = {"analysis": asked.analysis, "table": asked.table, "point": "0", "feature": "0"}
+    own |= {"name": "certificates.csv"}
+    described = asked.addresses()
+    found = [
+        (method.upper(), path.format_map(own))
+        for path, methods in described.items()
+        for method in methods
+        if method != "delete" and not path.endswith("sections")
+    ]
+    return [*found, ("GET", "/"), ("GET", "/static/main.js"), ("GET", "/openapi.json")]
+
+
+@pytest.mark.parametrize(
+    ("headers", "status"),
+    [
+        ({b"origin": b"http://[::1"}, 403),
+        ({b"origin": b"http://[::1]]"}, 403),
+        ({b"origin": b"http://\xe2\x84\x80.com"}, 403),
+        ({b"origin": b""}, 403),
+        ({b"host": b"[::1"}, 421),
+        ({b"host": b"127.0.0.1:x"}, 421),
+        ({b"host": b"127.0.0.1:99999999999"}, 421),
+        ({b"host": b"\xff\x00"}, 421),
+        ({b"host": b""}, 421),
+        ({b"content-length": b"9" * 5000}, 413),
+        ({b"content-length": b"-1"}, 413),
+        ({b"transfer-encoding": b"chunked"}, 411),
+    ],
+)
+def test_malformed_headers_are_refused(
+    asked: Asked, headers: dict[bytes, bytes], status: int
+) -> None:
+    """A Host or Origin that is no address is that of no page of ours."""
+    assert asked.fine("GET", "/api/limits", headers=[*headers.items()]).status == status
+
+
+HEADERS = [b"host", b"origin", b"sec-fetch-site", b"content-length", b"content-type"]
+HEADERS += [b"transfer-encoding", b"range", b"if-none-match", b"if-modified-since", b"if-range"]
+HEADERS += [b"accept", b"cookie", b"expect", b"content-encoding", b"authorization", b"upgrade"]
+VALUES = [b"", b"http://[::1", b"[::1", b"//", b"\xff\xfe", b"a\0b", b"9" * 5000, b"-1", b"nan"]
+VALUES += [b"bytes=abc", b"bytes=0-,5-1", b"bytes=999999999999999-", b"\xb2", b"x" * 9000]
+VALUES += [b"application/json; charset=no", b"multipart/form-data", b"Thu, 99 Foo 9999 99:99 GMT"]
+
+
+@pytest.mark.parametrize("name", HEADERS)
+def test_every_route_bears_every_header(asked: Asked, name: bytes) -> None:
+    """No header makes any route fail."""
+    for place, (method, path) in enumerate(routes(asked)):
+        for value in VALUES[place % 3 :: 3]:
+            asked.fine(method, path, b"{}", [(name, value)])
+
+
+def test_parts_of_files_are_not_sent(asked: Asked) -> None:
+    """A range, malformed or not, gets the whole file."""
+    whole = asked("GET", "/static/main.js")
+    for value in (b"bytes=0-3", b"bytes=x", b"pages=1", b""):
+        assert asked("GET", "/static/main.js", headers=[(b"range", value)]) == whole
+
+
+PATHS = ["/static/\0", "/static/" + "a" * 5000, "/static/../app.py", "/static/\ud800", "/\ud800"]
+PATHS += [
+    "/api/tables/\ud800",
+    "/api/tables/a\0",
+    "/static/" + "a/" * 3000,
+    "//",
+    "/api",
+    "/static",
+]
+PATHS += ["/api/analyses/" + "x" * 99_999, "/api/analyses/\0/points", "/api/limits/"]
+NUMBERS = ["9" * 30, "9" * 4000, "9" * 5000, "1.5", "nan", "-1", "٣", " 1", "\0", "1e3", ""]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST", "DELETE", "HEAD", "OPTIONS", "PUT", "FOO"])
+def test_odd_addresses(asked: Asked, method: str) -> None:
+    """An address of nothing, or a position that is no number, is told."""
+    for path in PATHS:
+        asked.fine(method, path, b"{}")
+    for kind, position in product(("points", "features", "files"), NUMBERS):
+        asked.fine(method, f"/api/analyses/{asked.analysis}/{kind}/{position}", b"{}")
+
+
+def test_odd_queries(asked: Asked) -> None:
+    """Parameters of the wrong kind are told."""
+    values = [number.encode() for number in NUMBERS]
+    values += [b"%ff", b"%00", b"%ED%A0%80", b"x" * 60_000, b"\xff\xfe", b"%", b"&&==", b"true"]
+    for name, value in product((b"offset", b"limit", b"label", b"verdict", b"name", b""), values):
+        query = name + b"=" + value
+        asked.fine("GET", f"/api/analyses/{asked.analysis}/points", query=query)
+        asked.fine("POST", "/api/tables", b"a,y\n1,2\n", query=query)
+
+
+# JSON that is not what is asked for, as text: Python's own writer would not write all of it.
+ODD = ["null", "true", "1", "-1", "1e400", "-0", "1.5", "NaN", "Infinity", "-Infinity", "9" * 30]
+ODD += ["9" * 400, "9" * 4000, "-" + "9" * 4000, "9" * 5000, '""', '"x"', '"\\u0000"', '"\\ud800"']
+ODD += ['"' + "x" * 50_000 + '"', "[]", "[[]]", "[null]", '[1, "x", null, true]', "[NaN, 1e400]"]
+ODD += ["[" + "9" * 400 + "]", '["\\ud800"]', "{}", '{"a": 1}', '{"\\ud800": 1}', '"2020-13-45"']
+ODD += ["[" * 300 + "]" * 300, "[" * 5000 + "]" * 5000, '{"a":' * 500 + "1" + "}" * 500]
+CHANGE = {"do": '"blank"', "feature": '"town"', "label": '"p"', "value": '"x"', "n_cells": "1"}
+FIELDS = {
+    "point": [("values", name) for name in ("age", "town", "day", "paid", "none", "\\ud800")],
+    "what-if": [("changes", name) for name in (*CHANGE, "none", "\\ud800")],
+    "analyses": [
+        ("", name)
+        for name in ("table", "points", "label", "alpha", "prior", "bins", "binning", "missing")
+    ]
+    + [("", name) for name in ("ignore", "patience", "none", "\\ud800")],
+}
+
+
+def written(fields: dict[str, str]) -> str:
+    return "{" + ", ".join(f'"{name}": {value}' for name, value in fields.items()) + "}"
+
+
+@pytest.mark.parametrize(
+    ("route", "field"), [(route, field) for route, fields in FIELDS.items() for field in fields]
+)
+def test_odd_json_in_every_field(asked: Asked, route: str, field: tuple[str, str]) -> None:
+    """Wrong types, NaN, huge numbers, half characters and deep nesting are told, in every field."""
+    outer, name = field
+    path = "/api/analyses" if route == "analyses" else f"/api/analyses/{asked.analysis}/{route}"
+    order = {"table": f'"{asked.table}"', "label": '"y"'}
+    for odd in ODD:
+        if outer == "values":
+            body = written({"values": written({name: odd})})
+        elif outer == "changes":
+            body = written({"changes": f"[{written({**CHANGE, name: odd})}]"})
+        else:
+            body = written({**order, name: odd})
+        answer = asked.fine("POST", path, body.encode())
+        if answer.status == 202:
+            failed = asked.outcome(json.loads(answer.content)["id"]) or ""
+            assert "mistake" not in failed, body
+
+
+def test_odd_bodies(asked: Asked) -> None:
+    """A body that is no question at all is told, whatever its content-type says."""
+    bodies = [odd.encode() for odd in ODD]
+    bodies += [b"", b"{", b"\xff", b"\0", b"\xef\xbb\xbf{}", "{}".encode("utf-16"), b"[1" * 999]
+    bodies += [b"[" * 99_999, b'{"a":' * 9_999]
+    kinds = [b"application/json", b"text/plain", b"multipart/form-data; boundary=x", b""]
+    for body, kind in product(bodies, kinds):
+        for path in ("/api/analyses", f"/api/analyses/{asked.analysis}/point"):
+            asked.fine("POST", path, body, [(b"content-type", kind)])
+
+
+NESTED = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(st.characters(codec=None, exclude_categories=()))
+    | st.sampled_from(["age", "town", "x", "blank", "fill", "p", 10**400]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=8,
+)
+
+
+@given(
+    values=NESTED | st.dictionaries(st.sampled_from(["age", "town", "day", "paid"]), NESTED),
+    changes=NESTED | st.lists(st.fixed_dictionaries(dict.fromkeys(CHANGE, NESTED)), max_size=3),
+)
+@settings(max_examples=40, deadline=None, suppress_health_check=list(HealthCheck))
+def test_random_questions(asked: Asked, values: Any, changes: Any) -> None:
+    """Whatever JSON a question is made of, the answer is no mistake of ours."""
+    own = f"/api/analyses/{asked.analysis}"
+    asked.fine("POST", f"{own}/point", json.dumps({"values": values}).encode())
+    asked.fine("POST", f"{own}/point", json.dumps({"values": {}, "changes": changes}).encode())
+    asked.fine("POST", f"{own}/what-if", json.dumps({"changes": changes}).encode())
+
+
+def test_no_candidates_are_not_missing(asked: Asked) -> None:
+    """An empty list of candidates is refused, as the library refuses it."""
+    path = f"/api/analyses/{asked.analysis}/point"
+    answer = asked.fine("POST", path, b'{"values": {"town": []}}')
+    assert answer.status == 400
+    assert "the set of candidates is empty" in answer.error
+    assert asked("POST", path, b'{"values": {"town": null}}').status == 200

@@ -1,0 +1,424 @@
+"""cleaning_plan: which missing cells to look up first, held to what it promises.
+
+``NULLPROOF_CLEANING_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import os
+import random
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
+from support.counted import index_of, options_of
+from support.strategies import Case, holes
+
+from nullproof import CountIndex, NullproofError, certify, cleaning_plan
+from nullproof.cleaning import Cleaner, CleaningPlan, cases, feature_effects, simulate_cleaning
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+
+N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600"))
+SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_DRAWS = 32  # what is expected is at least as good as an average of so many draws
+
+
+def plan_of(case: Case, **options: Any) -> tuple[CountIndex, CleaningPlan]:
+    """Count a case's table, and plan for its points."""
+    index = index_of(case)
+    plan = cleaning_plan(index, list(case.points), **options_of(case, index), **options)
+    return index, plan
+
+
+def planned(case: Case, plan: CleaningPlan) -> list[tuple[int, int]]:
+    """List the cells of a plan as row and feature number."""
+    cells = plan.cells(case.rows, list(case.labels))
+    assert {cell.table for cell in cells} <= {"training"}
+    return [(cell.row, case.features.index(cell.column)) for cell in cells]
+
+
+def some_bias(case: Case, rng: random.Random) -> Any:
+    """Draw a bias of any kind."""
+    named = {rng.choice(case.features): rng.choice([0, 0.5, 1]), "*": rng.choice([0, 0.1])}
+    return rng.choice([1.0, 0, 0.05, 0.2, 0.4, named])
+
+
+# Laws ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_cells_and_budget(chunk: int) -> None:
+    """Planned cells are missing, none comes twice, and there are no more than the budget allows."""
+    rng = random.Random(f"{SEED}-budget-{chunk}")
+    for _ in range(max(N_TABLES // 8, 20)):
+        case = cleaning_case(rng)
+        bias = some_bias(case, rng)
+        _, whole = plan_of(case, bias=bias)
+        every = planned(case, whole)
+        assert len({*every}) == len(every) == whole.n_cells
+        assert {*every} <= {*holes(case)}
+        for budget in (0, 1, 2, 3, 100):
+            _, plan = plan_of(case, bias=bias, budget=budget)
+            cells = planned(case, plan)
+            assert len({*cells}) == len(cells) == plan.n_cells == min(budget, whole.n_cells)
+            assert {*cells} <= {*holes(case)}
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_done_is_what_certify_says(chunk: int) -> None:
+    """What a plan calls done holds up to its bias; where all is done there is nothing to fill."""
+    rng = random.Random(f"{SEED}-done-{chunk}")
+    for _ in range(max(N_TABLES // 4, 20)):
+        case = cleaning_case(rng)
+        bias = some_bias(case, rng)
+        index, plan = plan_of(case, bias=bias)
+        found = certify(index, list(case.points), bias=bias, **options_of(case, index))
+        assert plan.done.tolist() == found.certain.tolist(), (case, bias)
+        assert (plan.n_done, plan.n_points) == (found.certain.sum(), len(case.points))
+        assert not plan.done.all() or not plan.steps
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_end_of_a_plan(chunk: int) -> None:
+    """Filled with any values, a whole plan leaves open only points that tie in every world left."""
+    rng = random.Random(f"{SEED}-end-{chunk}")
+    n_stuck = n_steps = 0
+    for _ in range(max(N_TABLES // 8, 20)):
+        case = cleaning_case(rng)
+        _, plan = plan_of(case, bias=1.0)
+        cells = planned(case, plan)
+        truth = {cell: value for cell, value in random_truth(case, rng).items() if cell in cells}
+        grids = [Grid(case, point) for point in case.points]
+        assert all(len(grid.after(truth)) == 1 for grid in grids), case
+        stuck = [place for place, grid in enumerate(grids) if not (grid.winners != TIE).any()]
+        assert [*plan.stuck] == stuck, case
+        n_stuck, n_steps = n_stuck + len(stuck), n_steps + len(plan.steps)
+    assert n_stuck or N_TABLES < 400
+    assert n_steps > 3
+
+
+@pytest.mark.parametrize("chunk", range(2))
+def test_what_steps_promise(chunk: int) -> None:
+    """Expected is the average over all fillings, within the error of a simulation; best their best."""
+    rng = random.Random(f"{SEED}-steps-{chunk}")
+    errors = []
+    for _ in range(max(N_TABLES // 8, 20)):
+        case = cleaning_case(rng)
+        _, plan = plan_of(case, bias=1.0, cells="observed")
+        grids = [Grid(case, point) for point in case.points]
+        cells, n_filled, before = planned(case, plan), 0, float(plan.n_done)
+        for step in plan.steps:
+            n_filled += step.n_cells
+            filled = cells[:n_filled]
+            chances = [float(grid.expected(filled)) for grid in grids]
+            spread = sum(math.sqrt(max(p * (1 - p), 0)) for p in chances)
+            error = step.expected - sum(chances)
+            assert abs(error) <= 5 * spread / math.sqrt(N_DRAWS) + 3 / N_DRAWS, (case, step)
+            errors.append(error)
+            best = sum(bool(grid.certain(filled).any()) for grid in grids)
+            assert step.best == best, case
+            assert before <= step.expected + 1e-9 <= best + 2e-9
+            before = step.expected
+        assert n_filled == plan.n_cells == len(cells)
+    assert len(errors) > 3
+    assert abs(np.mean(errors)) < (0.05 if len(errors) > 100 else 0.2)
+
+
+def test_expected_with_a_bias() -> None:
+    """With a bias too: what is expected is the average over all fillings of the planned cells."""
+    rng = random.Random(f"{SEED}-biased")
+    errors = []
+    for _ in range(max(N_TABLES // 16, 15)):
+        case = cleaning_case(rng, 60)
+        bias = rng.choice([0, 0.1, 0.3])
+        index, plan = plan_of(case, bias=bias)
+        cells, n_filled = planned(case, plan), 0
+        for step in plan.steps[:2]:
+            n_filled += step.n_cells
+            filled = cells[:n_filled]
+            mean = np.zeros(len(case.points))
+            for chance, rows in fillings(case, filled):
+                counted = CountIndex.from_rows(rows, case.labels, like=index)
+                options = options_of(case, index) | {"bias": bias}
+                mean += chance * certify(counted, list(case.points), **options).certain
+            spread = float(np.sqrt(np.maximum(mean * (1 - mean), 0)).sum())
+            error = step.expected - float(mean.sum())
+            assert abs(error) <= 5 * spread / math.sqrt(N_DRAWS) + 3 / N_DRAWS, (case, bias)
+            errors.append(error)
+    assert errors
+    assert abs(np.mean(errors)) < 0.2
+
+
+def fillings(case: Case, cells: list[tuple[int, int]]) -> Any:
+    """List every way to fill some cells: how likely it is by the known cells, and the rows."""
+    grid = Grid(case, case.points[0])
+    options = [case.domains[j] for _, j in cells]
+    chances = [grid.chances(cell, own) for cell, own in zip(cells, options, strict=True)]
+    for choice in itertools.product(*(range(len(own)) for own in options)):
+        values = {cell: case.domains[cell[1]][k] for cell, k in zip(cells, choice, strict=True)}
+        chance = math.prod(own[k] for own, k in zip(chances, choice, strict=True))
+        yield float(chance), with_values(case, values)
+
+
+def test_part_of_a_step() -> None:
+    """What a part of a group can bring, at best and expected, is told for that part."""
+    rows: list[Any] = [("a",)] * 4 + [(None,)] * 3 + [("b",)] * 3 + [("a",)] * 5 + [("b",)] * 5
+    index = CountIndex.from_rows(rows, ["A"] * 10 + ["B"] * 10)
+    whole = cleaning_plan(index, [("a",)], alpha=0, bias=1.0)
+    assert [(step.n_cells, step.best) for step in whole.steps] == [(3, 1)]
+    options: Any = {"alpha": 0, "bias": 1.0}
+    one = cleaning_plan(index, [("a",)], budget=1, **options).steps
+    assert [step.best for step in one] == [0]
+    part = cleaning_plan(index, [("a",)], budget=2, **options).steps
+    assert [(step.n_cells, step.best) for step in part] == [(2, 1)]
+    assert 0 < part[0].expected < whole.steps[0].expected
+
+
+# Larger tables ------------------------------------------------------------------------------------
+
+
+def many_points(n_points: int, n_rows: int = 600) -> tuple[CountIndex, Any]:
+    """A table of codes with missing cells, and points of its kind."""
+    rng = np.random.default_rng(7)
+    labels = rng.integers(0, 4, n_rows)
+    noise = rng.integers(0, 5, (n_rows, 6))
+    complete = np.where(rng.random((n_rows, 6)) < 0.3, labels[:, None], noise)
+    incomplete = np.where(rng.random((n_rows, 6)) < 0.1, -1, complete)
+    return CountIndex.from_codes(incomplete, labels), rng.integers(0, 5, (n_points, 6))
+
+
+def test_many_points() -> None:
+    """Thousands of points share one plan, whose order does not depend on theirs."""
+    index, points = many_points(2_000)
+    plan = cleaning_plan(index, points, alpha=1, bias=1.0)
+    assert 0 < plan.n_done < plan.n_points == 2_000
+    assert plan.n_cells == index.n_missing
+    assert plan.steps[-1].expected > 1_990
+    curve = [step.expected for step in plan.steps]
+    assert curve == sorted(curve)
+    some = cleaning_plan(index, points[:300], alpha=1, bias=1.0)
+    turned = cleaning_plan(index, points[299::-1], alpha=1, bias=1.0)
+    assert [(s.label, s.feature) for s in turned.steps] == [
+        (s.label, s.feature) for s in some.steps
+    ]
+    biased = cleaning_plan(index, points[:300], alpha=1, bias=0.05)
+    assert biased.n_done > some.n_done
+    held = certify(index, points[:300], alpha=1, bias=0.05).certain
+    assert biased.n_done == held.sum()
+
+
+def test_good_cells_come_first() -> None:
+    """A column that decides comes before one that says nothing about the label."""
+    rng = np.random.default_rng(2)
+    labels = rng.integers(0, 2, 400)
+    deciding = np.where(rng.random(400) < 0.85, labels, 1 - labels)
+    codes = np.stack([deciding, rng.integers(0, 2, 400)], axis=1)
+    codes[rng.random((400, 2)) < 0.3] = -1
+    index = CountIndex.from_codes(codes, labels)
+    points = [(a, b) for a in (0, 1) for b in (0, 1)]
+    plan = cleaning_plan(index, points, alpha=1, bias=1.0)
+    assert plan.steps
+    assert plan.steps[0].feature == "x0"
+    first = cleaning_plan(index, points, alpha=1, bias=1.0, budget=20).steps
+    assert {step.feature for step in first} == {"x0"}
+
+
+def test_costs() -> None:
+    """A column that gets dear moves behind the others; a budget is then what cells cost."""
+    index, points = many_points(50)
+    options: Any = {"alpha": 1, "bias": 1.0}
+    first = cleaning_plan(index, points, **options).steps[0].feature
+    dear = cleaning_plan(index, points, costs={first: 1000.0}, **options).steps
+    assert dear[0].feature != first
+    assert {step.feature for step in dear[-4:]} == {first}
+    spent = cleaning_plan(index, points, costs={first: 7.5}, budget=40, **options)
+    cost = sum(step.n_cells * (7.5 if step.feature == first else 1) for step in spent.steps)
+    assert cost <= 40
+
+
+# What it tells ------------------------------------------------------------------------------------
+
+ROWS: list[Any] = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
+LABELS = ["yes", "yes", "no", "no"]
+
+
+@pytest.mark.parametrize("library", ["polars", "pandas", "rows"])
+def test_frames(library: str) -> None:
+    """Points and tables may be frames or rows; the plan names the same cells and comes back alike."""
+    points: Any = {"f": ["a", "b", "b"], "g": ["y", "y", "y"]}
+    columns = {"f": [row[0] for row in ROWS], "g": [row[1] for row in ROWS], "label": LABELS}
+    made: Any = {"polars": pl.DataFrame, "pandas": pd.DataFrame, "rows": None}[library]
+    options: Any = {"alpha": 1, "bias": 1.0}
+    if made is None:
+        index = CountIndex.from_rows(ROWS, LABELS, features=["f", "g"])
+        plan = cleaning_plan(index, list(zip(*points.values(), strict=True)), **options)
+        cells = plan.cells(ROWS, LABELS)
+    else:
+        index = CountIndex.from_table(made(columns), "label")
+        plan = cleaning_plan(index, made(points), **options)
+        cells = plan.cells(made(columns))
+    assert sorted(cell[:2] for cell in cells) == [(0, "g"), (3, "f")]
+    shown = plan.to_frame()
+    assert isinstance(shown, pd.DataFrame if library == "pandas" else pl.DataFrame)
+    assert {"label", "feature", "n_cells", "expected"} <= {*shown.columns}
+    assert list(shown["n_cells"]) == [1, 1]
+    assert "2 of 3 points" in repr(plan)
+    assert "2 cells" in repr(plan)
+    assert "n_cells" in plan._repr_html_()
+
+
+def test_document() -> None:
+    """The JSON form has the steps, the curve and the points that tie whatever the cells hold."""
+    index, points = many_points(50)
+    plan = cleaning_plan(index, points, alpha=1, bias=1.0)
+    document = json.loads(json.dumps(plan.document()))
+    assert (document["n_points"], document["n_done"]) == (50, plan.n_done)
+    assert document["n_cells"] == plan.n_cells == sum(s["n_cells"] for s in document["steps"])
+    curve = document["curve"]
+    assert curve[0] == {"n_cells": 0, "expected": plan.n_done}
+    assert curve[-1]["n_cells"] == plan.n_cells
+    assert [own["expected"] for own in curve] == sorted(own["expected"] for own in curve)
+    assert [own["expected"] for own in curve[1:]] == [step.expected for step in plan.steps]
+    stop = document["stop"]
+    assert stop is None or 0 < stop["n_cells"] <= plan.n_cells
+
+
+def test_nothing_to_do() -> None:
+    """No points, no missing cells, or ties that no cell can break: an empty plan."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    empty = cleaning_plan(index, [], alpha=0, bias=1.0)
+    assert (empty.n_points, empty.n_cells, [*empty.stuck]) == (0, 0, [])
+    known: list[Any] = [("a", "x"), ("b", "y")]
+    points = [("a", "x"), ("a", "y")]
+    plan = cleaning_plan(CountIndex.from_rows(known, ["A", "B"]), points, alpha=0, bias=1.0)
+    assert plan.done.tolist() == [True, False]
+    assert (plan.n_cells, [*plan.stuck]) == (0, [1])
+
+
+def test_cells_that_no_point_asks_for() -> None:
+    """Missing cells of a column that every point leaves out are never proposed."""
+    rows: list[Any] = [("a", None), ("a", "x"), ("b", "y"), (None, None)]
+    index = CountIndex.from_rows(rows, LABELS)
+    plan = cleaning_plan(index, [("a", None), ("b", None)], alpha=1, bias=1.0)
+    assert {step.feature for step in plan.steps} <= {"x0"}
+
+
+def test_another_table_is_refused() -> None:
+    """Cells are named in the table that was counted only."""
+    plan = cleaning_plan(CountIndex.from_rows(ROWS, LABELS), [("a", "y")], alpha=1, bias=1.0)
+    with pytest.raises(NullproofError, match="the table that was counted"):
+        plan.cells([*ROWS, (None, "x")], [*LABELS, "no"])
+    with pytest.raises(NullproofError, match="'maybe'"):
+        plan.cells(ROWS, [*LABELS[:-1], "maybe"])
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"budget": -1}, "budget is -1"),
+        ({"budget": math.nan}, "budget is nan"),
+        ({"budget": "ten"}, "budget is 'ten'"),
+        ({"confidence": 0.5}, "confidence is 0.5"),
+        ({"confidence": math.nan}, "confidence is nan"),
+        ({"cells": "even"}, "cells is 'even'"),
+        ({"costs": {"x7": 1}}, "'x7'.*x0, x1"),
+        ({"costs": {"x1": 0}}, "cost of 'x1' is 0"),
+        ({"costs": {"x1": math.inf}}, "cost of 'x1' is inf"),
+        ({"costs": {"x1": "dear"}}, "cost of 'x1' is 'dear'"),
+        ({"alpha": -1}, "alpha is -1"),
+        ({"bias": 2}, "bias"),
+    ],
+)
+def test_wrong_options(options: Any, words: str) -> None:
+    """What cannot be planned for is refused in one sentence that names the option and its value."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    with pytest.raises(NullproofError, match=words) as caught:
+        cleaning_plan(index, [("a", "y")], **options)
+    assert "\n" not in str(caught.value)
+
+
+# What else is documented --------------------------------------------------------------------------
+
+
+def test_confidence() -> None:
+    """Below 1 a point is done once the odds of one label reach the confidence: more are."""
+    index, points = many_points(100)
+    strict = cleaning_plan(index, points, alpha=1, bias=1.0)
+    likely = cleaning_plan(index, points, alpha=1, bias=1.0, confidence=0.95)
+    assert (likely.done >= strict.done).all()
+    assert likely.n_done > strict.n_done
+
+
+def test_own_missing_cells() -> None:
+    """Under "any" the cells that points lack are to be filled too; under "skip" they are told of."""
+    index = CountIndex.from_rows(ROWS, LABELS)
+    points: list[Any] = [(None, "x"), ("b", None), ("a", "y")]
+    plan = cleaning_plan(index, points, alpha=1, own_missing="any", bias=1.0)
+    assert 0 < sum(cell.table == "points" for cell in plan.cells(ROWS, LABELS)) <= 2
+    assert plan.left_out == ()
+    skipped = cleaning_plan(index, points, alpha=1, bias=1.0)
+    assert all(0 <= own.secures <= 1 and 0 <= own.changes <= 1 for own in skipped.left_out)
+
+
+def test_feature_effects() -> None:
+    """Could: some way to fill a feature's missing cells makes an open point certain."""
+    rng = random.Random(f"{SEED}-effects")
+    n_could = 0
+    for _ in range(40):
+        case = cleaning_case(rng, 60)
+        index = index_of(case)
+        grids = [Grid(case, point) for point in case.points]
+        is_open = [not grid.certain([]).all() for grid in grids]
+        found = feature_effects(index, list(case.points), **options_of(case, index))
+        assert found.n_open == sum(is_open)
+        for effect in found:
+            j = case.features.index(effect.feature)
+            filled = [place for place in holes(case) if place[1] == j]
+            could = [bool(grid.certain(filled).any()) for grid in grids]
+            expected = sum(a and b for a, b in zip(could, is_open, strict=True))
+            assert effect.n_could == expected, (case, effect)
+            assert effect.n_certain <= effect.n_could
+            n_could += expected
+    assert n_could
+
+
+def test_best_and_worst_cases() -> None:
+    """The fewest cells that can make a point certain, over all cells and values."""
+    rng = random.Random(f"{SEED}-cases")
+    for _ in range(15):
+        case = cleaning_case(rng, 40)
+        index = index_of(case)
+        found = cases(index, list(case.points), **options_of(case, index))
+        for place, point in enumerate(case.points):
+            grid = Grid(case, point)
+            sizes = [
+                n
+                for n in range(len(grid.places) + 1)
+                if any(grid.certain(own).any() for own in itertools.combinations(grid.places, n))
+            ]
+            assert found.best[place] == min(sizes, default=math.inf), (case, point)
+
+
+def test_simulation() -> None:
+    """A simulated cleaning ends with all points done, and ours is no worse than chance."""
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 3, 150)
+    truth = np.where(rng.random((150, 4)) < 0.4, labels[:, None], rng.integers(0, 4, (150, 4)))
+    rows: Any = truth.astype(object)
+    rows[rng.random((150, 4)) < [0.02, 0.05, 0.2, 0.1]] = None
+    index = CountIndex.from_rows(rows.tolist(), labels.tolist())
+    area = {}
+    for strategy in ("ours", "random"):
+        cleaner = Cleaner(index, truth[:30].tolist(), rows.tolist(), labels.tolist(), alpha=1)
+        curve = simulate_cleaning(cleaner, truth.tolist(), labels.tolist(), strategy=strategy)
+        assert curve.n_done[-1] == 30
+        area[strategy] = curve.area
+    assert area["ours"] >= area["random"]

@@ -1,0 +1,303 @@
+"""Plain predictions: scikit-learn's own on complete data, the certain label where there is one."""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.naive_bayes import CategoricalNB
+from support import oracle
+from support.large_counts import two_labels
+from support.strategies import EXTREME_ALPHAS, HARD_TABLES, Case, cases, random_case, table
+
+from nullproof import CertifiedNB, certify
+
+# Random points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+SEED = 20240607
+N_TABLES = 50  # in a chunk
+ALPHAS = (1.0, 0.5, 0.1, 1e-3, 3.0, 0.7)
+
+
+# Complete data ------------------------------------------------------------------------------------
+
+
+@st.composite
+def complete_tables(draw: st.DrawFn) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]]:
+    """Codes, labels, points and domain sizes; few rows, so that ties are frequent."""
+    sizes = draw(st.lists(st.integers(1, 4), min_size=1, max_size=5))
+    row = st.tuples(*(st.integers(0, size - 1) for size in sizes))
+    rows = draw(st.lists(row, min_size=1, max_size=12))
+    labels = draw(st.lists(st.integers(0, 3), min_size=len(rows), max_size=len(rows)))
+    points = draw(st.lists(row, min_size=1, max_size=6))
+    return np.array(rows), np.array(labels), np.array(points), sizes
+
+
+def both(
+    rows: NDArray[Any], labels: Any, sizes: Sequence[int], alpha: float
+) -> tuple[CertifiedNB, CategoricalNB]:
+    """Fit CertifiedNB and CategoricalNB to the same complete codes with the same domains."""
+    domains = {f"x{j}": range(size) for j, size in enumerate(sizes)}
+    theirs = CategoricalNB(alpha=alpha, force_alpha=True, min_categories=list(sizes))
+    with np.errstate(divide="ignore"):
+        theirs.fit(rows, labels)
+    return CertifiedNB(alpha, binning="none", domains=domains).fit(rows, labels), theirs
+
+
+TIED = np.array([[0], [0], [0], [1], [2], [1]])
+
+
+@given(complete_tables(), st.sampled_from(ALPHAS))
+@settings(max_examples=120, deadline=None)
+# A tie that only the order of floating-point sums decides.
+@example((TIED, np.array([0, 1, 0, 1, 1, 0]), TIED, [3]), 0.7)
+def test_complete_data_as_categorical_nb(
+    table: tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]], alpha: float
+) -> None:
+    """On complete data labels equal those of CategoricalNB, ties included, and probabilities too."""
+    rows, labels, points, sizes = table
+    ours, theirs = both(rows, labels, sizes, alpha)
+    np.testing.assert_array_equal(ours.predict(points), theirs.predict(points))
+    expected = theirs.predict_proba(points)
+    np.testing.assert_allclose(ours.predict_proba(points), expected, rtol=0, atol=1e-12)
+    np.testing.assert_allclose(
+        ours.predict_log_proba(points), theirs.predict_log_proba(points), rtol=1e-9, atol=1e-9
+    )
+
+
+@given(complete_tables())
+@settings(max_examples=60, deadline=None)
+def test_complete_data_without_smoothing(
+    table: tuple[NDArray[Any], NDArray[Any], NDArray[Any], list[int]],
+) -> None:
+    """So they do without smoothing wherever some label has any support."""
+    rows, labels, points, sizes = table
+    ours, theirs = both(rows, labels, sizes, 0.0)
+    supported = np.isfinite(theirs.predict_joint_log_proba(points)).any(axis=1)
+    np.testing.assert_array_equal(
+        ours.predict(points)[supported], theirs.predict(points)[supported]
+    )
+    assert np.isfinite(ours.predict_proba(points)).all()
+
+
+def test_a_large_complete_table() -> None:
+    """The same holds for many rows, features and labels."""
+    rng = np.random.default_rng(SEED)
+    labels = rng.integers(0, 5, 20_000)
+    rows = (rng.integers(0, 8, (20_000, 25)) + labels[:, None] * (rng.random(25) < 0.5)) % 8
+    for alpha in ALPHAS:
+        ours, theirs = both(rows, labels, [8] * 25, alpha)
+        np.testing.assert_array_equal(ours.predict(rows), theirs.predict(rows))
+        np.testing.assert_allclose(
+            ours.predict_proba(rows), theirs.predict_proba(rows), rtol=0, atol=1e-12
+        )
+
+
+# Certain points ------------------------------------------------------------------------------------
+
+
+def fitted(case: Case) -> CertifiedNB:
+    """Fit a CertifiedNB to the plain rows of a case."""
+    declared = {f"x{case.features.index(name)}": own for name, own in (case.declared or {}).items()}
+    prior = case.prior_for(sorted(set(case.labels)))
+    model = CertifiedNB(case.alpha, prior=prior, binning="none", domains=declared)
+    return model.fit(list(case.rows), list(case.labels))
+
+
+def assert_certain_labels_predicted(case: Case) -> int:
+    """Check the predictions for every point of a case; count the certain points."""
+    model = fitted(case)
+    points = list(case.points)
+    certificates = model.certify(points)
+    predicted, shares = model.predict(points), model.predict_proba(points)
+    for certificate, label in zip(certificates, predicted.tolist(), strict=True):
+        assert label == certificate.label or not certificate.certain, case
+    assert np.isfinite(shares).all()
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+    second, first = np.partition(shares, -2, axis=1)[:, -2:].T if shares.shape[1] > 1 else (0, 1)
+    clear = first - second > 1e-9
+    likeliest = model.classes_[shares.argmax(axis=1)]
+    assert ((predicted == likeliest) | ~np.asarray(clear)).all(), case
+    return int(certificates.certain.sum())
+
+
+@given(cases())
+@settings(max_examples=120, deadline=None)
+# No hole can hide an unseen value, so the many holes of A must not make it likelier there.
+@example(
+    Case(
+        rows=(*[("s", None)] * 9, ("s", "x"), *[("s", "x")] * 9, ("t", "x")),
+        labels=("B",) * 10 + ("A",) * 10,
+        features=("f0", "f1"),
+        declared=None,
+        points=(("s", "never seen"),),
+        alpha=1,
+        prior={"A": 3, "B": 1},
+    )
+)
+def test_certain_points_are_predicted_their_certain_label(case: Case) -> None:
+    """Whatever the holes, candidates, alpha and prior: a certain point gets its certain label."""
+    assert_certain_labels_predicted(case)
+
+
+@pytest.mark.parametrize("alphas", [None, EXTREME_ALPHAS], ids=["usual", "extreme"])
+def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
+    """The same for many seeded tables, and for smoothing beyond double precision."""
+    rng = random.Random(SEED)
+    n_certain = 0
+    for _ in range(3 * N_TABLES):
+        case = random_case(rng)
+        if alphas is not None:
+            case = replace(case, alpha=rng.choice(alphas))
+        n_certain += assert_certain_labels_predicted(case)
+    assert n_certain > N_TABLES
+
+
+@pytest.mark.parametrize("point", [("a",), (None,), ("unseen",)])
+def test_a_class_without_rows_has_no_support(point: tuple[Any, ...]) -> None:
+    """Without smoothing a class that no row has is never predicted, whatever its prior."""
+    model = CertifiedNB(prior=[0.1, 0.9], alpha=0).partial_fit(
+        [["a"], ["b"]], ["A", "A"], classes=["A", "B"]
+    )
+    assert model.certify([point]).certain.tolist() == [point != ("unseen",)]
+    if point != ("unseen",):
+        assert model.predict([point]).tolist() == ["A"]
+        assert model.predict_proba([point]).tolist() == [[1.0, 0.0]]
+
+
+def test_without_any_support_the_prior_decides() -> None:
+    """An unseen value without smoothing leaves only the prior to go by."""
+    model = CertifiedNB(alpha=0).fit([["a"], ["b"], ["b"]], ["A", "B", "B"])
+    assert model.predict([["c"]]).tolist() == ["B"]
+    np.testing.assert_allclose(model.predict_proba([["c"]]), [[1 / 3, 2 / 3]])
+
+
+def test_missing_cells_are_skipped() -> None:
+    """A label's shares are of its known cells, and a hole of the point says nothing."""
+    rows = [["a", "x"], ["a", None], ["b", "x"], ["b", "y"]]
+    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
+    np.testing.assert_allclose(model.predict_proba([[None, "x"]]), [[2 / 3, 1 / 3]])
+    np.testing.assert_allclose(model.predict_proba([[None, None]]), [[1 / 2, 1 / 2]])
+
+
+def test_candidates_share_one_cell() -> None:
+    """A cell with two candidates counts half for each; of two candidates of a point both count."""
+    rows = [[{"x", "y"}], ["z"], ["x"], ["z"]]
+    model = CertifiedNB(alpha=0).fit(rows, ["A", "A", "B", "B"])
+    np.testing.assert_allclose(model.predict_proba([["x"]]), [[1 / 3, 2 / 3]])
+    np.testing.assert_allclose(model.predict_proba([[{"x", "y"}]]), [[1 / 2, 1 / 2]])
+
+
+def test_a_prior_beyond_floats() -> None:
+    """A certain label is predicted even if its prior is zero to floats."""
+    model = CertifiedNB(prior=[1, Fraction(1, 10**400)], alpha=0).fit([["a"], ["b"]], ["A", "B"])
+    assert model.certify([["b"]]).label.tolist() == ["B"]
+    assert model.predict([["b"], ["a"]]).tolist() == ["B", "A"]
+
+
+# By exact fractions ---------------------------------------------------------------------------------
+
+
+def share(case: Case, j: int, label: Any, values: Sequence[Any]) -> Fraction:
+    """What a cell multiplies a support by: open cells are shared out like the known ones of the label."""
+    pairs = zip(case.rows, case.labels, strict=True)
+    cells = [oracle.candidates(row[j], case.domains[j]) for row, own in pairs if own == label]
+    alpha = Fraction(case.alpha)
+    size = len(cells) + alpha * len(case.domains[j])
+    known = [own[0] for own in cells if len(own) == 1]
+    total = Fraction(0)
+    for value in values:
+        total += known.count(value) + alpha
+        for own in cells:
+            if len(own) > 1 and value in own:
+                below = sum(one in own for one in known) + alpha * len(own)
+                above = known.count(value) + alpha
+                total += above / below if below else Fraction(1, len(own))
+    return total / size if size else Fraction(0)
+
+
+def supports(case: Case, point: Sequence[Any]) -> dict[Any, Fraction]:
+    """The support of each label by the known cells, with the missing cells of the point skipped."""
+    found = oracle.shares(case.labels, oracle.distinct(case.labels), case.prior)
+    for j, cell in enumerate(point):
+        if cell is not None:
+            values = oracle.candidates(cell, case.domains[j])
+            found = {label: own * share(case, j, label, values) for label, own in found.items()}
+    return found
+
+
+def assert_predicted_by_fractions(case: Case, own_missing: Any) -> int:
+    """Hold predictions and probabilities of every point against the definition; count the ties."""
+    model = fitted(case).set_params(own_missing=own_missing)
+    points = list(case.points)
+    predicted, shares, logs = (
+        ask(points) for ask in (model.predict, model.predict_proba, model.predict_log_proba)
+    )
+    told = model.certify(points).predicted
+    names, n_tied = model.classes_.tolist(), 0
+    for place, point in enumerate(points):
+        exact = supports(case, point)
+        top = oracle.winners(exact)
+        n_tied += len(top) > 1
+        # Certificates leave a tie open, predict has to choose one of the best.
+        only = next(iter(top)) if len(top) == 1 else None
+        assert told[place] == (only if len(names) > 1 else names[0]), (point, exact, case)
+        some = exact
+        if not any(exact.values()):
+            some = oracle.shares(case.labels, list(exact), case.prior)
+        assert predicted[place] in oracle.winners(some), (point, exact, case)
+        expected = [float(some[name] / sum(some.values())) for name in names]
+        assert shares[place] == pytest.approx(expected, rel=1e-9, abs=1e-300), (point, case)
+        with np.errstate(divide="ignore"):
+            assert logs[place] == pytest.approx(np.log(expected), rel=1e-9, abs=1e-9), case
+    return n_tied
+
+
+@pytest.mark.parametrize("own_missing", ["skip", "any"])
+def test_predictions_are_those_of_the_known_cells(own_missing: Any) -> None:
+    """T11: the greatest support from the known cells wins, and supports are the probabilities."""
+    rng = random.Random(SEED)
+    n_tied = 0
+    for _ in range(3 * N_TABLES):
+        case = random_case(rng)
+        n_tied += assert_predicted_by_fractions(case, own_missing)
+    assert n_tied > 20
+
+
+def test_in_a_tie_floats_choose() -> None:
+    """As in scikit-learn the greatest sum of logarithms wins, so the order of columns may decide."""
+    rng, chosen = random.Random(3), set()
+    for _ in range(40):
+        counts = [rng.randint(1, 9) for _ in range(6)]
+        index = two_labels((9, 9), counts, rng.sample(counts, 6))
+        assert certify(index, ("0",) * 6, alpha=0).predicted is None
+        rows, labels = table(9, A=counts, B=rng.sample(counts, 6))
+        chosen |= {*CertifiedNB(0, binning="none").fit(rows, labels).predict([("a",) * 6]).tolist()}
+    assert chosen == {"A", "B"}
+
+
+@pytest.mark.parametrize("name", HARD_TABLES)
+def test_near_ties(name: str) -> None:
+    """Products that doubles cannot tell apart are told apart by predict too, beside a third label."""
+    n_rows, a, b, expected = HARD_TABLES[name]
+    if len(a) > 100:
+        a, b = a[:300], b[:300]
+        expected = {"A", "B"} if math.prod(a) == math.prod(b) else {"A"}
+    for names in ("AB", "ACB", "CAB", "ABC"):
+        counts = {"A": a, "B": b, "C": [0] * len(a)}
+        rows, labels = table(n_rows, **{one: counts[one] for one in names})
+        if not any(math.prod(own) for own in (a, b)):
+            expected = {*names}
+        model = CertifiedNB(0, binning="none").fit(rows, labels)
+        assert model.predict([("a",) * len(a)])[0] in expected
+        told = model.certify([("a",) * len(a)]).predicted[0]
+        assert told == (min(expected) if len(expected) == 1 else None)

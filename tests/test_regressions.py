@@ -1,0 +1,27 @@
+"""Every past fault, by its name: what came in, which question, what must come out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from regressions import attacks, cleaning, data, faces, model, odds
+
+# Random and odd points hold unseen values on purpose.
+pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
+ROOMS: dict[str, Any] = {
+    "attacks": attacks,
+    "cleaning": cleaning,
+    "data": data,
+    "faces": faces,
+    "model": model,
+    "odds": odds,
+}
+
+
+@pytest.mark.parametrize(
+    ("room", "name"), [(room, name) for room, module in ROOMS.items() for name in module.CASES]
+)
+def test_past_faults(room: str, name: str) -> None:
+    """What once went wrong stays right."""
+    ROOMS[room].check(ROOMS[room].CASES[name])

@@ -1,0 +1,282 @@
+"""The report in real Chromium: from disk, without network, by keyboard, on a narrow screen."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+from support.browser import NARROW, clashes, overflow, violations, watched_page
+from support.command_line import demo_tables
+from support.hostile import SCRIPT, hostile_index, hostile_points
+from support.schemas import problems
+from support.ten_tables import LABEL, NAMES, check_name, tables
+
+from nullproof import CountIndex, report
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.xdist_group("browser"),
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
+]
+THEMES = ("light", "dark")
+REPORTS = ("demo", "hostile", "many")
+# Sections with a heading and nothing below it.
+EMPTY = """() => [...document.querySelectorAll("section")].filter(
+  (one) => one.innerText.replace(one.querySelector("h2").innerText, "").trim().length < 20
+).map((one) => one.id)"""
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """Addresses of reports on disk: the demo, hostile texts, many points and many labels."""
+    folder = tmp_path_factory.mktemp("reports")
+    train, new = demo_tables()
+    reports = {
+        "demo": report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0),
+        "hostile": report(hostile_index(), hostile_points(), alpha=0),
+        "many": report(*many(), limit=12),
+    }
+    for name, made in reports.items():
+        made.save(folder / f"{name}.html")
+    return {name: (folder / f"{name}.html").as_uri() for name in reports}
+
+
+def many() -> tuple[CountIndex, Any]:
+    rng = np.random.default_rng(5)
+    labels = rng.integers(0, 14, 1500)
+    codes = ((labels[:, None] + rng.integers(0, 4, (1500, 8))) % 9).astype(np.int32)
+    points = codes[:120].copy()
+    codes[rng.random(codes.shape) < 0.002] = -1
+    return CountIndex.from_codes(codes, labels), points
+
+
+@pytest.mark.parametrize("name", REPORTS)
+@pytest.mark.parametrize("theme", THEMES)
+def test_it_opens_without_a_complaint(
+    browser: Browser, pages: dict[str, str], name: str, theme: Any
+) -> None:
+    """Nothing is loaded, the console stays empty, axe finds nothing wrong, and it fits a narrow screen."""
+    size = {"width": 1280 if theme == "light" else NARROW, "height": 800}
+    with watched_page(browser, color_scheme=theme, viewport=size) as page:
+        page.goto(pages[name])
+        assert "certain" in page.title()
+        for _ in range(2):
+            page.locator("details:not([open]) > summary").first.click()
+        page.locator(".point[data-verdict=open] > summary").first.click()
+        if (name, theme) != ("many", "dark"):
+            assert violations(page) == []
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert overflow(page) == 0
+
+
+def test_without_javascript_it_is_all_there(browser: Browser, pages: dict[str, str]) -> None:
+    """A link opens its point, and the story reads the same; only the tools are not there."""
+    with watched_page(browser, java_script_enabled=False) as page:
+        page.goto(pages["demo"])
+        assert page.locator("h2").count() >= 6
+        assert page.locator(".tools").count() == 0
+        assert page.locator("thead button").count() == 0
+        assert page.get_by_text("62.5 %").first.is_visible()
+        page.locator("#points summary").nth(2).click()
+        assert page.locator("#point-2").is_visible()
+        assert page.locator("#point-2 svg[role=img]").is_visible()
+
+
+def test_a_link_opens_its_point(browser: Browser, pages: dict[str, str]) -> None:
+    """Clicking a point shows its intervals and its two worlds, and moves the focus there."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        inside = page.locator("#point-2")
+        assert not inside.is_visible()
+        page.locator("#open a[href='#point-2']").click()
+        assert inside.is_visible()
+        assert inside.get_by_text("Two worlds that disagree").is_visible()
+        picture = inside.get_by_role("img").first
+        assert "overlap: not certain" in (picture.get_attribute("aria-label") or "")
+        assert page.evaluate("document.activeElement.tagName") == "SUMMARY"
+
+
+def test_an_address_with_a_point_opens_it(browser: Browser, pages: dict[str, str]) -> None:
+    """A link from elsewhere to a point works too."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"] + "#point-6")
+        assert page.locator("#point-6").is_visible()
+
+
+def test_tables_are_sorted(browser: Browser, pages: dict[str, str]) -> None:
+    """A click on a heading sorts by number, the next the other way, and says so to screen readers."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        heading = page.locator("#fragility th", has_text="point").last
+        column = page.locator("#fragility .sortable tbody th")
+        before = numbers(column)
+        assert before != sorted(before)
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") == "ascending"
+        assert numbers(column) == sorted(before)
+        heading.get_by_role("button").click()
+        assert heading.get_attribute("aria-sort") == "descending"
+        assert numbers(column) == sorted(before, reverse=True)
+
+
+def numbers(cells: Any) -> list[int]:
+    return [int(text.replace(",", "")) for text in cells.all_inner_texts()]
+
+
+def test_points_are_found_filtered_and_ordered(browser: Browser, pages: dict[str, str]) -> None:
+    """The tools show which points fit, count them, and put the weakest first."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        shown = page.locator(".point:visible")
+        for verdict, n_shown in (("certain", 5), ("holds", 1), ("open", 2)):
+            page.get_by_label("Verdict").select_option(verdict)
+            assert shown.count() == n_shown
+            assert page.get_by_text(f"{n_shown} of 8 shown").is_visible()
+        page.get_by_label("Find").fill("point 6")
+        assert shown.count() == 1
+        page.get_by_label("Find").fill("")
+        page.get_by_label("Verdict").select_option("")
+        for order in ("radius", "tolerance", "best"):
+            page.get_by_label("Order").select_option(order.replace("best", "odds"))
+            found = shown.evaluate_all(f"points => points.map(p => Number(p.dataset.{order}))")
+            assert found == sorted(found)
+        # A link to a point that the filter hides shows it all the same.
+        page.get_by_label("Verdict").select_option("certain")
+        page.locator("#open a[href='#point-2']").click()
+        assert page.locator("#point-2").is_visible()
+
+
+def test_any_listed_point_is_found_as_it_is_typed(browser: Browser, tmp_path: Path) -> None:
+    """By its number with or without a comma, by its key, by a value, and by whether it is right."""
+    index, points = many()
+    codes = np.repeat(points, 20, axis=0)[:1200]
+    names = [f"row {place}" for place in range(1200)]
+    truth = [0, 1] * 600
+    told = report(index, codes, limit=60, key=names, truth=truth)
+    told.save(tmp_path / "many.html")
+    far = max(point["point"] for point in told.document["points"])
+    assert far >= 1000
+    with watched_page(browser) as page:
+        page.goto((tmp_path / "many.html").as_uri())
+        shown = page.locator(".point:visible")
+        for typed in (f"{far}", f"{far:,}", f"row {far}"):
+            page.get_by_label("Find").fill(typed)
+            assert shown.first.get_attribute("data-point") == f"{far}"
+            page.get_by_label("Find").press("Enter")
+            assert page.locator(f"#point-{far}").is_visible()
+            shown.first.locator("summary").click()
+        page.get_by_label("Find").fill("")
+        n_wrong = sum(point["right"] is False for point in told.document["points"])
+        page.get_by_label("Prediction", exact=True).select_option("wrong")
+        assert shown.count() == n_wrong
+        assert page.get_by_label("Prediction", exact=True).is_visible()
+
+
+def test_keyboard_only(browser: Browser, pages: dict[str, str]) -> None:
+    """The first tab skips to the report; sorting, links and points work by Enter and Space."""
+    with watched_page(browser) as page:
+        page.goto(pages["demo"])
+        page.keyboard.press("Tab")
+        assert focused(page) == "Skip to the report"
+        page.keyboard.press("Enter")
+        assert page.evaluate("document.activeElement.id") == "report"
+        seen = tab_until(page, "certain")
+        page.keyboard.press("Enter")
+        assert page.locator("#labels th[aria-sort=ascending]").count() == 1
+        seen += tab_until(page, "2")
+        page.keyboard.press("Enter")
+        assert page.locator("#point-2").is_visible()
+        page.keyboard.press("Space")
+        assert not page.locator("#point-2").is_visible()
+        assert len(seen) < 40
+
+
+def focused(page: Page) -> str:
+    return str(page.evaluate("document.activeElement.textContent.trim()"))
+
+
+def tab_until(page: Page, text: str) -> list[str]:
+    seen = []
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        seen.append(focused(page))
+        visible = page.evaluate("getComputedStyle(document.activeElement).outlineStyle !== 'none'")
+        assert visible, f"no focus ring on {seen[-1]!r}"
+        if seen[-1] == text:
+            return seen
+    raise AssertionError(f"{text!r} cannot be reached: {seen}")
+
+
+def test_hostile_texts_do_nothing(browser: Browser, pages: dict[str, str]) -> None:
+    """Nothing of the data runs, and it can be read as it was written."""
+    with watched_page(browser) as page:
+        page.goto(pages["hostile"])
+        page.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
+        assert page.title() != "broken"
+        assert page.locator("img").count() == 0
+        assert page.locator("script").count() == 1
+        assert page.get_by_text(SCRIPT).first.is_visible()
+
+
+def test_themes_differ_and_print_is_light(browser: Browser, pages: dict[str, str]) -> None:
+    """Dark is dark, light is light, and paper shows neither tools nor links between sections."""
+    shades = []
+    for theme in THEMES:
+        with watched_page(browser, color_scheme=theme) as page:
+            page.goto(pages["demo"])
+            shade = page.evaluate("getComputedStyle(document.body).backgroundColor")
+            shades.append(sum(map(int, shade[4:-1].split(","))))
+            page.emulate_media(media="print")
+            assert not page.locator("nav").is_visible()
+            assert not page.locator(".tools").is_visible()
+            ink = page.evaluate("getComputedStyle(document.body).color")
+            assert sum(map(int, ink[4:-1].split(","))) < 200
+    assert shades[0] > 600
+    assert shades[1] < 150
+
+
+def test_in_a_notebook(browser: Browser, tmp_path: Path) -> None:
+    """In the frame of a notebook the report works, and neither changes the other."""
+    train, new = demo_tables()
+    made = report(CountIndex.from_table(train, "churn", ignore=["customer"]), new, alpha=0)
+    notebook = tmp_path / "notebook.html"
+    notebook.write_text(f"<!doctype html><h1>mine</h1>{made._repr_html_()}", "utf-8")
+    with watched_page(browser) as page:
+        page.goto(notebook.as_uri())
+        frame = page.frame_locator("iframe")
+        frame.locator("#open a[href='#point-2']").click()
+        assert frame.locator("#point-2").is_visible()
+        assert page.evaluate("getComputedStyle(document.querySelector('h1')).fontSize") == "32px"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_covers_or_cuts_a_text(browser: Browser, tmp_path: Path, name: str) -> None:
+    """Wide and light, narrow and dark, with two points open: texts stand apart, sections say something."""
+    train, points = tables(name)
+    index = CountIndex.from_table(train, LABEL)
+    told = report(index, points, truth=points[LABEL].to_list(), limit=15)
+    check_name(name, told.document["certain"])
+    assert problems("report", json.loads(told.json())) == []
+    told.save(tmp_path / "report.html")
+    for width, theme in ((1280, "light"), (NARROW, "dark")):
+        size = {"width": width, "height": 900}
+        with watched_page(browser, viewport=size, color_scheme=theme) as page:
+            page.goto((tmp_path / "report.html").as_uri())
+            page.evaluate(
+                "[...document.querySelectorAll('.point')].slice(0, 2).forEach(p => p.open = true)"
+            )
+            assert clashes(page) == []
+            assert page.evaluate(EMPTY) == []
+            assert overflow(page) == 0
+            if width == NARROW:
+                # Folded points are made like those that are open, and axe takes its time with each.
+                page.evaluate(
+                    "document.querySelectorAll('.point:not([open])').forEach(p => p.remove())"
+                )
+                assert violations(page) == []
