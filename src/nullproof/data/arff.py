@@ -194,25 +194,26 @@ def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | 
 
 def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
     """Read a row like ``{1 x, 3 y}``: what it leaves out is zero, or the first value of its attribute."""
+    if not row.endswith("}"):
+        raise NullproofError(f"{where}: the sparse row has no }} at its end; mend that line")
     inside = row[1:-1]
-    entries = (_split(_ENTRY, inside) if row.endswith("}") else None) if inside.strip() else []
+    entries = _split(_ENTRY, inside) if inside.strip() else []
     if entries is None:
         raise NullproofError(
             f"{where}: the sparse row is not written like {{0 1.5, 3 'a b'}}; mend that line"
         )
     given: dict[int, str | None] = {}
     for entry in entries:
-        place, field = (
-            entry.split(maxsplit=1) if " " in entry.strip() or "\t" in entry else (entry, "")
-        )
-        if int(place) in given:
+        number, _, field = entry.replace("\t", " ", 1).partition(" ")
+        place = int(number)
+        if place in given:
             raise NullproofError(f"{where}: the sparse row has an attribute twice; mend that line")
-        if int(place) >= len(attributes):
+        if place >= len(attributes):
             raise NullproofError(
                 f"{where}: the sparse row has a value for attribute {place}, but the last is "
                 f"{len(attributes) - 1}, counted from 0; mend that line"
             )
-        given[int(place)] = None if field in ("?", "") else _unquoted(field)
+        given[place] = None if field in ("?", "") else _unquoted(field)
     for place, attribute in enumerate(attributes):
         if place not in given and attribute.zero is None:
             raise NullproofError(

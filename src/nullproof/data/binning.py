@@ -97,9 +97,8 @@ class Rows:
 
     def some(self, held: NDArray[np.bool_]) -> Rows:
         """Return those of some cells."""
-        return Rows(
-            *(None if array is None else array[held] for array in (self.labels, self.weights))
-        )
+        labels = None if self.labels is None else self.labels[held]
+        return Rows(labels, None if self.weights is None else self.weights[held])
 
 
 EVERY_ROW = Rows()
@@ -151,7 +150,7 @@ def learn_bins(
         codes[held] = own
         if numbers.dtype.kind == "f":
             codes[~held] = bin_codes(rest, edges, kind)
-            shown = both_shown(shown, shown_numbers(rest, edges, kind))
+            shown = both_shown(shown, shown_numbers(rest[~np.isnan(rest)], edges, kind))
     if extra is not None and len(extra):
         shown = both_shown(shown, shown_numbers(extra, edges, kind))
     return Bins(edges, codes, shown)

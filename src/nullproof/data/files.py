@@ -14,6 +14,7 @@ import gzip
 import importlib
 import io
 import itertools
+import logging
 import os
 import re
 import stat
@@ -510,11 +511,15 @@ def _explaining(content: Content, form: Form) -> Iterator[None]:
                     "with skip_rows= or --skip-rows"
                 ) from problem
             if "CSV malformed" in message or 'could not parse `"' in message:
-                raise NullproofError(
-                    f"{content.name} has a quote that stands inside a value or is never closed; "
-                    "put such values in quotes and double the quotes in them"
-                ) from problem
+                raise _unclosed(content) from problem
         raise content.unreadable(message[:200]) from problem
+
+
+def _unclosed(content: Content) -> NullproofError:
+    return NullproofError(
+        f"{content.name} has a quote that stands inside a value or is never closed; "
+        "put such values in quotes and double the quotes in them"
+    )
 
 
 _ADVICE = re.compile(r"\s(The current offset|You might want|Consider) .*")
@@ -637,6 +642,7 @@ class Top:
     names: list[str]
     n_lines: int
     n_bytes: int
+    has_header: bool = True
 
 
 def separator_of(header: str) -> str:
@@ -684,7 +690,7 @@ def _top_of(content: Content, options: FileOptions) -> Top:
         names = [f"c{place}" for place in range(1, len(names) + 1)]
     with content.open() as stream:
         n_bytes = sum(map(len, itertools.islice(stream, above)))
-    return Top(separator, names, above, n_bytes)
+    return Top(separator, names, above, n_bytes, options.header)
 
 
 def _line_after(content: Content, n_lines: int) -> str:
@@ -721,7 +727,6 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
             skip_lines=top.n_lines,
             separator=top.separator,
             schema=types,
-            missing_utf8_is_empty_string=False,
             **more,
         )
 
@@ -740,8 +745,16 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
                     frame = None
         except pl.exceptions.PolarsError:
             frame = None
-    if frame is None:
+    try:
+        frame = read(texts) if frame is None else frame
+    except pl.exceptions.SchemaError:
+        # The first row is too short, or blank.
+        if content.read().count(b'"') % 2:
+            raise _unclosed(content) from None
+        content, top = _without_blank_lines(content, top), Top(top.separator, top.names, 0, 0, top.has_header)
         frame = read(texts)
+    except pl.exceptions.NoDataError:
+        frame = pl.DataFrame(schema=texts)
     frame = _whole_rows(frame, content, top)
     if not frame.height:
         raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
@@ -794,19 +807,38 @@ def _whole_rows(frame: pl.DataFrame, content: Content, top: Top) -> pl.DataFrame
             quoted = quoted or b'"' in block
     if found == expected and not quoted:
         return frame
-    kept = []
-    with _lines(content) as lines:
-        body = itertools.islice(lines, top.n_lines, None)
-        for line, row in _rows(body, top.separator):
-            is_blank = not row or (len(row) == 1 and not row[0].strip())
-            kept.append(not is_blank)
-            if kept[-1] and len(row) < frame.width:
-                raise NullproofError(
-                    f"{content.name} is ragged: line {line + top.n_lines + content.n_above} has "
-                    f"{many(len(row), 'field')}, the header has {frame.width}; mend that line, or leave "
-                    "out lines above the header with skip_rows= or --skip-rows"
-                )
+    kept = [_is_row(content, top, line, row) for line, row in _body(content, top)]
     return frame.filter(pl.Series(kept, dtype=pl.Boolean))
+
+
+def _body(content: Content, top: Top) -> Iterator[tuple[int, list[str]]]:
+    """Return the rows below the header with their lines."""
+    with _lines(content) as lines:
+        yield from _rows(itertools.islice(lines, top.n_lines, None), top.separator)
+
+
+def _is_row(content: Content, top: Top, line: int, row: list[str]) -> bool:
+    """Return whether a row is not blank; reject one that is too short."""
+    if not row or (len(row) == 1 and not row[0].strip() and len(top.names) > 1):
+        return False
+    if len(row) < len(top.names):
+        above = "header" if top.has_header else "first row"
+        raise NullproofError(
+            f"{content.name} is ragged: line {line + top.n_lines + content.n_above} has "
+            f"{many(len(row), 'field')}, the {above} has {len(top.names)}; mend that line, or leave "
+            "out lines above the header with skip_rows= or --skip-rows"
+        )
+    return True
+
+
+def _without_blank_lines(content: Content, top: Top) -> Content:
+    """Return the rows of a text file without blank lines; reject rows that are too short."""
+    kept = copy(content)
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=top.separator, lineterminator="\n")
+    writer.writerows(row for line, row in _body(content, top) if _is_row(content, top, line, row))
+    kept.data = buffer.getvalue().encode()
+    return kept
 
 
 def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
@@ -823,7 +855,7 @@ def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
             part = copy(content)
             part.data, part.n_above = data, n_above + top.n_lines
             with _explaining(content, "text"):
-                body = Top(top.separator, top.names, 0, 0)
+                body = Top(top.separator, top.names, 0, 0, top.has_header)
                 frame = _read_rows(part, body, asked)
                 block = _typed(frame, asked, semicolons=top.separator == ";")
             yield block, share
@@ -903,12 +935,8 @@ def _with_names(frame: pl.DataFrame, header: Sequence[str], where: str) -> pl.Da
             f"{where} has {len(unnamed) - len(empty)} columns with cells but without a name; give each "
             "column its own name, or leave out lines above the header with skip_rows= or --skip-rows"
         )
-    columns = [
-        series.alias(name)
-        for j, (series, name) in enumerate(zip(frame.get_columns(), header, strict=True))
-        if j not in empty
-    ]
-    return pl.DataFrame(columns)
+    pairs = zip(frame.get_columns(), header, strict=True)
+    return pl.DataFrame({name: own for j, (own, name) in enumerate(pairs) if j not in empty})
 
 
 def refuse_repeated(header: Sequence[str], where: str) -> None:
@@ -954,82 +982,27 @@ _CELL = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,9})["']""")
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_PLACES = 50_000_000
 _NUMBERED = re.compile(r"_[0-9]+$")
+_SILENCE = logging.NullHandler()
 _DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 
 
 def read_excel(content: Content, asked: _Asked) -> pl.DataFrame:
     """Read the sheet that is named, or the first that has cells; a column of several kinds is text."""
-    import logging
-
     import polars as pl
 
     _refuse_damage(content)
     options = asked.options
-    for logger in ("fastexcel", "calamine"):
-        # They log every empty column.
-        logging.getLogger(logger).addHandler(logging.NullHandler())
-
-    def read(sheet: str | None, *, header: bool = True, **more: Any) -> Any:
-        which: dict[str, Any] = {"sheet_id": 0} if sheet is None else {"sheet_name": sheet}
-        rows = {"header_row": options.skip_rows} if header else {"skip_rows": options.skip_rows}
-        return pl.read_excel(
-            content.source(),
-            **which,
-            has_header=header,
-            infer_schema_length=None,
-            raise_if_empty=False,
-            drop_empty_rows=False,
-            drop_empty_cols=False,
-            read_options={**rows, **more},
+    with _explaining_excel(content):
+        book = importlib.import_module("fastexcel").read_excel(
+            str(content.path) if content.data is None else content.data
         )
-
-    try:
-        sheets = {
-            name: frame for name, frame in read(None, header=options.header).items() if frame.width
-        }
-        name = options.sheet or next(iter(sheets), None)
-        if name is None:
-            raise content.empty()
-        if name not in sheets:
-            known = [*read(None, header=False, n_rows=1)]
-            if name in known:
-                raise NullproofError(
-                    f"the sheet {name!r} of {content.name} is empty; name another sheet"
-                )
-            raise NullproofError(
-                f"{content.name} has no sheet {name!r}; it has {some(map(repr, known), 10)}"
-            )
-        frame = sheets[name]
-        names = list(frame.columns)
-        doubtful = any(own.startswith("__UNNAMED__") for own in names) or any(
-            _NUMBERED.sub("", own) in names for own in names if _NUMBERED.search(own)
-        )
-        if options.header and doubtful:
-            first = read(name, header=False, n_rows=1, dtypes="string")
-            names = [cell or "" for cell in first.row(0)][: frame.width]
-            names += [""] * (frame.width - len(names))
-    except ModuleNotFoundError:
-        raise missing_extra("reading an Excel file", "excel") from None
-    except BaseException as problem:
-        home = type(problem).__module__.partition(".")[0]
-        if home not in ("fastexcel", "_fastexcel", "pyo3_runtime", "polars"):
-            raise
-        said = " ".join(str(problem).split("Context:")[0].split())[:200]
-        raise NullproofError(
-            f"{content.name} is not an Excel file that can be read: {said}; save it again as .xlsx, or "
-            "as CSV"
-        ) from problem
-    if options.sheet is None and len(sheets) > 1:
-        notice(
-            f"{content.name} has {len(sheets)} sheets with cells ({some(map(repr, sheets), 10)}) and the "
-            "first was read; name another with sheet= or --sheet"
-        )
+        name, sheet = _sheet(book, content, options)
+        names = _sheet_names(book, name, sheet, options)
+        frame: pl.DataFrame = sheet.to_polars()
     where = f"the sheet {name!r} of {content.name}"
     if options.header:
         refuse_repeated(names, where)
         _tell_of_data(names, where)
-    else:
-        names = [f"c{place}" for place in range(1, frame.width + 1)]
     held = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("held"))["held"].arg_true()
     # Blank rows after the last cell are no rows.
     frame = frame.head(int(held[-1]) + 1 if len(held) else 0)
@@ -1038,22 +1011,90 @@ def read_excel(content: Content, asked: _Asked) -> pl.DataFrame:
     return _whole_columns(_with_names(frame, names, where), asked.as_text)
 
 
+@contextmanager
+def _explaining_excel(content: Content) -> Iterator[None]:
+    for logger in ("fastexcel", "calamine"):
+        # They log every empty column.
+        logging.getLogger(logger).addHandler(_SILENCE)
+    try:
+        yield
+    except ModuleNotFoundError:
+        raise missing_extra("reading an Excel file", "excel") from None
+    except BaseException as problem:
+        home = type(problem).__module__.partition(".")[0]
+        if home not in ("fastexcel", "_fastexcel", "pyo3_runtime"):
+            raise
+        said = " ".join(str(problem).split("Context:")[0].split())[:200]
+        raise NullproofError(
+            f"{content.name} is not an Excel file that can be read: {said}; save it again as .xlsx, or "
+            "as CSV"
+        ) from problem
+
+
+def _load(book: Any, name: str, options: FileOptions, **more: Any) -> Any:
+    place = {"header_row": options.skip_rows} if options.header else {"header_row": None}
+    if not options.header and options.skip_rows:
+        place["skip_rows"] = options.skip_rows
+    return book.load_sheet(name, **{**place, "schema_sample_rows": None, **more})
+
+
+def _sheet(book: Any, content: Content, options: FileOptions) -> tuple[str, Any]:
+    """Return the sheet that is named, or the first with cells and a notice if others have some too."""
+    if options.sheet is not None:
+        if options.sheet not in book.sheet_names:
+            known = some(map(repr, book.sheet_names), 10)
+            raise NullproofError(f"{content.name} has no sheet {options.sheet!r}; it has {known}")
+        sheet = _load(book, options.sheet, options)
+        if not sheet.width:
+            raise NullproofError(
+                f"the sheet {options.sheet!r} of {content.name} is empty; name another sheet"
+            )
+        return options.sheet, sheet
+    filled = [name for name in book.sheet_names if _first_row(book, name).height]
+    if not filled:
+        raise content.empty()
+    if len(filled) > 1:
+        notice(
+            f"{content.name} has {len(filled)} sheets with cells ({some(map(repr, filled), 10)}) and the "
+            "first was read; name another with sheet= or --sheet"
+        )
+    return filled[0], _load(book, filled[0], options)
+
+
+def _first_row(book: Any, name: str, skip_rows: int | None = None) -> pl.DataFrame:
+    """Return the first row of a sheet, as text."""
+    options = {"header_row": None, "n_rows": 1, "dtypes": "string", "skip_rows": skip_rows}
+    frame: pl.DataFrame = book.load_sheet(name, **options).to_polars()
+    return frame
+
+
+def _sheet_names(book: Any, name: str, sheet: Any, options: FileOptions) -> list[str]:
+    """Return the names as they are written: the reader makes up some and tells repeated ones apart."""
+    if not options.header:
+        return [f"c{place}" for place in range(1, sheet.width + 1)]
+    columns = sheet.available_columns()
+    names = [column.name for column in columns]
+    made_up = any(column.column_name_from != "looked_up" for column in columns)
+    if made_up or any(_NUMBERED.sub("", own) in names for own in names if _NUMBERED.search(own)):
+        return [cell or "" for cell in _first_row(book, name, options.skip_rows or None).row(0)]
+    return names
+
+
 def _whole_columns(frame: pl.DataFrame, as_text: Collection[str]) -> pl.DataFrame:
     """Return whole numbers as such (Excel has doubles only), and texts where they are asked for."""
     import polars as pl
 
-    columns = []
+    columns = {}
     for series in frame.get_columns():
         if series.dtype.is_float():
             whole = series.cast(pl.Int64, strict=False)
-            if (
-                whole.cast(pl.Float64) == series
-            ).all() and not whole.null_count() > series.null_count():
+            same = (whole.cast(pl.Float64) == series).all()
+            if same and whole.null_count() == series.null_count():
                 series = whole
         if series.name in as_text and series.dtype != pl.String:
             cells = [None if x is None else text(x) for x in series.to_list()]
             series = pl.Series(series.name, cells, pl.String)
-        columns.append(series)
+        columns[series.name] = series
     return pl.DataFrame(columns)
 
 

@@ -266,7 +266,7 @@ class Missing:
 def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:
     """Return spellings as they are compared, without the spaces around them; one text is one spelling."""
     if isinstance(spellings, str) or not hasattr(spellings, "__iter__"):
-        spellings = (spellings,)  # type: ignore[assignment]
+        spellings = (spellings,)
     return tuple(text(spelling).strip() for spelling in spellings)
 
 

@@ -67,10 +67,9 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     if column.kind != "number" or column.sets or n_cells != n_rows or len(column) != n_rows:
         return False
     numbers = column.numbers
-    if n_rows <= FEW or column.mask is not None:
+    if n_rows <= FEW or not column.known.all():
         return False
     low, high = float(numbers.min()), float(numbers.max())
-    # A NaN makes all comparisons false.
     if not could_be_ids(column.name, low, high, n_rows):
         return False
     if numbers.dtype.kind == "f" and not bool((numbers == np.floor(numbers)).all()):
@@ -98,54 +97,54 @@ _NINES = re.compile(r"-9+|9{2,}")
 _FREQUENT, _FEWEST = 100, 10
 
 
-def sentinels(numbers: NDArray[Any]) -> list[str]:
+def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) -> list[str]:
     """Return numbers at an end of a column's range that are frequent and lie apart from all others.
 
-    Apart means further away than half the range of the others, and than three times the widest gap among
-    them. For numbers like -999 or 9999 the old rule of thumb is enough: they lie further from the others than these
-    from each other, or are the only negative ones.
+    Numbers like -999 or 9999 lie apart if they are further from the others than these from each other, or the
+    only negative ones; others only beside ten or more different numbers, if the gap is wider than half of their
+    range and three times as wide as any other. ``counts`` is how many cells each number stands for.
 
     Examples
     --------
     >>> sentinels(np.array([1.0, 2.0, 2.0, 1.0, 99.0, 98.0])), sentinels(np.arange(50.0))
     (['98', '99'], [])
     """
-    known = numbers[~np.isnan(numbers)] if numbers.dtype.kind == "f" else numbers
+    held = np.isfinite(numbers)
+    known = numbers[held]
     if not len(known):
         return []
+    total = len(known) if counts is None else int(counts[held].sum())
     found: list[str] = []
     for end in (float(known.min()), float(known.max())):
-        if not math.isfinite(end):
-            continue
         nines = _NINES.fullmatch(text(end)) is not None
-        n_cells = int(np.count_nonzero(known == end))
-        if nines or (n_cells >= _FEWEST and n_cells * _FREQUENT >= len(known)):
-            found += _apart(known.astype(np.float64), end, nines)
+        here = known == end
+        n_cells = np.count_nonzero(here) if counts is None else counts[held][here].sum()
+        if nines or (n_cells >= _FEWEST and n_cells * _FREQUENT >= total):
+            values = np.unique(known.astype(np.float64))
+            # A range beyond doubles is infinite, and no number lies apart from it.
+            with np.errstate(over="ignore"):
+                found += _apart(values if end == values[-1] else -values[::-1], end, nines)
     return sorted(found, key=float)
 
 
-def _apart(known: NDArray[np.float64], end: float, nines: bool) -> list[str]:
+def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     """Return the end, with its neighbours in a row of codes such as 97, 98, 99, if it lies apart."""
-    values = np.unique(known[np.isfinite(known)])
-    values = values if end == values[-1] else -values[::-1]
-    codes = 1
-    # 97, 98 and 99 stand together.
-    while (
-        nines and codes < 3 and len(values) > codes + 1 and values[-codes] - values[-codes - 1] == 1
-    ):
-        codes += 1
-    for n_codes in (codes, 1):
-        others = values[:-n_codes]
-        if not len(others):
+    sign = 1 if end == values[-1] else -1
+    n_codes = 1
+    while end > 0 and n_codes < 3 and len(values) > n_codes and values[-n_codes] - values[-n_codes - 1] == 1:
+        n_codes += 1
+    for size in {n_codes, 1} if nines else {1}:
+        others = values[:-size]
+        if len(others) < (2 if size > 1 else 1):
             continue
-        gap, span = values[-n_codes] - others[-1], others[-1] - others[0]
-        lone_negative = end < 0 and others[-1] <= 0
-        if nines and n_codes == 1 and (gap > span or lone_negative):
-            return [text(end)]
-        widest = float(np.diff(others).max()) if len(others) > 1 else math.inf
-        if gap > max(span, 10 * n_codes) or (not nines and 2 * gap > span and gap > 3 * widest):
-            sign = 1 if end == values[-1] else -1
-            return [text(sign * float(value)) for value in values[-n_codes:]]
+        gap, span = values[-size] - others[-1], others[-1] - others[0]
+        if nines:
+            lone_negative = size == 1 and end < 0 and others[-1] <= 0
+            apart = gap > (10 * max(span, 1.0) if size > 1 else span) or lone_negative
+        else:
+            apart = len(others) >= 10 and 2 * gap > span and gap > 3 * float(np.diff(others).max())
+        if apart:
+            return [text(sign * float(value)) for value in values[-size:]]
     return []
 
 
@@ -230,13 +229,22 @@ class Findings:
     empty: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
-    def look_at(self, column: Column, *, declared: bool = False) -> None:
-        """Note what a column that is counted spells; ``declared`` if its values were."""
+    def look_at(
+        self,
+        column: Column,
+        *,
+        declared: bool = False,
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Note what a column that is counted spells; ``declared`` if its values were.
+
+        If the cells are groups of cells, ``counts`` has how many are in each.
+        """
         _note(self.taken, column.taken, column.name)
         _note(self.kept, column.kept, column.name)
         odd = [] if declared else self._look_at_texts(column)
         if column.numbers is not None:
-            suspects = sentinels(column.numbers) if column.kind == "number" else []
+            suspects = sentinels(column.numbers, counts) if column.kind == "number" else []
         else:
             suspects = sorted(
                 {
@@ -263,6 +271,13 @@ class Findings:
         found = strays(column.values)
         _note(self.strays, found, column.name)
         return found
+
+    def sort_taken(self, names: Sequence[str]) -> None:
+        """Bring what was taken as missing into the order of the columns."""
+        place = {name: j for j, name in enumerate(names)}
+        taken = {spelling: sorted(own, key=place.__getitem__) for spelling, own in self.taken.items()}
+        order = sorted(taken, key=lambda spelling: (place[taken[spelling][0]], spelling))
+        self.taken = {spelling: taken[spelling] for spelling in order}
 
     def add(self, other: Findings) -> None:
         """Note what was found elsewhere too."""

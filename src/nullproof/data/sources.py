@@ -618,11 +618,26 @@ def raw_cells(name: str, cells: Any) -> Raw:
 
 def series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
     """Return plain Python cells as a series: one kind for all of them; sets of candidates as lists."""
+    try:
+        return _typed_cells(name, cells)
+    except UnicodeEncodeError as problem:
+        raise NullproofError(
+            f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
+            "hold; mend that text in the table"
+        ) from problem
+
+
+def _typed_cells(name: str, cells: Sequence[Any]) -> pl.Series:
     import polars as pl
 
+    cells = [
+        cell.item() if isinstance(cell, np.ndarray) and not cell.ndim and not is_missing(cell) else cell
+        for cell in cells
+    ]
     several = any(
         type(cell) is tuple or isinstance(cell, set | frozenset | list | np.ndarray)
         for cell in cells
+        if not is_missing(cell)
     )
     if several:
         return _series_of_sets(name, cells)
@@ -640,8 +655,8 @@ def _series_of_sets(name: str, cells: Sequence[Any]) -> pl.Series:
 
     lists: list[list[Any] | None] = []
     for cell in cells:
-        if isinstance(cell, np.ndarray):
-            cell = cell.tolist() if cell.ndim else [cell.item()]
+        if isinstance(cell, np.ndarray) and not is_missing(cell):
+            cell = cell.tolist()
         if type(cell) is tuple or isinstance(cell, set | frozenset | list):
             lists.append([None if is_missing(one) else one for one in cell])
         else:
@@ -688,18 +703,12 @@ def _datetime(cell: Any) -> dt.datetime:
 def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
     import polars as pl
 
-    if all(
-        isinstance(cell, int | np.integer) or cell == cell // 1
-        for cell in held
-        if abs(cell) < 1e300
-    ):
-        if all(isinstance(cell, int | np.integer) for cell in held):
-            if not all(-(2**63) <= cell < 2**63 for cell in held):
-                raise unsupported(name, "integers beyond 64 bits")
-            return pl.Int64, int
-    if any(
-        isinstance(cell, int | np.integer) and abs(cell) > LARGEST_DOUBLE_INTEGER for cell in held
-    ):
+    whole = [int(cell) for cell in held if isinstance(cell, int | np.integer)]
+    if len(whole) == len(held):
+        if not all(-(2**63) <= number < 2**63 for number in whole):
+            raise unsupported(name, "integers beyond 64 bits")
+        return pl.Int64, int
+    if any(abs(number) > LARGEST_DOUBLE_INTEGER for number in whole):
         raise unsupported(name, "integers beyond 2^53 beside other numbers")
     return pl.Float64, float
 

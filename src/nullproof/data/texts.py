@@ -56,9 +56,10 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
         spelled = [value for value in texts if rule.looks_missing(value)]
         if any(as_number(value) is None for value in {*texts}.difference(spelled)):
             return None
-        found = _found(series, rule, spelled)
-        if found is None:
+        taken = _found(series, rule, spelled)
+        if taken is None:
             return None
+        found = taken
         series = _without(series, found).str.strip_chars(_BLANKS)
         floats = series.cast(pl.Float64, strict=False)
     known = len(series) - series.null_count()

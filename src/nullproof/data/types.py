@@ -128,9 +128,10 @@ def moment(value: Any) -> int:
     if isinstance(value, np.datetime64):
         return int(value.astype("datetime64[us]").astype(np.int64))
     if not isinstance(value, dt.datetime):
-        return (value.toordinal() - _EPOCH.toordinal()) * DAY
+        return int(value.toordinal() - _EPOCH.toordinal()) * DAY
     offset = value.utcoffset() or dt.timedelta()
-    return (value.replace(tzinfo=None, fold=0) - _EPOCH - offset) // dt.timedelta(microseconds=1)
+    plain = value.replace(tzinfo=None, fold=0) - _EPOCH - offset
+    return int(plain // dt.timedelta(microseconds=1))
 
 
 def seconds(value: Any) -> float:
@@ -211,7 +212,7 @@ class Column:
             assert self.codes is not None
             return np.asarray(self.codes >= 0)
         if self.numbers.dtype.kind == "f":
-            return ~np.isnan(self.numbers)
+            return np.asarray(~np.isnan(self.numbers))
         return np.ones(len(self), dtype=bool) if self.mask is None else self.mask
 
     @property
@@ -285,7 +286,8 @@ def to_kind(series: pl.Series) -> pl.Series:
     if dtype.is_decimal():
         return _decimals(series)
     if dtype == pl.Duration:
-        return series.to_physical() / {"ns": 1e9, "us": 1e6, "ms": 1e3}[dtype.time_unit]  # type: ignore[attr-defined]
+        per_second = {"ns": 1e9, "us": 1e6, "ms": 1e3}[getattr(dtype, "time_unit", "us")]
+        return series.to_physical() / per_second
     if dtype == pl.Time:
         _refuse_lost(name, series.to_physical() % 1000)
         return pl.Series(name, [None if x is None else x.isoformat() for x in series], pl.String)
@@ -309,7 +311,7 @@ def _decimals(series: pl.Series) -> pl.Series:
 
     low, high = series.min(), series.max()
     scale = 10 ** (getattr(series.dtype, "scale", 0) or 0)
-    largest = max((abs(int(x * scale)) for x in (low, high) if x is not None), default=0)  # type: ignore[operator, arg-type, call-overload]
+    largest = max((abs(int(x * scale)) for x in (low, high) if x is not None), default=0)
     if scale == 1 and largest < _LARGEST:
         return series.cast(pl.Int64)
     if largest >= 10**_MOST_DIGITS:

@@ -49,9 +49,9 @@ from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.notices import could_be_ids, names_rows, notify
 from nullproof.data.options import TableOptions, stay_text
 from nullproof.data.schema import Feature, Schema, binned_feature, encode, fit_feature
-from nullproof.data.sources import Table, no_such_column, read_column
+from nullproof.data.sources import Table, no_such_column
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column, text, to_kind
+from nullproof.data.types import Column, text
 from nullproof.errors import NullproofError, explained
 from nullproof.words import many, some
 
@@ -129,7 +129,7 @@ class LazyTable:
         """Read labels that came from the table."""
         if rule is None:
             rule = self.missing.rule(self.label, in_file=self.in_file).of_labels
-        return read_column(self.label, to_kind(series.to_native().alias(self.label)), rule)
+        return column_of(self.label_key, series, rule)
 
 
 @contextmanager
@@ -225,12 +225,14 @@ def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Ind
             learned.n_missing[name] = int(label_counts.sum())
             continue
         if not key.edges:
-            learned.findings.look_at(own.column, declared=bool(options.declared(name)))
+            declared = bool(options.declared(name))
+            learned.findings.look_at(own.column, declared=declared, counts=found.counts)
         features[name] = (feature, own.tally(feature, codes))
     counted = [features[name] for name in names if name in features]
     for name, spellings in table.taken.items():
         for spelling in spellings if name in features else ():
             learned.findings.taken.setdefault(spelling, []).append(name)
+    learned.findings.sort_taken(names)
     learned.kinds |= {name: table.column(name).kind for name in (*gone, table.label)}
     own_features = [feature for feature, _ in counted]
     schema = learned.schema(

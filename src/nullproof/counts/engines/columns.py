@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -245,7 +245,9 @@ def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     return frame.collect("polars")
 
 
-def column_of(key: Key, values: nw.Series[Any], *, missing: bool = False) -> Column:
+def column_of(
+    key: Key, values: nw.Series[Any], rule: Rule | None = None, *, missing: bool = False
+) -> Column:
     """Return the groups of a column as a column of their own, read as the same cells in memory would be.
 
     ``missing`` says that it has missing cells besides these groups.
@@ -253,8 +255,9 @@ def column_of(key: Key, values: nw.Series[Any], *, missing: bool = False) -> Col
     import polars as pl
 
     column, n_groups = key.column, len(values)
+    column = column if rule is None else replace(column, rule=rule, from_text=False)
     series = to_kind(values.to_native().alias(column.name))
-    if column.kind == "boolean":
+    if column.kind == "boolean" and series.dtype != pl.Boolean:
         series = series.cast(pl.Boolean)
     elif column.dtype == nw.Decimal:
         series = to_kind(series.cast(pl.Decimal(38, column.dtype.scale)))
