@@ -266,12 +266,6 @@ _TICKS = pl.Series([5000, 5005, 5005, 5000, 5005, 5000]).cast(pl.Datetime("ns"))
 _DAYS = [dt.date(2024, 1, 1)] * 3 + [dt.date(2024, 1, 2)] * 3
 
 CASES |= {
-    "nanoseconds of other cells were lost": TableCase(
-        pl.DataFrame({"x": _TICKS, "z": [*"aabbba"], "y": [*"ABBABA"]}),
-        "y",
-        {"x": _TICKS[1], "z": "b"},
-        _same_where_known,
-    ),
     "labels that are dates": TableCase(
         pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": _DAYS}),
         "y",

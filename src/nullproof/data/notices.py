@@ -44,8 +44,7 @@ class Counted(Protocol):
 
 # Columns that only name the rows.
 
-_ID_NAME = re.compile(r"(^|[_\W])(ids?|uuid|guid|key|idx|index|number|no|nr)$|[a-z](Id|ID|Nr|No)$")
-_ID_NAME_START = re.compile(r"^(id|ID|Id)([_\W]|$)")
+_ID_NAME = re.compile(r"(^|[_\W])(ids?|uuid|guid)$|[a-z0-9]I[dD]s?$|^id[_\W]", re.ASCII)
 
 
 def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: int = 0) -> bool:
@@ -86,8 +85,8 @@ def could_be_ids(name: str, low: float, high: float, n_rows: int) -> bool:
         return False
     span = high - low + 1
     dense = span == n_rows or (n_rows > 5 * FEW and span <= 2 * n_rows)
-    called = _ID_NAME.search(name) is not None or _ID_NAME_START.search(name) is not None
-    return dense or (called and span >= n_rows)
+    called = _ID_NAME.search(name) or _ID_NAME.search(name.lower())
+    return dense or (called is not None and span >= n_rows)
 
 
 # Numbers that may stand for missing.

@@ -32,7 +32,6 @@ from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema
 from nullproof.data.texts import Formats, type_texts
 from nullproof.data.types import (
-    LARGEST_DOUBLE_INTEGER,
     MISSING,
     Column,
     is_missing,
@@ -708,8 +707,8 @@ def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any
         if not all(-(2**63) <= number < 2**63 for number in whole):
             raise unsupported(name, "integers beyond 64 bits")
         return pl.Int64, int
-    if any(abs(number) > LARGEST_DOUBLE_INTEGER for number in whole):
-        raise unsupported(name, "integers beyond 2^53 beside other numbers")
+    if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
+        raise unsupported(name, "integers that no double holds beside other numbers")
     return pl.Float64, float
 
 

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _SAMPLE = 64
 _MANY_ODD = 1000
+_LONGEST_NUMBER = 300
 _BLANKS = " \t\r\n"
 
 
@@ -70,7 +71,10 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
         return whole, found
     # Large integers beside fractions, or beyond 64 bits, would be rounded.
     large = series.filter(floats.abs() > LARGEST_DOUBLE_INTEGER).unique().head(_MANY_ODD)
-    if any(value.strip().lstrip("+-").isdigit() for value in large.to_list()):
+    digits = [value for value in large.to_list() if value.lstrip("+-").isdigit()]
+    if not all(float(value) == int(value) for value in digits if len(value) < _LONGEST_NUMBER):
+        return None
+    if any(len(value) >= _LONGEST_NUMBER for value in digits):
         return None
     return floats, found
 

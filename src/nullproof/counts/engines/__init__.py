@@ -264,8 +264,7 @@ def _ids(
     found = []
     for column in fitting:
         known = table.frame.filter(column.finite).select(column.number.alias("number"))
-        # However an engine rounds: only a whole number is the same afterwards.
-        whole = known.filter(nw.col("number").cast(nw.Int64).cast(nw.Float64) == nw.col("number"))
+        whole = known.filter(nw.col("number").floor() == nw.col("number"))
         groups = whole.group_by("number").agg(nw.len().alias("count"))
         if int(collected(groups.select(nw.len().alias("n"))).item()) == n_rows:
             found.append(column.name)
