@@ -16,15 +16,16 @@ if TYPE_CHECKING:
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
-    "cli/test_files.py::test_broken_files",
-    "counts/engines/test_counting.py",
-    "counts/engines/test_dying.py",
-    "counts/engines/test_ways_engines.py",
-    "counts/test_ways.py",
     "experiments/",
-    "tables/test_cuts.py::test_noise",
-    "tables/test_writings.py::test_random_files",
     "test_estimator.py::test_assumptions_are",
+    "test_counts.py::test_all_cells",
+    "test_counts.py::test_all_texts",
+    "test_counts.py::test_columns_without",
+    "test_counts.py::test_cuts",
+    "test_counts.py::test_huge",
+    "test_counts.py::test_points_and",
+    "test_engines.py",
+    "test_files.py::test_broken_files",
     "test_fuzz.py::test_broken_inputs",
     "test_odds.py::test_drawn_worlds_of_large",
     "test_oracle.py",

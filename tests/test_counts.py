@@ -303,7 +303,7 @@ def test_candidates_are_counted_once_each() -> None:
 
 
 LISTS: dict[str, Callable[[list[Any]], Any]] = {
-    "polars": lambda cells: pl.Series(cells),
+    "polars": pl.Series,
     "pyarrow": pa.array,
     "pandas": lambda cells: pd.Series(cells, dtype=object),
     "pandas, sets": lambda cells: pd.Series([c and frozenset(c) for c in cells]),
@@ -317,7 +317,8 @@ LISTS: dict[str, Callable[[list[Any]], Any]] = {
 @pytest.mark.parametrize("cells", [[["u"], ["u", "v"], None, ["w"]], [[1], [1, 9], None, [4]]])
 def test_lists_are_candidate_sets(library: str, cells: list[Any]) -> None:
     """A column of lists holds candidate sets, in every library, as rows do."""
-    labels, options = list("pqpq"), {"binning": "none"}
+    labels = list("pqpq")
+    options: dict[str, Any] = {"binning": "none"}
     made = LISTS[library](cells)
     rows = [(c and (frozenset(c) if len(c) > 1 else c[0]),) for c in cells]
     expected = CountIndex.from_rows(rows, labels, features=["a"])
@@ -376,7 +377,7 @@ def test_huge_domains_are_counted_as_small_ones(sizes: tuple[int, ...], n_rows: 
     codes = np.stack([rng.integers(-1, size, n_rows) for size in sizes], axis=1)
     codes[:20] = rng.integers(-1, 3, (20, len(sizes)))
     codes[-1] = [size - 1 for size in sizes]
-    labels = rng.integers(0, 2, n_rows)
+    labels: Any = rng.integers(0, 2, n_rows)
     labels[:2] = 0, 1
     whole = CountIndex.from_codes(codes, labels, n_values=sizes)
     for j in range(len(sizes)):
@@ -461,7 +462,7 @@ def test_sizes_of_code_domains() -> None:
     """As given, in any type of whole numbers, or one more than the largest code, and one at least."""
     codes = np.array([[2, 0, -1], [0, 0, -5]])
     assert CountIndex.from_codes(codes, "pq").n_values.tolist() == [3, 1, 1]
-    sizes = (np.int64(7), 1, np.uint8(4))
+    sizes: Any = (np.int64(7), 1, np.uint8(4))
     index = CountIndex.from_codes(codes, "pq", n_values=sizes)
     assert index.n_values.tolist() == [7, 1, 4]
     assert values(index, "x2") == ("0", "1", "2", "3")

@@ -1,7 +1,7 @@
-"""Counting where the data is: every engine gives the index that the table in memory gives, or one sentence.
+"""Counting where the data is: every engine gives the index of the table in memory, or one sentence.
 
-Engines are started once per session. ``NULLPROOF_ENGINES=all`` sends what takes minutes through Dask too;
-``NULLPROOF_WAYS_TABLES=20000`` sends nasty tables through all of them.
+Engines are started once per session. ``NULLPROOF_ENGINES=all`` sends what takes long through Dask and
+Spark too; ``NULLPROOF_WAYS_TABLES=20000`` sends nasty tables through all of them.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ from nullproof import CountIndex, NullproofError, NullproofWarning, poison
 from nullproof.attacks import locate_cells
 
 pytestmark = [*QUIET, pytest.mark.xdist_group("engines")]
-ALL_OF_DASK = os.environ.get("NULLPROOF_ENGINES") == "all"
+ALL_ENGINES = os.environ.get("NULLPROOF_ENGINES") == "all"
 Put = Callable[[pl.DataFrame], Any]
 
 
@@ -94,8 +94,9 @@ def put(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
     return lambda frame: postgres_table(connection, frame)
 
 
-def is_dask(request: pytest.FixtureRequest) -> bool:
-    return "dask" in request.node.name
+def is_slow(request: pytest.FixtureRequest) -> bool:
+    """Whether an engine takes seconds for what others do at once."""
+    return not ALL_ENGINES and any(name in request.node.name for name in ("dask", "spark"))
 
 
 # The same index -----------------------------------------------------------------------------------
@@ -119,9 +120,9 @@ def test_every_engine_gives_the_same_index(
     put: Put, options: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     """Counts, domains, bins and labels are those of the table in memory."""
-    if is_dask(request) and not ALL_OF_DASK and "binning" in options:
-        pytest.skip("takes a minute through Dask; NULLPROOF_ENGINES=all runs it")
-    table = odd_table(600)
+    if is_slow(request) and options:
+        pytest.skip("takes long; NULLPROOF_ENGINES=all runs it")
+    table = odd_table(600 if options or not is_slow(request) else 150)
     if options:
         table = table.drop("many", "word", "flag", "day", "constant", "single")
     expected = CountIndex.from_table(table, "label", **options)
@@ -135,8 +136,8 @@ def test_more_numbers_than_are_fetched(
     put: Put, binning: Any, request: pytest.FixtureRequest
 ) -> None:
     """Thousands of numbers, some of them often: cut between the same cells as in memory."""
-    if is_dask(request) and not ALL_OF_DASK:
-        pytest.skip("takes half a minute through Dask; NULLPROOF_ENGINES=all runs it")
+    if is_slow(request):
+        pytest.skip("takes long; NULLPROOF_ENGINES=all runs it")
     table = many_numbers(3000)
     expected = CountIndex.from_table(table, "label", binning=binning)
     assert min(len(edges(expected, name)) for name in expected.features) > 2
@@ -346,6 +347,7 @@ with spark_session() as session:
 """
 
 
+@pytest.mark.skipif(not ALL_ENGINES, reason="starts a second Spark; NULLPROOF_ENGINES=all runs it")
 def test_spark_dies() -> None:
     """A Spark whose process is killed in the middle of a query is one sentence."""
     pytest.importorskip("pyspark.sql", reason="PySpark is not installed")
@@ -364,7 +366,7 @@ def test_spark_dies() -> None:
     assert said.endswith("the connection may be lost, so connect and count again")
 
 
-@pytest.mark.skipif(MORE < 1, reason="starts a second Spark; NULLPROOF_WAYS_TABLES=20000 runs it")
+@pytest.mark.skipif(not ALL_ENGINES, reason="starts a second Spark; NULLPROOF_ENGINES=all runs it")
 def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
     """What holds of a Spark session holds of a remote one."""
     table = odd_table(200)

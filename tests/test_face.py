@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -35,34 +36,24 @@ DOORS = {
     # A smoke test of charts, which goes with them.
     "test_notebook.py": {"nullproof.plots"},
 }
-# Folders and files whose owners have not come to them yet.
-NOT_YET: tuple[str, ...] = (
-    *(
-        "counts/",
-        "experiments/",
-        "odds/",
-        "tables/",
-    ),
-    *("support/checking.py", "support/engines.py"),
-    *("support/fuzzing/", "support/odds_tables.py"),
-    *("support/one_column.py", "support/refusals.py", "support/spreads.py", "support/ways.py"),
-    *("test_boxes.py", "test_brackets.py", "test_clear_crossings.py", "test_cores.py"),
-    *("test_crossings.py", "test_exact_tolerance.py", "test_explanation.py", "test_groups.py"),
-    *("test_lead", "test_model.py", "test_prediction_exact.py", "test_progress.py"),
-    *("test_real_data.py", "test_seeds.py", "test_selection.py", "test_tolerance_search.py"),
-    *("test_truths.py", "test_witness.py"),
-)
+# Files whose owners have not come to them yet.
+NOT_YET: tuple[str, ...] = ("experiments/", "support/engines.py")
 # Where names with an underscore are part of a protocol.
-PROTOCOLS = {"_repr_html_", "_repr_mimebundle_", "_asdict", "_replace", "_fields", "_exit"}
+PROTOCOLS = {"_repr_html_", "_repr_mimebundle_", "_asdict", "_replace", "_fields", "_exit", "_jvm"}
 OWNERS = {"self", "cls", "os"}
 _IN_TEXT = re.compile(r"(?:\bfrom |\bimport |::)(nullproof(?:\.\w+)+)")
 _PATH = re.compile(r"nullproof(?:\.\w+)+")
 
 
+@cache
+def nodes(source: str) -> list[ast.AST]:
+    """Return all parts of a program."""
+    return [*ast.walk(ast.parse(source))]
+
+
 def imported(source: str) -> Iterator[str]:
     """Yield the modules of nullproof that a file imports, patches, or names in code as text."""
-    tree = ast.parse(source)
-    for node in ast.walk(tree):
+    for node in nodes(source):
         if isinstance(node, ast.Import):
             yield from (one.name for one in node.names if one.name.startswith("nullproof"))
         elif isinstance(node, ast.ImportFrom) and str(node.module).startswith("nullproof"):
@@ -95,7 +86,7 @@ def private_attributes(source: str) -> set[str]:
     """Return the attributes with an underscore that a file asks of objects that are not its own."""
     return {
         node.attr
-        for node in ast.walk(ast.parse(source))
+        for node in nodes(source)
         if isinstance(node, ast.Attribute)
         and re.match(r"_[a-z]", node.attr)
         and node.attr not in PROTOCOLS

@@ -33,7 +33,7 @@ FRAME = pl.DataFrame(
 CSV = b'age,town,y\n31,"Ulm, south",a\n,"the ""old"" one",b\n50,,a\n64,"two\nlines",b\n'
 
 
-def put(folder: Path, written: str | bytes, name: str = "t.csv") -> Path:
+def put(folder: Path, written: str | bytes | bytearray, name: str = "t.csv") -> Path:
     path = folder / name
     path.write_bytes(written.encode() if isinstance(written, str) else written)
     return path
@@ -129,8 +129,8 @@ def test_a_column_is_what_all_of_its_rows_are(late: str, n_before: int, tmp_path
     path = put(tmp_path, "a,y\n" + "1,p\n" * n_before + f"{late},q\n")
     index = quietly(path, binning="none")
     missing = late in ("NA", "?")
-    expected = {"1": [n_before, 0], **({} if missing else {late: [0, 1]}), None: [0, int(missing)]}
-    assert counts(index) == expected
+    expected: dict[str | None, list[int]] = {"1": [n_before, 0], None: [0, int(missing)]}
+    assert counts(index) == expected | ({} if missing else {late: [0, 1]})
     assert kind(index) == ("text" if late in ("word", "true") else "number")
     assert quietly(path, binning="none", memory_limit="200MB") == index
 
@@ -275,7 +275,7 @@ def test_a_named_encoding_is_taken(encoding: str, tmp_path: Path) -> None:
     """A name decides, and then there is nothing to tell."""
     path = put(tmp_path, CYRILLIC.encode(encoding))
     assert notices(path, encoding=encoding) == []
-    cells = {"возраст": [1, 2], "город": ["Тула", "Омск"], "y": ["да", "нет"]}
+    cells: dict[str, list[Any]] = {"возраст": [1, 2], "город": ["Тула", "Омск"], "y": ["да", "нет"]}
     is_table(path, cells, encoding=encoding)
 
 
@@ -322,7 +322,7 @@ def test_files_without_a_header(name: str, tmp_path: Path) -> None:
     if name == "t.tsv":
         written = written.replace(",", "\t").replace("Ulm\t", "Ulm,")
     path = put(tmp_path, written, name)
-    cells = {"c1": [5.1, 4.9], "c2": ["Ulm, south", None], "c3": ["p", "q"]}
+    cells: dict[str, list[Any]] = {"c1": [5.1, 4.9], "c2": ["Ulm, south", None], "c3": ["p", "q"]}
     is_table(path, cells, "c3", header=False)
     refused(
         put(tmp_path, "1,2\n3,4\n5\n"),

@@ -423,9 +423,14 @@ def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None
     index = CountIndex.from_table({"a": ["u", "v"], "y": ["p", "q"]}, "y")
     with pytest.raises(NullproofError, match=reason):
         CountIndex.from_table(table, "y", like=index)
-    for option in ({"missing_only": ("x",)}, {"keep": "a"}, {"binning": "none"}):
-        with pytest.raises(NullproofError, match=f"{[*option][0]} is given together with like"):
-            CountIndex.from_table(table, "y", like=index, **option)  # type: ignore[arg-type]
+    options: tuple[dict[str, Any], ...] = (
+        {"missing_only": ("x",)},
+        {"keep": "a"},
+        {"binning": "none"},
+    )
+    for option in options:
+        with pytest.raises(NullproofError, match=f"{next(iter(option))} is given together with"):
+            CountIndex.from_table(table, "y", like=index, **option)
     with pytest.raises(NullproofError, match="keep is given together with like"):
         CountIndex.from_rows([("u",)], ["p"], like=index, keep=("a",))
 

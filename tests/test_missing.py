@@ -1,4 +1,4 @@
-"""What means missing: the usual spellings, those in doubt, those that are named; and rows without a label."""
+"""What means missing: spellings that are usual, in doubt or named; and rows without a label."""
 
 from __future__ import annotations
 
@@ -125,7 +125,7 @@ def test_order_and_number_of_cells_do_not_matter() -> None:
 
 
 def test_named_spellings_are_missing_whatever_the_column_shows() -> None:
-    """A spelling that was named is missing, to the letter, and is another sort of hole for those in doubt."""
+    """A named spelling is missing, to the letter, and is another sort of hole for those in doubt."""
     assert column_of(["+", "-", "+"], missing=("-",)) == ("text", ("+",), 1)
     assert column_of(["u", "v", "none", "gone"], missing="gone")[1] == ("none", "u", "v")
     assert column_of(["u", "v", "Gone"], missing="gone")[2] == 0
@@ -392,7 +392,7 @@ def test_rows_without_a_label_have_no_say(name: str, binning: Any, tmp_path: Pat
     assert CountIndex.from_table(frame[[0, 2, 4]], "y", unlabelled="drop", **options) == expected
     empty = frame[[1]] if labels[1] is None else frame[[1, 3]]
     for table in (empty, empty.lazy()):
-        with pytest.raises(NullproofError, match="row.* has a label in column 'y'"):
+        with pytest.raises(NullproofError, match=r"row.* has a label in column 'y'"):
             CountIndex.from_table(table, "y", unlabelled="drop", **options)
 
 

@@ -1,4 +1,4 @@
-"""What users are told about dirty tables: what was taken as missing or left out, what is odd, and the way out."""
+"""What users are told about dirty tables: what was taken or left out, what is odd, and the way out."""
 
 from __future__ import annotations
 

@@ -331,18 +331,19 @@ def test_same_seed_same_answer() -> None:
     """With a number of steps the attack depends on the seed alone; doubled points cost nothing."""
     index = CountIndex.from_rows(ROWS, LABELS)
     one, other, twice = (
-        poison(index, points, steps=3, seed=5, alpha=0) for points in (POINTS, POINTS, POINTS * 2)
+        poison(index, points, steps=2, seed=5, alpha=0)
+        for points in (POINTS[:3], POINTS[:3], POINTS[:3] * 2)
     )
     assert one.cells(ROWS, LABELS) == other.cells(ROWS, LABELS)
     assert (one.n_cells, one.lower_bound) == (twice.n_cells, twice.lower_bound)
-    assert len(twice.targets) == 8
+    assert len(twice.targets) == 6
 
 
 def test_progress_and_interrupts() -> None:
     """Cells fall and bounds rise while it is told; interrupted, the best so far is a true attack."""
-    index = CountIndex.from_rows(ROWS * 5, LABELS * 5)
+    index = CountIndex.from_rows(ROWS * 2, LABELS * 2)
     said: list[str] = []
-    attack = poison(index, POINTS, steps=5, on_progress=lambda now, _: said.append(now), alpha=0)
+    attack = poison(index, POINTS, steps=2, on_progress=lambda now, _: said.append(now), alpha=0)
     seen = [[*map(int, re.findall(r"\d+", now))] for now in said if re.search(r"\d+ cells", now)]
     assert seen
     assert [own[0] for own in seen] == sorted((own[0] for own in seen), reverse=True)

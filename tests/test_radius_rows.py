@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.attack_oracle import LargeTable, RowJudge, fewest_rows, without_missing
-from support.attack_tables import large_points, large_table, rows_case
+from support.attack_tables import large_points, large_table, rows_case, trailing_table
 from support.counted import index_of, options_of
 from support.large_counts import index_from_counts, two_labels
 from support.strategies import Case
@@ -124,6 +124,20 @@ def test_hundreds_of_rows(chunk: int) -> None:
             n_many += 50 < expected < math.inf
     assert n_found > 20
     assert n_many > 3
+
+
+def test_exact_ties() -> None:
+    """A rival that is a few rows behind ties exactly once it has them; that is enough."""
+    rng = random.Random(f"{SEED}-rows-ties")
+    n_one = 0
+    for _ in range(max(N_TABLES // 20, 40)):
+        table, point = trailing_table(rng)
+        alpha: Any = rng.choice([0, 0, 1, Fraction(1, 2), 0.1])
+        found = np.asarray(radius(index_of_codes(table), [point], alpha=alpha, threat="rows"))
+        expected = table.fewest_rows(point, Fraction(alpha), None, 6)
+        assert found.tolist() == [expected], (table, alpha)
+        n_one += expected == 1
+    assert n_one > 5
 
 
 @pytest.mark.parametrize("share", [1e-3, 1e-6, 1e-9])

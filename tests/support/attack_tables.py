@@ -134,10 +134,27 @@ def large_points(rng: random.Random, table: LargeTable, n_points: int) -> list[t
     """Draw points near the rows, now and then with an unseen value or a missing cell."""
     found, n_unseen = [], rng.choice([0, 2, 12])
     for _ in range(n_points):
-        row = table.codes[rng.randrange(len(table.codes))].tolist()
+        # Rows of a rare label as often as of others.
+        own = np.flatnonzero(table.labels == rng.choice(table.labels[:4].tolist()))
+        row = table.codes[rng.choice(own.tolist())].tolist()
         cells = [
             rng.choices([max(code, 0), rng.randrange(n), n, None], [60, 20, n_unseen, 3])[0]
             for code, n in zip(row, table.n_values, strict=True)
         ]
         found.append(tuple(cells))
     return found
+
+
+def trailing_table(rng: random.Random) -> tuple[LargeTable, tuple[Any, ...]]:
+    """Draw a rival that has all rows of the winner but a few, which agree with the point.
+
+    With so many rows added it ties exactly; whether fewer do is for the counts to say.
+    """
+    draw = np.random.default_rng(rng.randrange(2**32))
+    n_values = tuple(rng.choice([2, 2, 3]) for _ in range(rng.randint(2, 5)))
+    n_rows, n_short = rng.randint(12, 150), rng.choice([1, 1, 2, 3, 5])
+    codes = np.stack([draw.choice(n, n_rows, p=draw.dirichlet([2] * n)) for n in n_values], axis=1)
+    codes[:n_short] = 0
+    both = np.concatenate([codes, codes[n_short:]])
+    labels = np.repeat([0, 1], [n_rows, n_rows - n_short])
+    return LargeTable(both, labels, n_values), (0,) * len(n_values)

@@ -43,7 +43,7 @@ def values(index: CountIndex, name: str | None = None) -> tuple[str, ...]:
 
 def kind(index: CountIndex, name: str | None = None) -> str:
     """Return text, number, datetime, boolean or code."""
-    found = feature(index, name).kind
+    found: str = feature(index, name).kind
     return _KINDS.get(found, found)
 
 
@@ -67,8 +67,10 @@ def left_out(index: CountIndex) -> tuple[str, ...]:
 def counts(index: CountIndex, name: str | None = None) -> dict[str | None, list[int]]:
     """Return how many cells of each label are known to hold each value; None for the missing ones."""
     j = 0 if name is None else index.features.index(name)
-    known = dict(zip(values(index, name), index.exact(j)[:-1].tolist(), strict=True))
-    return {**known, None: index.n_null[j].tolist()}
+    found: dict[str | None, list[int]] = {}
+    found.update(zip(values(index, name), index.exact(j)[:-1].tolist(), strict=True))
+    found[None] = index.n_null[j].tolist()
+    return found
 
 
 def read(index: CountIndex, points: Any) -> dict[str, list[Cell]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from nullproof.errors import NullproofError, NullproofWarning
+from nullproof import NullproofError, NullproofWarning
 
 # A message may quote a name, however long that is.
 LONGEST = 5000

@@ -14,9 +14,9 @@ from typing import Any
 
 import polars as pl
 
-from nullproof.cleaning import Cell, Cleaner
-from nullproof.cleaning.worksheet import write_worksheet
-from nullproof.counts.index import CountIndex
+from nullproof import CountIndex
+from nullproof.cleaning import Cleaner
+from support.command_line import ran
 from support.workbooks import workbook
 
 LABEL = "churn"
@@ -131,35 +131,36 @@ def saved_indexes(folder: Path) -> list[bytes]:
 
 
 def cleaner() -> Cleaner:
-    return Cleaner(index(), FRAME.drop(LABEL), FRAME, own_missing="any")
+    return Cleaner(index(), FRAME.drop(LABEL), FRAME)
+
+
+# The command that makes a worksheet of the table in train.csv, and takes it back.
+CLEAN = ("-q", "clean", "train.csv", "--label", LABEL)
 
 
 def worksheets(folder: Path, ending: str) -> list[bytes]:
-    """A worksheet with some of its answers filled in."""
-    own = cleaner()
-    cells = [
-        Cell(row, name, table)
-        for table in ("training", "points")
-        for name in FRAME.columns[:-1]
-        for row in range(FRAME.height)
-        if FRAME[name][row] is None
-    ]
+    """A worksheet, and where it is text one with some of its answers filled in."""
+    FRAME.write_csv(folder / "train.csv")
     path = folder / f"seed{ending}"
-    write_worksheet(path, own, cells)
+    done = ran(folder, *CLEAN, "-o", path.name)
+    assert done.code == 0, done
+    raw = path.read_bytes()
     if ending != ".csv":
-        return [path.read_bytes()]
+        return [raw]
     answers = {"age": "50", "visits": "2", "town": "Ulm", "since": "2024-01-04", "member": "true"}
-    lines = path.read_text("utf-8").splitlines()
-    filled = [
-        ",".join([*line.rpartition(",")[0].split(",")[:-1], answers[cell.column], line[-9:]])
-        for line, cell in zip(lines[1:], cells, strict=True)
-    ]
-    return ["\r\n".join([lines[0], *filled, ""]).encode(), path.read_bytes()]
+    head, *lines = raw.decode().splitlines()
+    place = head.split(",").index("answer") if "answer" in head else -1
+    filled = []
+    for line in lines:
+        cells = line.split(",")
+        cells[place] = next((answers[name] for name in answers if name in cells), "?")
+        filled.append(",".join(cells))
+    return ["\r\n".join([head, *filled, ""]).encode(), raw]
 
 
 def cleaner_state(folder: Path) -> Any:
     """What a cleaner saves, as JSON."""
     own = cleaner()
-    own.fill({(1, "age"): 50, (2, "town"): "Ulm", (2, "visits", "points"): 2})
+    own.fill({(1, "age"): 50, (2, "town"): "Ulm", (2, "visits"): 2})
     own.save(folder / "seed.json")
     return json.loads((folder / "seed.json").read_text("utf-8"))

@@ -1,0 +1,110 @@
+"""Tables that come back with cells changed: filled by a world, blanked by an attack, in every library."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from support.index_view import quietly
+
+from nullproof import CountIndex, certify, poison, witness
+
+pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+DAYS = [dt.date(2020, 1, 1 + k) for k in range(6)]
+STAMPS = [dt.datetime(2020, 1, 1, k, 30) for k in range(6)]
+CELLS: dict[str, list[Any]] = {
+    "whole": [1, 2, 7, 8, 9, 100],
+    "real": [0.25, 0.5, 1.5, 2.5, 9.0, 9.5],
+    "price": [decimal.Decimal(k) / 4 for k in range(6)],
+    "word": ["u", "v", "u", "w", "v", "u"],
+    "flag": [True, False, True, True, False, False],
+    "day": DAYS,
+    "stamp": STAMPS,
+    "zoned": [moment.replace(tzinfo=dt.UTC) for moment in STAMPS],
+    "clock": [dt.time(k) for k in range(6)],
+    "several": [["s"], ["t"], ["s"], ["t"], ["t"], ["s"]],
+}
+LABELS = ["p", "p", "q", "q", "p", "q", "p", "q", "p", "q", "p", "q"]
+LIBRARIES: dict[str, Callable[[pl.DataFrame], Any]] = {
+    "polars": lambda frame: frame,
+    "pandas": pl.DataFrame.to_pandas,
+    "pandas Arrow": lambda frame: frame.to_pandas(use_pyarrow_extension_array=True),
+    "pyarrow": pl.DataFrame.to_arrow,
+}
+
+
+def table_of(*names: str) -> pl.DataFrame:
+    """Each column known in the first rows and missing in the last ones, and a label."""
+    columns = {name: [*CELLS[name], *CELLS[name][::-1]] for name in names}
+    for cells in columns.values():
+        cells[7:12] = [None] * 5
+    columns["y"] = LABELS
+    return pl.DataFrame(columns)
+
+
+def cells_of(table: Any, name: str) -> list[Any]:
+    """The cells of a column as Python has them, moments in UTC and candidates alone as the value."""
+    column = table[name]
+    cells = column.to_pylist() if isinstance(table, pa.Table) else column.to_list()
+    return [_plain(cell) for cell in cells]
+
+
+def _plain(cell: Any) -> Any:
+    if isinstance(cell, list | np.ndarray):
+        (alone,) = cell
+        return alone
+    if cell is None or cell is pd.NaT or cell is pd.NA or cell != cell:
+        return None
+    if isinstance(cell, dt.datetime):
+        cell = cell.astimezone(dt.UTC).replace(tzinfo=None) if cell.tzinfo else cell
+        cell = pd.Timestamp(cell).to_pydatetime()
+        return cell.date() if cell.time() == dt.time() else cell
+    return cell
+
+
+@pytest.mark.parametrize("binning", ["none", "uniform", "mdl"])
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", CELLS)
+def test_worlds_fill_columns_of_every_type(name: str, library: str, binning: Any) -> None:
+    """No cell is missing, known ones stay, and the counts are some that the index says can be."""
+    frame = table_of(name, "word") if name != "word" else table_of(name)
+    table = LIBRARIES[library](frame)
+    index = quietly(table, binning=binning)
+    point = next(row for row in frame.drop("y").rows() if not certify(index, row, alpha=1).certain)
+    for world in witness(index, point, alpha=1):
+        whole = world.complete(table)
+        assert type(whole) is type(table)
+        before, after = cells_of(table, name), cells_of(whole, name)
+        assert None not in after
+        known = [k for k, cell in enumerate(before) if cell is not None]
+        assert [after[k] for k in known] == [before[k] for k in known]
+        counted = CountIndex.from_table(whole, "y", like=index)
+        assert counted.n_missing == 0
+        for j in range(len(index.features)):
+            assert (index.low(j) <= counted.low(j)).all()
+            assert (counted.high(j) <= index.high(j)).all()
+    assert cells_of(table, name) == before
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+@pytest.mark.parametrize("name", CELLS)
+def test_attacks_blank_columns_of_every_type(name: str, library: str) -> None:
+    """The cells that an attack names are missing, the others stay, and so does the type of the table."""
+    frame = pl.DataFrame({name: [*CELLS[name][:2]] * 6, "y": ["p", "q"] * 6})
+    table = LIBRARIES[library](frame)
+    index = quietly(table, binning="none")
+    attack = poison(index, frame.drop("y")[:1], alpha=1)
+    after = attack.apply(table)
+    assert type(after) is type(table)
+    blank = {row for row, _ in attack.cells(table)}
+    assert len(blank) == attack.n_cells > 0
+    before, found = cells_of(table, name), cells_of(after, name)
+    assert found == [None if row in blank else cell for row, cell in enumerate(before)]
+    assert CountIndex.from_table(after, "y", like=index) == attack.index_after
