@@ -261,6 +261,7 @@ def test_parameters() -> None:
         "bins": 7,
         "binning": "quantile",
         "missing": ("?",),
+        "missing_is_value": (),
         "domains": {},
         "own_missing": "any",
         "bias": {"x0": 0.5},

@@ -309,7 +309,7 @@ def test_holes_that_cannot_matter_are_told() -> None:
     said = one(table_of(40, age=[20, 20, 30, 30] * 5 + [None] * 20), "'age' (one bin, 50.0 %")
     assert "--binning uniform" in said
     many = {f"d{j}": ["s", "t"] * 10 + [None] * 20 for j in range(2)}
-    one(table_of(40, a=["u"] * 36 + [None] * 4, **many), "'a' (one value, 10.0 % missing)")
+    assert notices(table_of(40, a=["u"] * 36 + [None] * 4, **many)) == []
     assert notices(table_of(20, a=["u"] + [None] * 19)) == []
 
 

@@ -184,7 +184,6 @@ class Request:
 
     def _loaded(self) -> tuple[CountIndex, TableOptions, tuple[str, Schema, str | None]]:
         """The counts of TRAIN, how TEST is read, and like what; its label and its key stay as written."""
-        from nullproof.data.notices import no_part_notice
         from nullproof.data.options import TableOptions
         from nullproof.data.points import refuse_reading
 
@@ -196,12 +195,20 @@ class Request:
                 f"{self.train} is counted without being read into memory; name the points as TEST"
             )
         index = self._saved(self.train) if self.is_index else self._counted()
-        if self.is_index or self._like is not None:
-            for said in no_part_notice(index):
-                notice(said)
+        self._name_columns_without_part(index)
         # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
         options = TableOptions(file=replace(self.file, strict=self.is_index))
         return index, options, (index.schema.label_name, index.schema, self.key)
+
+    def _name_columns_without_part(self, index: CountIndex) -> None:
+        """Give the notice of columns with missing cells that play no part, unless it was given."""
+        from nullproof.data.notices import NOTABLE, no_part_notice
+
+        fresh = not self.is_index and self._like is None
+        given = [*no_part_notice(index, least=NOTABLE)] if fresh else []
+        for said in no_part_notice(index):
+            if said not in given:
+                notice(said)
 
     def count(self) -> CountIndex:
         """Read and count TRAIN alone, for a file of counts."""

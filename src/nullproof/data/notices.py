@@ -27,6 +27,8 @@ from nullproof.words import PLAIN, cut, per_cent, some
 FEW = 20
 _MANY_VALUES, _MANY_LABELS, _MANY_NUMBERS = 10, 50, 10
 _SHOWN, _LONGEST = 3, 100
+# From which share of all missing cells on those that play no part are named in any case.
+NOTABLE = 0.5
 
 
 class Counted(Protocol):
@@ -310,7 +312,7 @@ def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     missing = index.schema.missing
     for said in (
-        *no_part_notice(index),
+        *no_part_notice(index, least=NOTABLE),
         *_of_empty(findings.empty),
         *_of_left_out(findings.left_out),
         *_of_strays(findings.strays),
@@ -341,20 +343,24 @@ def standing_notices(index: Counted) -> list[str]:
     ]
 
 
-def no_part_notice(index: Counted) -> Iterator[str]:
+def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     """Name the columns with missing cells that play no part: with one value or bin, or left out.
 
-    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is.
+    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With ``least`` only
+    where so large a share of the missing cells of all features is idle.
     """
     n_rows = int(index.label_counts.sum())
     if n_rows <= FEW:
         return
     n_missing = dict(zip(index.schema.position, index.n_open.sum(axis=1).tolist(), strict=True))
     idle: list[tuple[int, str, str]] = []
+    n_all = sum(n_missing.values())
     for feature in index.schema.features:
         if feature.n_values == 1 and n_missing[feature.name]:
             why = "one bin" if feature.edges else "one value"
             idle.append((n_missing[feature.name], feature.name, why))
+    if least and sum(count for count, _, _ in idle) < max(1, least * n_all):
+        return
     for record in index.schema.columns:
         if record.use == "left out" and record.n_missing and record.why == NAMES_ROWS:
             idle.append((record.n_missing, record.name, "left out"))
