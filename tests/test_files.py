@@ -835,7 +835,9 @@ def test_header_sheet_and_label_options(run: Runner, folder: Path) -> None:
     assert certified(run, "t.xlsx", "--sheet", "data") == expected
     one_line(run("-q", "certify", "t.xlsx", *LABEL), "there is no column 'churn'")
     (folder / "holes.csv").write_text(TRAIN + "99,Rome,\n40,Ulm,no\n")
-    one_line(run("-q", "certify", "holes.csv", *LABEL), "has 1 missing label (row 6, counted from 0)")
+    one_line(
+        run("-q", "certify", "holes.csv", *LABEL), "has 1 missing label (row 6, counted from 0)"
+    )
     done = run("certify", "holes.csv", "test.csv", *LABEL, "--drop-unlabelled")
     assert done.code == 0
     assert "left out 1 row without a label" in done.err

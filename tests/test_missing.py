@@ -354,7 +354,9 @@ def test_holes_among_the_labels_are_refused(hole: Any) -> None:
     """Labels are never missing; the message says how many are, where, and the way out."""
     labels = ["p", hole, "q", hole, *["p"] * 4, *[hole] * 5]
     table = {"a": list(range(13)), "y": labels}
-    said = r"'y' has 7 missing labels \(rows 1, 3, 8, 9, 10, .*unlabelled=\"drop\", --drop-unlabelled"
+    said = (
+        r"'y' has 7 missing labels \(rows 1, 3, 8, 9, 10, .*unlabelled=\"drop\", --drop-unlabelled"
+    )
     with pytest.raises(NullproofError, match=said):
         CountIndex.from_table(table, "y", missing=("?",))
 

@@ -71,8 +71,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     missing
-        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`), or a
-        mapping from column to spellings with ``"*"`` for all columns.
+        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
+        or a mapping from column to spellings with ``"*"`` for all columns.
     missing_is_value
         Columns where "missing" is an answer of its own, and counts as a value.
     domains

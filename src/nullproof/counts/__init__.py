@@ -1,1 +1,1 @@
-"""Codes in, counts out: counting, the index, its updates, its file, and engines that count where the data is."""
+"""Codes in, counts out: counting, the index, its updates and its file, and engines."""

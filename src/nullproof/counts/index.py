@@ -296,7 +296,7 @@ class CountIndex(IndexFields):
         return columns_of(self)
 
     def missing_cells(self) -> tuple[Counts, Counts]:
-        """Return, features × labels: cells with several candidates, and how many of them exclude some value."""
+        """Return, features × labels, cells with several candidates and those that exclude some value."""
         return self.n_open, self.n_open - self.n_null
 
     def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
@@ -407,8 +407,8 @@ def _numbered(size: int) -> list[str]:
 class ColumnLine(NamedTuple):
     """What an index says of one column of its table.
 
-    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of the
-    domain, or the bins, which have ``edges``.
+    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
+    the domain, or the bins, which have ``edges``.
     """
 
     name: str

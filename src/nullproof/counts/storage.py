@@ -150,7 +150,7 @@ def _footer(stream: BinaryIO) -> bytes:
 
 
 def _digest_start(raw: bytes) -> int | None:
-    """Return where the digest begins: after the last mark, since values of the table may hold a mark before it."""
+    """Return where the digest begins: after the last mark, since values may hold a mark too."""
     footer = _footer(BytesIO(raw))
     place = footer.rfind(_SEAL_MARK)
     return None if place < 0 else len(raw) - 8 - len(footer) + place + len(_SEAL_MARK)
@@ -307,9 +307,10 @@ def _index(header: dict[str, Any], frame: pl.DataFrame) -> IndexFields:
     return IndexFields(schema, label_counts, tuple(known), n_null, sets)
 
 
-# The counts of a table before some cells of it were changed, kept beside the changed table: its companion. Cells
-# that are blanked or filled move bins, so a changed table must be counted like the table before. The name of the
-# companion only adds an ending; a Parquet file also names it in its metadata, since files get other names.
+# The counts of a table before some cells of it were changed, kept beside the changed table: its
+# companion. Cells that are blanked or filled move bins, so a changed table must be counted like the table
+# before. The name of the companion only adds an ending; a Parquet file also names it in its metadata,
+# since files get other names.
 
 KEY = "nullproof-before"
 _ENDING = ".before.index"

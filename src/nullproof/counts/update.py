@@ -1,4 +1,4 @@
-"""Change counts without counting again: rows added or removed, cells filled or blanked, indexes added up."""
+"""Change counts without counting again: add and remove rows, fill and blank cells, add indexes."""
 
 from __future__ import annotations
 

@@ -217,7 +217,7 @@ def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str |
     for place, attribute in enumerate(attributes):
         if place not in given and attribute.zero is None:
             raise NullproofError(
-                f"{where}: the sparse row leaves out {attribute.name!r}, which has no zero; give its value or ?"
+                f"{where}: the sparse row leaves out {attribute.name!r}, which has no zero; give a value or ?"
             )
     return [given.get(place, attribute.zero) for place, attribute in enumerate(attributes)]
 
@@ -253,6 +253,6 @@ def _typed(
     if strange.any():
         at = int(strange.arg_max() or 0)
         raise NullproofError(
-            f"{name}, line {lines[at]}: {attribute.name!r} is {cells[at][:40]!r} but {wanted}; mend that line"
+            f"{name}, line {lines[at]}: {attribute.name!r} is {cells[at][:40]!r} but {wanted}; mend it"
         )
     return made

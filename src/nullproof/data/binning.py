@@ -1,9 +1,9 @@
 """Bins: how edges are chosen, which bin a number is in, and how a bin is written.
 
-Three ways to choose edges: ``"mdl"`` cuts where the label changes (theory 11), ``"uniform"`` makes bins of equal
-width, ``"quantile"`` bins with equally many rows. Everything follows from how many rows of each label have
-each number, so the order of rows, the names of labels and the engine that counted do not matter. Numbers
-are compared as doubles, dates as whole microseconds.
+Three ways to choose edges: ``"mdl"`` cuts where the label changes (theory 11), ``"uniform"`` makes bins
+of equal width, ``"quantile"`` bins with equally many rows. Everything follows from how many rows of each
+label have each number, so the order of rows, the names of labels and the engine that counted do not
+matter. Numbers are compared as doubles, dates as whole microseconds.
 """
 
 from __future__ import annotations
@@ -219,8 +219,9 @@ def _plain(edges: Doubles) -> tuple[float, ...]:
 
 
 # MDL: first cells of neighbouring numbers, between which cuts are tried. A line of numbers is dealt into
-# cells of equal width, and where many rows crowd into one cell, that again. Cells need differences, products
-# with powers of two and comparisons alone, which are the same doubles in NumPy and in every engine.
+# cells of equal width, and where many rows crowd into one cell, that again. Cells need differences,
+# products with powers of two and comparisons alone, which are the same doubles in NumPy and in every
+# engine.
 
 # A stretch has more than half as many cells as this, and not more.
 GRID = 2**14
@@ -321,6 +322,10 @@ def dealt(
     n_rows
         The rows of the whole line, if these places are a crowded stretch of it.
     """
+    if weights is None and n_rows is None and len(spots) < SHARE:
+        # Every cell of several numbers would be crowded.
+        values, which, totals = np.unique(spots + 0, return_inverse=True, return_counts=True)
+        return Cells(values, values, totals), which
     total = len(spots) if weights is None else int(weights.sum())
     n_rows = total if n_rows is None else n_rows
     whole = Cells(*(np.array([end]) for end in (spots.min(), spots.max(), total)))
@@ -381,7 +386,7 @@ def in_line(found: list[Cells], numbers: NDArray[np.intp]) -> tuple[Cells, NDArr
 
 
 def mdl_edges(cells: Cells, which: NDArray[np.integer], rows: Rows) -> tuple[float, ...]:
-    """Return the edges for rows, or groups of rows, whose cells are known; without a cut there is one bin."""
+    """Return the edges for rows, or groups of rows, whose cells are known; one bin if no cut pays."""
     assert rows.labels is not None
     n_labels = int(rows.labels.max()) + 1
     keys = which * n_labels

@@ -1,7 +1,7 @@
 """Change cells of a table and keep everything else: its library, types, columns, rows and order.
 
-`TrainingTable` opens a table again after it was counted: attacks point at its cells, worlds fill its missing
-ones. `inject_missing` blanks cells by chance.
+`TrainingTable` opens a table again after it was counted: attacks point at its cells, worlds fill its
+missing ones. `inject_missing` blanks cells by chance.
 """
 
 from __future__ import annotations
@@ -69,10 +69,7 @@ def held(value: Any, dtype: Any) -> Any:
     if isinstance(value, str) and dtype.is_numeric():
         return held(as_number(value), dtype)
     if isinstance(value, dt.datetime) and dtype in (nw.Date, nw.Datetime):
-        zone = getattr(dtype, "time_zone", None)
-        if value.tzinfo is None:
-            return value.replace(tzinfo=dt.UTC) if zone else value
-        return value if zone else value.astimezone(dt.UTC).replace(tzinfo=None)
+        return _in_zone(value, getattr(dtype, "time_zone", None))
     if is_number(value):
         if dtype == nw.Decimal:
             return decimal.Decimal(text(value))
@@ -82,6 +79,13 @@ def held(value: Any, dtype: Any) -> Any:
             return float(value)
         return int(value) if float(value).is_integer() else float(value)
     return value
+
+
+def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
+    """Return a moment with a zone where the column has one, else in UTC without."""
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC) if zone else value
+    return value if zone else value.astimezone(dt.UTC).replace(tzinfo=None)
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
@@ -119,7 +123,7 @@ def _wide_enough(column: Any, values: Iterable[Any]) -> Any:
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
-    """Return a series of polars with some cells changed, in a wider type where its own does not hold them."""
+    """Return a series with some cells changed, in a wider type where its own does not hold them."""
     import polars as pl
 
     name, dtype = column.name, column.dtype
@@ -343,8 +347,8 @@ class ColumnWriter:
         return str(value) if dtype == nw.String else value
 
 
-# Blank cells by chance. The draw needs only the raw 64-bit numbers of PCG64, whose stream NumPy promises never
-# to change, and multiplications and divisions, which every machine rounds alike.
+# Blank cells by chance. The draw needs only the raw 64-bit numbers of PCG64, whose stream NumPy promises
+# never to change, and multiplications and divisions, which every machine rounds alike.
 
 Mask = NDArray[np.bool_]
 _MECHANISMS = ("uniform", "value")

@@ -190,9 +190,9 @@ def file_blocks(
 ) -> tuple[tuple[str, ...], Read]:
     """Open a table that is like a training table, to be read in blocks of rows.
 
-    Return the names of its columns and a function that reads the blocks, each with the share of the file that is
-    read then. It takes the columns that are wanted. Parquet, Arrow and text files are read in blocks;
-    other kinds, and text that is not UTF-8, are one block.
+    Return the names of its columns and a function that reads the blocks, each with the share of the file
+    that is read then. It takes the columns that are wanted. Parquet, Arrow and text files are read in
+    blocks; other kinds, and text that is not UTF-8, are one block.
     """
     content = Content(path)
     form = content.form(options)
@@ -252,7 +252,7 @@ class Content:
         return self.path if self.data is None else io.BytesIO(self.data)
 
     def form(self, options: FileOptions) -> Form:
-        """Return the kind of the file by its first bytes; a text is decoded. Reject options that do not fit."""
+        """Return the kind of the file by its first bytes, and reject options that do not fit."""
         start = self.start(8)
         form: Form = "text"
         if start.startswith(b"PAR1"):
@@ -310,7 +310,7 @@ class Content:
                     size += len(block)
                     if size > most:
                         raise NullproofError(
-                            f"{self.name} unpacks to more than {most / _GIGABYTE:.1f} GB, which is too much "
+                            f"{self.name} unpacks to more than {most / _GIGABYTE:.1f} GB, too much "
                             "for the memory of this machine; let DuckDB count it: memory_limit= or "
                             "--memory-limit 1GB"
                         )
@@ -377,8 +377,8 @@ class Content:
             raise self._not_utf8(raw)
         self.data = written.encode()
         notice(
-            f"{self.name} is not UTF-8 text and was read as {WINDOWS} (Windows, Western Europe); if letters "
-            "look wrong, name its encoding: encoding= or --encoding"
+            f"{self.name} is not UTF-8 text and was read as {WINDOWS} (Windows, Western Europe); if "
+            "letters look wrong, name its encoding: encoding= or --encoding"
         )
 
     def _not_utf8(self, raw: bytes) -> NullproofError:
@@ -529,17 +529,13 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
     """Type the texts of a file column by column; rows that are no data are left out first."""
     import polars as pl
 
-    names = [
-        series.name
-        for series in frame.get_columns()
-        if series.dtype == pl.String and series.name not in asked.as_text
-    ]
     columns = {series.name: series for series in frame.get_columns()}
-    typed: dict[str, pl.Series] = {}
+    names = [n for n, own in columns.items() if own.dtype == pl.String and n not in asked.as_text]
+    like, domains = asked.like or {}, asked.domains
+    plain = [name for name in names if name not in like and name not in domains]
+    typed = _plain_columns(frame.select(plain)) if plain else {}
+    rules = {name: asked.missing.rule(name, domains.get(name, ()), in_file=True) for name in names}
     taken: dict[str, tuple[str, ...]] = {}
-    finder = FormatFinder(semicolons=semicolons)
-    formats: dict[str, str] = {}
-    left = []
 
     def take(name: str, series: pl.Series) -> bool:
         found = type_texts(series, rules[name])
@@ -547,36 +543,48 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
             typed[name], taken[name] = found[0], found[1].taken
         return found is not None
 
-    rules = {
-        name: asked.missing.rule(name, asked.domains.get(name, ()), in_file=True) for name in names
+    formats = {name: like[name] for name in names if name in like}
+    made_plain = {
+        name: format_named(how).plain_series(columns[name]) for name, how in formats.items()
     }
-    for name in names:
-        series, how = columns[name], (asked.like or {}).get(name)
-        if how is not None:
-            formats[name] = how
-            series = format_named(how).plain_series(series)
-        if not take(name, series):
-            left.append(name)
+    left = [n for n in names if n not in typed and not take(n, made_plain.get(n, columns[n]))]
     odd_rows = _rows_of_no_data([columns[name] for name in left], rules, frame.height)
     if odd_rows:
         _report_rows(odd_rows)
         found = _typed(without_rows(frame, odd_rows), asked, semicolons=semicolons)
         return replace(found, skipped=tuple(odd_rows))
     if asked.like is None:
+        finder = FormatFinder(semicolons=semicolons)
         for name in left:
             form = finder.look_at(name, columns[name], rules[name])
             if form is not None:
                 take(name, form.plain_series(columns[name]))
         formats = finder.formats()
     if typed:
-        frame = frame.with_columns([series.alias(name) for name, series in typed.items()])
+        frame = pl.DataFrame(columns | typed)
     return FileTable(frame, True, {name: own for name, own in taken.items() if own}, formats)
+
+
+def _plain_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
+    """Return the columns of texts that are plain numbers throughout, all looked at together."""
+    import polars as pl
+
+    types = _plain_numbers(frame)
+    floats = frame.select([name for name, kind in types.items() if kind == pl.Float64])
+    floats = floats.cast(pl.Float64)
+    whole = frame.select([name for name, kind in types.items() if kind == pl.Int64]).cast(pl.Int64)
+    held = _hold(floats)
+    return {
+        series.name: series
+        for series in (*whole.get_columns(), *floats.get_columns())
+        if held.get(series.name, True)
+    }
 
 
 def _rows_of_no_data(
     columns: Sequence[pl.Series], rules: Mapping[str, Any], n_rows: int
 ) -> list[int]:
-    """Return at most three rows (descriptions, a repeated header) that keep most text columns from numbers."""
+    """Return at most three rows (a repeated header, say) that keep most columns from being numbers."""
     import polars as pl
 
     if n_rows < _FEW_ROWS:
@@ -623,8 +631,8 @@ def _report_rows(rows: Sequence[int]) -> None:
     )
 
 
-# CSV, TSV and their like. polars fills rows that are too short with nulls, silently; `_whole_rows` looks for
-# those.
+# CSV, TSV and their like. polars fills rows that are too short with nulls, silently; `_whole_rows` looks
+# for those.
 
 _SEPARATORS = ",\t;|"
 _QUOTED = re.compile(r'"[^"]*"?')
@@ -738,10 +746,12 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
             first = read(
                 texts, head, n_rows=_HEAD_ROWS, truncate_ragged_lines=True, encoding="utf8-lossy"
             )
-            types = texts | _plain_numbers(first, top.names, kept)
+            types = texts | _plain_numbers(
+                first.select(f"c{j}" for j, name in enumerate(top.names) if name not in kept)
+            )
             if types != texts:
                 frame = read(types)
-                if not _floats_hold(frame):
+                if not all(_hold(frame).values()):
                     frame = None
         except pl.exceptions.PolarsError:
             frame = None
@@ -751,7 +761,10 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
         # The first row is too short, or blank.
         if content.read().count(b'"') % 2:
             raise _unclosed(content) from None
-        content, top = _without_blank_lines(content, top), Top(top.separator, top.names, 0, 0, top.has_header)
+        content, top = (
+            _without_blank_lines(content, top),
+            Top(top.separator, top.names, 0, 0, top.has_header),
+        )
         frame = read(texts)
     except pl.exceptions.NoDataError:
         frame = pl.DataFrame(schema=texts)
@@ -761,32 +774,29 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
     return _with_names(frame, top.names, content.name)
 
 
-def _plain_numbers(
-    first: pl.DataFrame, names: Sequence[str], kept: Collection[str]
-) -> dict[str, Any]:
-    """Return the columns that hold numbers, and nothing else, in the first rows."""
+def _plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
+    """Return the types of those columns of texts that hold numbers, and nothing else."""
     import polars as pl
 
-    floats = first.cast(pl.Float64, strict=False)
-    nulls = first.null_count().row(0)
-    plain = floats.null_count().row(0)
-    whole = first.cast(pl.Int64, strict=False).null_count().row(0)
+    floats = frame.cast(pl.Float64, strict=False)
+    nulls, plain = frame.null_count().row(0), floats.null_count().row(0)
+    whole = frame.cast(pl.Int64, strict=False).null_count().row(0)
     finite = floats.select(pl.all().is_finite().all()).row(0)
-    found = {}
-    for j, name in enumerate(names):
-        if name not in kept and plain[j] == nulls[j] < first.height and finite[j]:
-            found[f"c{j}"] = pl.Int64 if whole[j] == nulls[j] else pl.Float64
-    return found
+    return {
+        name: pl.Int64 if whole[j] == nulls[j] else pl.Float64
+        for j, name in enumerate(frame.columns)
+        if plain[j] == nulls[j] < frame.height and finite[j]
+    }
 
 
-def _floats_hold(frame: pl.DataFrame) -> bool:
-    """Return whether doubles stand for the texts: no large integers, and no spellings of infinity or NaN."""
+def _hold(frame: pl.DataFrame) -> dict[str, bool]:
+    """Return whether doubles stand for the texts: no large integers, no infinity or NaN."""
     import polars.selectors as cs
 
     numbers, most = cs.float(), LARGEST_DOUBLE_INTEGER
     plain = ~numbers.is_nan().any() & (numbers.min() > -most) & (numbers.max() < most)
     found = frame.select(plain.fill_null(value=True))
-    return not found.width or all(found.row(0))
+    return found.row(0, named=True) if found.width else {}
 
 
 def _whole_rows(frame: pl.DataFrame, content: Content, top: Top) -> pl.DataFrame:
@@ -867,7 +877,7 @@ def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
 
 
 def _pieces(content: Content, start: int, size: int) -> Iterator[tuple[bytes, int, float]]:
-    """Return whole rows from a place on, about ``size`` bytes at a time, with the lines above and the share."""
+    """Return whole rows, about ``size`` bytes at a time, with the lines above and the share read."""
     with content.open() as stream:
         n_bytes = stream.seek(0, 2)
         stream.seek(start)

@@ -1,10 +1,11 @@
 """Which cells are missing: the one place that decides.
 
-Null, None, NaN, NA and NaT always are. Of texts the usual spellings are, or those of ``missing_only``; besides
-them what ``missing`` names, for all columns or for one. Declared values are values, however they look:
-those of ``domains``, of an Enum or a categorical, of an ARFF attribute. Some spellings are in doubt
-(`DOUBTFUL`); they are judged by the other texts of their column, never by the order or number of its cells,
-so every source decides alike. ``missing_is_value`` names the columns where a missing cell is an answer of its own.
+Null, None, NaN, NA and NaT always are. Of texts the usual spellings are, or those of ``missing_only``;
+besides them what ``missing`` names, for all columns or for one. Declared values are values, however they
+look: those of ``domains``, of an Enum or a categorical, of an ARFF attribute. Some spellings are in doubt
+(`DOUBTFUL`); they are judged by the other texts of their column, never by the order or number of its
+cells, so every source decides alike. ``missing_is_value`` names the columns where a missing cell is an
+answer of its own.
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ columns give the label away.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -52,7 +51,8 @@ _ID_NAME = re.compile(r"(^|[_\W])(ids?|uuid|guid)$|[a-z0-9]I[dD]s?$|^id[_\W]", r
 def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: int = 0) -> bool:
     """Return whether a column has nearly a text of its own for every row, or numbers the rows.
 
-    If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the table.
+    If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the
+    table.
     """
     n_rows = n_rows or len(column)
     if column.numbers is None:
@@ -101,9 +101,10 @@ _FREQUENT, _FEWEST = 100, 10
 def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) -> list[str]:
     """Return numbers at an end of a column's range that are frequent and lie apart from all others.
 
-    Numbers like -999 or 9999 lie apart if they are further from the others than these from each other, or the
-    only negative ones; others only beside ten or more different numbers, if the gap is wider than half of their
-    range and three times as wide as any other. ``counts`` is how many cells each number stands for.
+    Numbers like -999 or 9999 lie apart if they are further from the others than these from each other, or
+    the only negative ones; others only beside ten or more different numbers, if the gap is wider than
+    half of their range and three times as wide as any other. ``counts`` is how many cells each number
+    stands for.
 
     Examples
     --------
@@ -132,7 +133,12 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     """Return the end, with its neighbours in a row of codes such as 97, 98, 99, if it lies apart."""
     sign = 1 if end == values[-1] else -1
     n_codes = 1
-    while end > 0 and n_codes < 3 and len(values) > n_codes and values[-n_codes] - values[-n_codes - 1] == 1:
+    while (
+        end > 0
+        and n_codes < 3
+        and len(values) > n_codes
+        and values[-n_codes] - values[-n_codes - 1] == 1
+    ):
         n_codes += 1
     for size in {n_codes, 1} if nines else {1}:
         others = values[:-size]
@@ -276,7 +282,9 @@ class Findings:
     def sort_taken(self, names: Sequence[str]) -> None:
         """Bring what was taken as missing into the order of the columns."""
         place = {name: j for j, name in enumerate(names)}
-        taken = {spelling: sorted(own, key=place.__getitem__) for spelling, own in self.taken.items()}
+        taken = {
+            spelling: sorted(own, key=place.__getitem__) for spelling, own in self.taken.items()
+        }
         order = sorted(taken, key=lambda spelling: (place[taken[spelling][0]], spelling))
         self.taken = {spelling: taken[spelling] for spelling in order}
 
@@ -346,8 +354,8 @@ def standing_notices(index: Counted) -> list[str]:
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     """Name the columns with missing cells that play no part: with one value or bin, or left out.
 
-    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With ``least`` only
-    where so large a share of the missing cells of all features is idle.
+    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With
+    ``least`` only where so large a share of the missing cells of all features is idle.
     """
     n_rows = int(index.label_counts.sum())
     if n_rows <= FEW:
@@ -361,9 +369,11 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
             idle.append((n_missing[feature.name], feature.name, why))
     if least and sum(count for count, _, _ in idle) < max(1, least * n_all):
         return
-    for record in index.schema.columns:
-        if record.use == "left out" and record.n_missing and record.why == NAMES_ROWS:
-            idle.append((record.n_missing, record.name, "left out"))
+    idle += [
+        (record.n_missing, record.name, "left out")
+        for record in index.schema.columns
+        if record.why == NAMES_ROWS and record.n_missing
+    ]
     if idle:
         idle.sort(key=lambda one: -one[0])
         said = [
@@ -425,8 +435,8 @@ def _of_alike(schema: Schema) -> Iterator[str]:
     if found:
         more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN + 1 else ""
         yield (
-            f"{'; '.join(found[:_SHOWN] if more else found)}{more} differ only in case or spaces and count as "
-            "different values; if they mean the same, write them alike"
+            f"{'; '.join(found[:_SHOWN] if more else found)}{more} differ only in case or spaces and "
+            "count as different values; if they mean the same, write them alike"
         )
 
 
@@ -469,7 +479,7 @@ def _of_commas(findings: Findings, missing: Missing) -> Iterator[str]:
 
 
 def _of_missing_as_value(index: Counted) -> Iterator[str]:
-    """Offer ``missing_is_value`` where being missing says much about the label, by the rule of theory 11."""
+    """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
     n_rows = int(index.label_counts.sum())
     if n_rows <= 5 * FEW:
         return

@@ -96,7 +96,7 @@ class TableOptions:
         refuse_unknown(self.missing_is_value, names, "missing_is_value")
 
     def binning_of(self, name: str) -> Binning:
-        """Return how a column is binned; what a mapping does not name is, without ``"*"``, cut by default."""
+        """Return how a column is binned; without ``"*"`` a mapping leaves the rest to the default."""
         if not isinstance(self.binning, Mapping):
             return self.binning
         return self.binning.get(name, self.binning.get(REST, "mdl"))
@@ -173,7 +173,7 @@ AS_USUAL = TableOptions()
 
 
 def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
-    """Return the columns of a text file that do not become numbers: the label, and categories of ``like``."""
+    """Return the columns of a text file that stay text: the label, and the categories of ``like``."""
     labels = [] if label is None else [label]
     categories = [] if like is None else [f.name for f in like.features if f.kind == "category"]
     return (*labels, *categories)

@@ -56,7 +56,7 @@ _TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
 
 @dataclass(frozen=True)
 class Coded:
-    """A column that arrives as codes: -1 where missing, and the values; ``declared`` if they are a domain."""
+    """A column that arrives as codes, -1 where missing; ``declared`` if the values are a domain."""
 
     codes: NDArray[Any]
     values: list[str]
@@ -630,7 +630,9 @@ def _typed_cells(name: str, cells: Sequence[Any]) -> pl.Series:
     import polars as pl
 
     cells = [
-        cell.item() if isinstance(cell, np.ndarray) and not cell.ndim and not is_missing(cell) else cell
+        cell.item()
+        if isinstance(cell, np.ndarray) and not cell.ndim and not is_missing(cell)
+        else cell
         for cell in cells
     ]
     several = any(

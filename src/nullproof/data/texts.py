@@ -1,8 +1,9 @@
 """Which texts are numbers, dates or booleans, and how people write numbers and dates in files.
 
-A column of texts becomes numbers, dates or booleans if all of its known texts are such. Files also write ``3,14``
-and ``$1,200`` and ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not at all, and turns
-each text into a plain one. The index keeps the formats of its columns, so that points are read alike.
+A column of texts becomes numbers, dates or booleans if all of its known texts are such. Files also write
+``3,14`` and ``$1,200`` and ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not
+at all, and turns each text into a plain one. The index keeps the formats of its columns, so that points
+are read alike.
 """
 
 from __future__ import annotations

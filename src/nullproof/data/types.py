@@ -245,7 +245,7 @@ class Column:
 
 
 def distinct(array: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int32]]:
-    """Return the sorted distinct numbers and the place of each cell among them; integers without sorting."""
+    """Return the sorted distinct numbers and the place of each cell among them."""
     if array.dtype.kind in "iu" and array.size:
         low, high = int(array.min()), int(array.max())
         if high - low < 2**16 and high < _LARGEST:

@@ -296,7 +296,7 @@ def _cut(
 
 
 def _binned_there(column: LazyColumn, options: TableOptions, labels: CountedLabels) -> bool:
-    """Return whether the engine finds the bins of a column; others are counted by value, and binned here."""
+    """Return whether the engine finds the bins of a column; others are binned here."""
     if not (column.can_be_binned and options.cuts(column.name)):
         return False
     return options.binning_of(column.name) != "mdl" or int(labels()[1].sum()) > FEW_ROWS

@@ -1,7 +1,8 @@
-"""The edges of lazy columns, found where the table is: extents, quantiles, and cuts where the label changes.
+"""The edges of lazy columns, found where the table is: extents, quantiles, cuts where the label changes.
 
 For the cuts (theory 11) one query deals the numbers of some columns into cells; further ones deal only what
-crowds there. When little is left, its numbers come here. Cells make up the bins, so these need no further query.
+crowds there. When little is left, its numbers come here. Cells make up the bins, so these need no further
+query.
 """
 
 from __future__ import annotations
