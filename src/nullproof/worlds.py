@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from nullproof.bias import Bias, held_exactly, share_of
 from nullproof.counts.index import CountIndex
-from nullproof.data.edits import TrainingTable, decode
+from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnHoles, Points
-from nullproof.data.schema import Feature, encode_set
+from nullproof.data.schema import Feature, decode, encode_set
 from nullproof.errors import NullproofError
 from nullproof.model import Alpha, Model, Prior
 from nullproof.show import ROWS, shown_table

@@ -1042,7 +1042,7 @@ def _explaining_excel(content: Content) -> Iterator[None]:
 
 
 def _load(book: Any, name: str, options: FileOptions, **more: Any) -> Any:
-    place = {"header_row": options.skip_rows} if options.header else {"header_row": None}
+    place: dict[str, Any] = {"header_row": options.skip_rows if options.header else None}
     if not options.header and options.skip_rows:
         place["skip_rows"] = options.skip_rows
     return book.load_sheet(name, **{**place, "schema_sample_rows": None, **more})

@@ -10,7 +10,7 @@ import numpy as np
 
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
-from nullproof.data.edits import decode
+from nullproof.data.schema import decode
 from nullproof.model import Model
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, many, some, text
