@@ -11,6 +11,7 @@ import numpy as np
 
 from nullproof.bias import exact_number
 from nullproof.counts.index import CountIndex
+from nullproof.data.limits import check_limits
 from nullproof.errors import NullproofError
 from nullproof.words import cut
 
@@ -19,7 +20,9 @@ def exact_alpha(alpha: Any) -> Fraction:
     """The smoothing as a fraction."""
     if not _is_share(alpha):
         raise NullproofError(f"alpha is {alpha!r}; give a number that is 0 or more")
-    return exact_number(alpha)
+    exact = exact_number(alpha)
+    check_limits(alpha=exact)
+    return exact
 
 
 def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
@@ -48,6 +51,7 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     total = sum(exact)
     if not total:
         raise NullproofError("prior is all zeros; give at least one label a positive number")
+    check_limits(prior=[share / max(exact) for share in exact])
     return tuple(share / total for share in exact)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from fractions import Fraction
 
 from nullproof.errors import NullproofError
 
@@ -18,8 +19,8 @@ def check_limits(
     n_columns: int = 0,
     n_labels: int = 0,
     n_cells: int = 0,
-    alpha: float = 0,
-    prior: Iterable[float] = (),
+    alpha: float | Fraction = 0,
+    prior: Iterable[float | Fraction] = (),
 ) -> None:
     """Reject a table or a model that is beyond the limits, in one sentence."""
     if n_columns > MOST_COLUMNS:
@@ -36,11 +37,19 @@ def check_limits(
         raise NullproofError(f"the table has {n_cells:,} cells and at most 2^53 can be counted")
     if alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA:
         raise NullproofError(
-            f"alpha is {float(alpha):g}; give 0 (no smoothing) or a number from {LEAST_ALPHA:g} to "
+            f"alpha is {_shown(alpha)}; give 0 (no smoothing) or a number from {LEAST_ALPHA:g} to "
             f"{MOST_ALPHA:g}"
         )
     for share in prior:
         if share and share < LEAST_PRIOR:
             raise NullproofError(
-                f"prior has the number {float(share):g}; give 0 or at least {LEAST_PRIOR:g} for each label"
+                f"prior has a number that is {_shown(share)} of the largest; give 0 or at least "
+                f"{LEAST_PRIOR:g} of it"
             )
+
+
+def _shown(number: float | Fraction) -> str:
+    try:
+        return f"{float(number):g}"
+    except OverflowError:
+        return "a number beyond doubles"
