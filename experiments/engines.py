@@ -13,8 +13,8 @@ import numpy as np
 import polars as pl
 
 from experiments.measuring import in_process, shown, times
-from nullproof.counts.index import CountIndex
 from nullproof.counts.count import DenseCounts
+from nullproof.counts.index import CountIndex
 from nullproof.data.schema import Feature, Schema
 
 TITLE = "Counting where the data is"

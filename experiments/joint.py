@@ -31,12 +31,12 @@ from nullproof.attacks.poisoning import attack_of, different, single_attack, uni
 from nullproof.baselines import greedy_search
 from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
+from nullproof.data.files import read_file
+from nullproof.data.missing import Missing
+from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model import Model
 from nullproof.radii.cells import radii
-from nullproof.data.files import read_file
-from nullproof.data.points import Points
-from nullproof.data.missing import Spellings
 from nullproof.verdicts import verdicts
 
 TITLE = "Joint attacks against the union of single ones"
@@ -82,8 +82,8 @@ def _measure(
     folder: Path, name: str, n_points: int, seed: int, limit: float
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
-    spelled = Spellings.of(("-",))
-    table = read_file(folder / f"{name}.csv.gz", spellings=spelled, as_text=[LABELS[name]]).frame
+    spelled = Missing.of(("-",))
+    table = read_file(folder / f"{name}.csv.gz", missing=spelled, as_text=[LABELS[name]]).frame
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])

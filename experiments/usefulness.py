@@ -21,8 +21,8 @@ from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
 from nullproof.curve import CertaintyCurve, CurvePoint
-from nullproof.decision import certify
 from nullproof.data.edits import Mechanism, inject_missing
+from nullproof.decision import certify
 
 TITLE = "How useful an answer is"
 BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")

@@ -161,7 +161,7 @@ def test_numbers_that_mean_missing(named: str, tmp_path: Path) -> None:
     for table in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy()):
         assert CountIndex.from_table(table, "y", missing=(named,)) == index
     assert CountIndex.from_table(lists, "y", missing=("-999",)) == index
-    assert CountIndex.from_table(frame, "y", missing=(-999,)) == index  # type: ignore[arg-type]
+    assert CountIndex.from_table(frame, "y", missing=(-999,)) == index
     points = pl.DataFrame({"a": [-999.0, 1.0]})
     assert [cell is None for cell in read(index, points)["a"]] == [True, False]
     if named.strip() == "-999":

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from experiments.paper.datasets import Dataset
 from nullproof.baselines import CodedTable
 from nullproof.counts.index import CountIndex
-from nullproof.decision import certify
 from nullproof.data.edits import draw_cells, draw_features, uniforms
+from nullproof.decision import certify
 
 TEST_SHARE = 0.2
 FEATURE_SHARE = 0.2

@@ -350,6 +350,7 @@ class ColumnWriter:
 # Blank cells by chance. The draw needs only the raw 64-bit numbers of PCG64, whose stream NumPy promises
 # never to change, and multiplications and divisions, which every machine rounds alike.
 
+Mechanism = Literal["uniform", "value"]
 Mask = NDArray[np.bool_]
 _MECHANISMS = ("uniform", "value")
 
@@ -361,7 +362,7 @@ def inject_missing(
     features: float | Collection[str] | None = None,
     label: str | None = None,
     seed: int = 0,
-    mechanism: Literal["uniform", "value"] = "uniform",
+    mechanism: Mechanism = "uniform",
 ) -> Any:
     """Blank a share of the known cells of a table.
 
