@@ -26,15 +26,7 @@ EXTRAS = [extra for extra in PROJECT["optional-dependencies"] if extra != "all"]
 RUNNERS = ("hypothesis", "pytest", "pytest-randomly", "pytest-xdist")
 QUICK = ("-n", "auto", "--dist", "loadgroup", "-m", "not slow", "tests")
 # As many random tables as find what another version of a library breaks; ./check asks about all others.
-FEW = {
-    "NULLPROOF_TABLES": "300",
-    "NULLPROOF_WAYS_TABLES": "200",
-    "NULLPROOF_RADIUS_TABLES": "100",
-    "NULLPROOF_ODDS_TABLES": "60",
-    "NULLPROOF_CLEANING_TABLES": "60",
-    "NULLPROOF_JOINT_TABLES": "20",
-    "NULLPROOF_LIMITED_TABLES": "100",
-}
+FEW = {"NULLPROOF_MORE": "0.05"}
 
 
 def run_tests(

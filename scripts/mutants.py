@@ -46,15 +46,7 @@ ROOT = Path(__file__).parents[1]
 SETTINGS = ROOT / "pyproject.toml"
 # As many random tables as catch a fault within seconds, and one thread, since others do not survive a fork.
 ENVIRONMENT = {
-    "NULLPROOF_TABLES": "400",
-    "NULLPROOF_WAYS_TABLES": "100",
-    "NULLPROOF_RADIUS_TABLES": "60",
-    "NULLPROOF_ODDS_TABLES": "40",
-    "NULLPROOF_CLEANING_TABLES": "40",
-    "NULLPROOF_JOINT_TABLES": "15",
-    "NULLPROOF_LIMITED_TABLES": "100",
-    "NULLPROOF_ROWS_TABLES": "40",
-    "NULLPROOF_WEAKEST_TABLES": "40",
+    "NULLPROOF_MORE": "0.03",
     "OPENBLAS_NUM_THREADS": "1",
     "POLARS_MAX_THREADS": "1",
 }

@@ -1,14 +1,12 @@
 """certify within a bias, by number and by column, and the two readings of a point's own missing cells.
 
-``NULLPROOF_TABLES`` sets the number of random tables of the verdicts, of which this file takes one in
-five; ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from support.amounts import SEED, n_tables
 from support.bias_oracle import OwnHoles
 from support.bias_tables import (
     EMPTY,
@@ -33,8 +32,7 @@ from nullproof import CountIndex, NullproofError, certify, tolerance, witness
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = int(os.environ.get("NULLPROOF_TABLES", "20000")) // 5
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240702"))
+N_TABLES = n_tables(2000)
 N_CHUNKS = 8
 READINGS: tuple[OwnHoles, ...] = ("skip", "any")
 

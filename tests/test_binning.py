@@ -1,6 +1,6 @@
 """How numbers and dates are cut into bins: mdl, uniform, quantile and none, against the plain truth.
 
-``NULLPROOF_WAYS_TABLES`` (20000) sets how many random columns, ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random columns.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Cleaner: the loop with a person, whose every state is that of the table with the answers in it.
 
-``NULLPROOF_CLEANING_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from support.amounts import SEED, n_tables
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
 from support.strategies import Case
@@ -30,8 +31,7 @@ from nullproof.cleaning import Cell, Cleaner
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(200)
 
 
 def cleaner_of(case: Case, **options: Any) -> Cleaner:

@@ -1,6 +1,6 @@
 """Every way from a table to an index counts as a plain counter does that knows only ``docs/values.md``.
 
-``NULLPROOF_WAYS_TABLES`` (20000) sets how many random tables, ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Counting where the data is: every engine gives the index of the table in memory, or one sentence.
 
 Engines are started once per session. ``NULLPROOF_ENGINES=all`` sends what takes long through Dask and
-Spark too; ``NULLPROOF_WAYS_TABLES=20000`` sends nasty tables through all of them.
+Spark too; ``NULLPROOF_MORE=25`` sends nasty tables through all of them.
 """
 
 from __future__ import annotations
@@ -272,7 +272,7 @@ def way(request: pytest.FixtureRequest) -> Iterator[Way]:
             yield next(made for made in dask_ways() if made.name == request.param)
 
 
-@pytest.mark.skipif(MORE < 1, reason="takes minutes; NULLPROOF_WAYS_TABLES=20000 runs it")
+@pytest.mark.skipif(MORE < 1, reason="takes minutes; NULLPROOF_MORE=25 runs it")
 def test_nasty_tables(way: Way, tmp_path: Path) -> None:
     """All types with all of their nasty cells, cut and not, in parts, as points and like another."""
     whole = nasty_tables.whole_table(random_of("whole"), holes=True)

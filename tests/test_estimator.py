@@ -9,14 +9,12 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
-from sklearn.calibration import CalibratedClassifierCV
-from sklearn.compose import ColumnTransformer, make_column_transformer
-from sklearn.ensemble import VotingClassifier
-from sklearn.exceptions import DataConversionWarning, NotFittedError
+from sklearn.compose import make_column_transformer
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
-from sklearn.pipeline import Pipeline, make_pipeline
-from sklearn.preprocessing import FunctionTransformer, KBinsDiscretizer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from support.mixed_tables import (
     COLUMNS,
@@ -110,11 +108,10 @@ def test_same_answers_from_numbers(make: Callable[[Any], Any]) -> None:
     labels = rng.integers(0, 2, 80)
     array = np.round((rng.normal(size=(80, 4)) + labels[:, None]) * 4) / 4
     array[rng.random(array.shape) < 0.02] = np.nan
-    model, expected = (CertifiedNB(1.0).fit(table, labels) for table in (make(array), array))
-    np.testing.assert_array_equal(
-        model.certify(make(array)).possible, expected.certify(array).possible
-    )
-    np.testing.assert_array_equal(model.predict_proba(make(array)), expected.predict_proba(array))
+    table = make(array)
+    model, expected = CertifiedNB(1.0).fit(table, labels), CertifiedNB(1.0).fit(array, labels)
+    np.testing.assert_array_equal(model.certify(table).possible, expected.certify(array).possible)
+    np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(array))
 
 
 def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) -> None:
@@ -123,17 +120,7 @@ def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) 
     told = reference.certify(frame).to_frame()
     assert isinstance(told, pd.DataFrame)
     assert told.index.equals(frame.index)
-    assert told.columns.tolist() == [
-        "predicted",
-        "verdict",
-        "certain",
-        "label",
-        "possible",
-        "others",
-        "tolerance",
-        "rival",
-        "n_own_missing",
-    ]
+    assert {"predicted", "verdict", "certain", "label", "tolerance"} <= {*told.columns}
     some = frame.iloc[[5, 3, 8]]
     assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
     assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)
@@ -202,16 +189,6 @@ def test_spellings_of_missing(reference: CertifiedNB) -> None:
     np.testing.assert_array_equal(revived.predict_proba(spelled), model.predict_proba(spelled))
 
 
-def test_candidates_in_cells() -> None:
-    """Cells with several candidates are welcome in lists and frames, when fitting and asking."""
-    rows = [["a", {"x", "y"}], ["a", "x"], ["b", "y"], [{"a", "b"}, "y"]]
-    labels = ["A", "A", "B", "B"]
-    model = CertifiedNB().fit(rows, labels)
-    assert model.index_ == CountIndex.from_rows(rows, labels)
-    assert model.certify([["a", {"x", "y"}]]).possible.tolist() == [[True, True]]
-    assert model.predict([["a", {"x", "y"}], [{"a", "b"}, "y"]]).tolist() == ["A", "B"]
-
-
 # The index ----------------------------------------------------------------------------------------
 
 
@@ -245,27 +222,10 @@ def test_an_estimator_of_a_saved_index(table: Any, tmp_path: Path) -> None:
 
 def test_parameters() -> None:
     """Parameters are kept as given, cloned and set; a clone is not fitted."""
-    model = CertifiedNB(
-        0.5,
-        prior=[1, 3],
-        bins=7,
-        binning="quantile",
-        missing=("?",),
-        domains={},
-        own_missing="any",
-        bias={"x0": 0.5},
-    )
-    assert model.get_params() == {
-        "alpha": 0.5,
-        "prior": [1, 3],
-        "bins": 7,
-        "binning": "quantile",
-        "missing": ("?",),
-        "missing_is_value": (),
-        "domains": {},
-        "own_missing": "any",
-        "bias": {"x0": 0.5},
-    }
+    given: dict[str, Any] = {"alpha": 0.5, "prior": [1, 3], "bins": 7, "binning": "quantile"}
+    given |= {"missing": ("?",), "missing_is_value": (), "domains": {}, "own_missing": "any", "bias": {"x0": 0.5}}
+    model = CertifiedNB(**given)
+    assert model.get_params() == given
     copied = clone(model.set_params(binning="none", bins=5).fit([["a"], ["b"]], [0, 1]))
     assert copied.get_params() == model.get_params()
     assert not hasattr(copied, "index_")
@@ -302,6 +262,9 @@ def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> No
     told, expected = model.certify(points), certify(index, points, alpha=1, **assumptions)
     np.testing.assert_array_equal(told.possible, expected.possible)
     np.testing.assert_array_equal(model.tolerance(points), expected.tolerance)
+    holds = ~np.isnan(told.tolerance)
+    assert holds.any()
+    assert model.predict(points)[holds].tolist() == told.predicted[holds].tolist()
     assert certainty_rate(model, points) == expected.certain.mean()
     revived = CertifiedNB.from_index(index, alpha=1, **assumptions)
     np.testing.assert_array_equal(revived.certify(points).certain, expected.certain)
@@ -312,18 +275,6 @@ def test_assumptions_are_those_of_the_library(assumptions: dict[str, Any]) -> No
         model.label_odds(points[:4]).lower, strict.label_odds(points[:4]).lower
     )
     assert model.poison(points[:4], steps=1).n_cells == strict.poison(points[:4], steps=1).n_cells
-
-
-@pytest.mark.parametrize("assumptions", ASSUMPTIONS)
-def test_predictions_agree_with_what_holds(assumptions: dict[str, Any]) -> None:
-    """A row that is certain, or holds up to any bias, is predicted the label it holds."""
-    model = CertifiedNB(alpha=1, **assumptions).fit(polars_frame(), LABELS)
-    found = model.certify(polars_frame())
-    holds = ~np.isnan(found.tolerance)
-    predicted = model.predict(polars_frame())
-    assert holds.any()
-    assert predicted[holds].tolist() == found.predicted[holds].tolist()
-    assert predicted[found.certain].tolist() == found.label[found.certain].tolist()
 
 
 def test_assumptions_may_be_set_later() -> None:
@@ -358,18 +309,13 @@ def test_columns_that_name_rows_are_left_out() -> None:
     assert kept.index_.features == ("id", "a")
 
 
-def test_labels_are_what_they_are() -> None:
-    """y is never spelled out: ? and - are classes."""
-    cells = np.array([["u"], ["v"], ["u"]], dtype=object)
-    assert CertifiedNB().fit(cells, ["?", "-", "NA"]).classes_.tolist() == ["-", "?", "NA"]
-
-
 def test_masked_cells_are_missing() -> None:
-    """scikit-learn drops NumPy's masks; here what is masked is a hole, and a label is never one."""
+    """scikit-learn drops NumPy's masks; here what is masked is missing."""
     plain = np.array([[1.0, 2.0], [1.0, 3.0], [2.0, 3.0]])
     mask = [[True, False], [False, False], [False, True]]
-    labels = ["p", "q", "q"]
+    labels = ["?", "-", "-"]
     expected = CertifiedNB(binning="none").fit(np.where(mask, np.nan, plain), labels)
+    assert expected.classes_.tolist() == ["-", "?"], "labels are never read as missing"
     for kind in (float, int, object):
         masked = np.ma.masked_array(plain.astype(kind), mask=mask)
         model = CertifiedNB(binning="none").fit(masked, labels)
@@ -377,8 +323,6 @@ def test_masked_cells_are_missing() -> None:
         assert np.array_equal(
             model.predict_proba(masked), expected.predict_proba(np.where(mask, np.nan, plain))
         )
-    with pytest.raises(NullproofError, match="1 missing label"):
-        CertifiedNB().fit(plain, np.ma.masked_array([1, 2, 2], mask=[True, False, False]))
 
 
 # In chunks ----------------------------------------------------------------------------------------
@@ -434,29 +378,12 @@ def test_a_column_empty_in_the_first_chunk() -> None:
     assert model.index_.features == ("x0", "x1")
 
 
-def test_such_a_column_of_a_frame_that_continues_as_an_array() -> None:
-    """It joins under its own name, also when later chunks are arrays without names."""
-    first = pl.DataFrame({"city": ["a", "b"], "plan": pl.Series([None, None], dtype=pl.String)})
-    model = CertifiedNB()
-    with pytest.warns(NullproofWarning, match="'plan'"):
-        model.partial_fit(first, ["A", "B"], classes=["A", "B"])
-    with pytest.warns(UserWarning, match="feature names"):
-        model.partial_fit([["a", "x"], ["b", "y"]], ["A", "B"])
-    assert model.index_.features == ("city", "plan")
-
-
 def test_a_class_that_comes_later() -> None:
     """The first chunk need not show every class that it names."""
     model = CertifiedNB(1.0).partial_fit([["a"], ["b"]], [0, 0], classes=[0, 1, 2])
     assert model.predict_proba([["a"]]).shape == (1, 3)
     model.partial_fit([["b"], ["a"]], [2, 1])
     assert model.predict_proba([[None]]) == pytest.approx(np.array([[0.5, 0.25, 0.25]]))
-
-
-def test_chunks_after_fit() -> None:
-    """A fitted estimator goes on counting."""
-    model = CertifiedNB().fit([["a"], ["b"]], ["A", "B"]).partial_fit([["c"]], ["B"])
-    assert model.index_ == CertifiedNB().fit([["a"], ["b"], ["c"]], ["A", "B", "B"]).index_
 
 
 @pytest.mark.parametrize(
@@ -510,18 +437,6 @@ def test_pipeline_and_column_transformer() -> None:
     assert 0 < certified_accuracy(pipeline, frame, LABELS) < 1
 
 
-def test_column_transformer_without_names() -> None:
-    """The array that a column transformer makes of a mixed frame gives the same answers."""
-    chosen = ["age", "city", "plan"]
-    prepared = ColumnTransformer([("keep", "passthrough", chosen)])
-    pipeline = Pipeline([("prepare", prepared), ("model", CertifiedNB(1.0))])
-    pipeline.fit(pandas_frame(), LABELS)
-    direct = CertifiedNB(1.0).fit(pandas_frame()[chosen], LABELS)
-    np.testing.assert_array_equal(
-        pipeline.predict_proba(pandas_frame()), direct.predict_proba(pandas_frame()[chosen])
-    )
-
-
 @pytest.mark.parametrize("library", ["pandas", "polars", "NumPy objects"])
 def test_cross_validation(library: str) -> None:
     """Cross-validation works on frames and arrays, with every way to score."""
@@ -570,28 +485,6 @@ def test_grid_search() -> None:
     assert certainty_rate(search, pandas_frame()) > 0
 
 
-@pytest.mark.parametrize("table", [pandas_frame(), object_array()], ids=["frame", "array"])
-def test_calibration(table: Any) -> None:
-    """Probabilities can be calibrated."""
-    model = CalibratedClassifierCV(CertifiedNB(1.0), cv=3).fit(table, LABELS)
-    np.testing.assert_allclose(model.predict_proba(table).sum(axis=1), 1.0)
-    assert model.score(table, LABELS) > 0.7
-
-
-@pytest.mark.parametrize("voting", ["hard", "soft"])
-def test_voting(voting: str) -> None:
-    """It votes with other classifiers, each with its own view of the table."""
-    binned = make_pipeline(
-        make_column_transformer((FunctionTransformer(lambda frame: frame.fillna(0)), ["visits"])),
-        KBinsDiscretizer(3, encode="ordinal", quantile_method="linear")
-        if "quantile_method" in KBinsDiscretizer().get_params()
-        else KBinsDiscretizer(3, encode="ordinal"),
-        GaussianNB(),
-    )
-    votes = VotingClassifier([("certified", CertifiedNB(1.0)), ("other", binned)], voting=voting)
-    assert votes.fit(pandas_frame(), LABELS).score(pandas_frame(), LABELS) > 0.6
-
-
 # What it refuses --------------------------------------------------------------------------------
 
 
@@ -611,26 +504,6 @@ def test_weights_are_refused() -> None:
     assert CertifiedNB().fit([["a"]], ["A"], sample_weight=None).classes_.tolist() == ["A"]
     with pytest.raises(TypeError, match="unexpected keyword argument 'groups'"):
         CertifiedNB().fit([["a"]], ["A"], groups=[1])
-
-
-@pytest.mark.parametrize("method", ["predict", "certify"])
-def test_other_features_than_at_fit(method: str) -> None:
-    """Numbers or names of features that differ from those at fit are refused, with names."""
-    frame = pandas_frame()
-    ask = getattr(CertifiedNB(1.0).fit(frame, LABELS), method)
-    with pytest.raises(ValueError, match=r"unseen at fit time:\n- home"):
-        ask(frame.rename(columns={"city": "home"}))
-    with pytest.raises(ValueError, match=r"seen at fit time, yet now missing:\n- city"):
-        ask(frame.drop(columns="city"))
-    with pytest.raises(ValueError, match="must be in the same order"):
-        ask(frame[frame.columns[::-1]])
-    with (
-        pytest.raises(ValueError, match="X has 5 features, but CertifiedNB is expecting 6"),
-        pytest.warns(UserWarning, match="does not have valid feature names"),
-    ):
-        ask(object_array()[:, :5])
-    with pytest.raises(ValueError, match=r"unseen at fit time:\n- home"):
-        ask(pl.DataFrame(COLUMNS).rename({"city": "home"}))
 
 
 def test_names_only_at_one_time() -> None:
@@ -672,40 +545,24 @@ def test_tables_that_are_none(table: Any, message: str) -> None:
         CertifiedNB().fit(table, [0, 1])
 
 
-@pytest.mark.parametrize("hole", [None, float("nan"), pd.NA, pd.NaT])
-def test_holes_in_labels(hole: Any) -> None:
-    """A missing label is refused: how many, and which rows."""
-    names = [hole, "A", hole, "B", "A", hole]
-    rows = [["a"]] * len(names)
-    for labels in (names, np.array(names, dtype=object), pd.Series(names, dtype=object)):
-        with pytest.raises(NullproofError, match=r"y has 3 missing labels \(rows 0, 2, 5, counted"):
-            CertifiedNB().fit(rows, labels)
-    with pytest.raises(NullproofError, match=r"8 missing labels \(rows 0, 1, 2, 3, 4, …, counted"):
-        CertifiedNB().fit([["a"]] * 9, [hole] * 8 + ["A"])
-
-
 @pytest.mark.parametrize(
     "labels",
     [
+        ["A", None],
+        np.array(["A", pd.NA], dtype=object),
         np.array([1.0, np.nan]),
+        np.ma.masked_array([1, 2], mask=[False, True]),
         pd.Series([1, None], dtype="Int64"),
         pd.Series(["A", None], dtype="category"),
-        pd.Series(["A", None], dtype="string"),
         pd.Series(["A", None], dtype="string[pyarrow]"),
         pl.Series(["A", None]),
-        pl.Series([1, None]),
-        pa.array(["A", None]),
         pa.chunked_array([["A", None]]),
     ],
-    ids=lambda labels: (
-        f"{type(labels).__module__}.{type(labels).__name__}-{labels.dtype}"
-        if hasattr(labels, "dtype")
-        else type(labels).__name__
-    ),
+    ids=lambda labels: type(labels).__module__,
 )
-def test_holes_in_labels_of_every_library(labels: Any) -> None:
-    """A hole is a hole in whatever library the labels are."""
-    with pytest.raises(NullproofError, match=r"y has 1 missing label \(row 1, counted from 0\)"):
+def test_missing_labels(labels: Any) -> None:
+    """A missing label is refused with its row, in whatever library the labels are."""
+    with pytest.raises(NullproofError, match=r"1 missing label.*\b1\b"):
         CertifiedNB().fit([["a"], ["b"]], labels)
 
 
@@ -728,30 +585,17 @@ def test_bad_labels(labels: Any, message: str) -> None:
         CertifiedNB().fit([["a"], ["b"]], labels)
 
 
-def test_labels_as_a_column() -> None:
-    """A column of labels is flattened with scikit-learn's warning."""
-    with pytest.warns(DataConversionWarning, match="column-vector"):
-        model = CertifiedNB().fit([["a"], ["b"]], [["A"], ["B"]])
-    assert model.classes_.tolist() == ["A", "B"]
-
-
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"alpha": -1.0}, "alpha is -1.0; give a number that is 0 or more"),
-        ({"alpha": "1"}, "alpha is '1'"),
-        ({"prior": [1.0]}, "prior has 1 numbers but there are 2 labels"),
-        ({"prior": "flat"}, "prior is 'flat'"),
-        ({"bins": 0, "binning": "uniform"}, "bins is 0; give a whole number from 1 on"),
-        ({"binning": "equal"}, "binning is 'equal'"),
-        ({"domains": {"x7": ["a"]}}, "domains names the column 'x7'"),
-        ({"domains": {"x0": "ab"}}, "give a list of values"),
-        ({"own_missing": "none"}, "own_missing is 'none'; give 'skip'"),
-        ({"own_missing": None}, "own_missing is None"),
-        ({"bias": 1.5}, "the bias is 1.5; give a number from 0"),
-        ({"bias": "some"}, "the bias is 'some'"),
-        ({"bias": {"x0": -1}}, "the bias of 'x0' is -1"),
-        ({"bias": {"x9": 1}}, "bias names 'x9', which is no feature; close names are 'x0'"),
+        ({"alpha": -1.0}, "alpha.*-1.0"),
+        ({"prior": [1.0]}, "prior.*2 labels"),
+        ({"bins": 0, "binning": "uniform"}, "bins.*0"),
+        ({"binning": "equal"}, "binning.*'equal'"),
+        ({"domains": {"x7": ["a"]}}, "domains.*'x7'"),
+        ({"own_missing": "none"}, "own_missing.*'none'"),
+        ({"bias": 1.5}, "bias.*1.5"),
+        ({"bias": {"x9": 1}}, "bias.*'x9'.*'x0'"),
     ],
 )
 def test_bad_parameters(parameters: dict[str, Any], message: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
@@ -20,6 +19,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support import oracle, strategies
+from support.amounts import SEED
 from support.bias_box import BoxJudge
 from support.bias_oracle import Judge
 from support.counted import index_of
@@ -30,7 +30,6 @@ from nullproof import CountIndex, certify, explain, tolerance
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
 ALPHAS: tuple[Any, ...] = (0, 1, Fraction(1, 3), Fraction(3, 7), 0.1)
 
 

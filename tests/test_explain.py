@@ -1,7 +1,6 @@
 """explain: each term against the counts of enumerated worlds, and the whole against the verdicts.
 
-``NULLPROOF_TABLES`` sets the number of random tables of a full run, of which this file takes one in
-two hundred; ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import functools
 import itertools
 import json
 import math
-import os
 import random
 from collections.abc import Iterable
 from fractions import Fraction
@@ -19,6 +17,7 @@ from typing import Any, NamedTuple
 import pandas as pd
 import pytest
 from support import oracle
+from support.amounts import SEED, n_tables
 from support.bias_oracle import Bias, Judge, OwnHoles, shortened
 from support.bias_tables import Holed, fitted, random_holed, random_mapping
 
@@ -26,8 +25,7 @@ from nullproof import CountIndex, NullproofError, certify, explain
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = max(100, int(os.environ.get("NULLPROOF_TABLES", "20000")) // 200)
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240702"))
+N_TABLES = n_tables(100)
 READINGS: tuple[OwnHoles, ...] = ("skip", "any")
 
 ROWS = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]

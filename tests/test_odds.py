@@ -1,13 +1,12 @@
 """label_odds, count_worlds and drawn worlds: the truth lies between the bounds, which keep their gap.
 
-``NULLPROOF_ODDS_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
 import random
 import re
 import warnings
@@ -22,6 +21,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from support import odds_oracle, oracle
+from support.amounts import SEED, n_tables
 from support.bias_oracle import Judge
 from support.counted import index_of, options_of
 from support.large_counts import index_from_counts, judge_of_codes
@@ -33,8 +33,7 @@ from nullproof.odds import count_worlds, draw, sample_worlds, sampled_odds
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = int(os.environ.get("NULLPROOF_ODDS_TABLES", "300"))
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_TABLES = n_tables(300)
 N_CHUNKS = 6
 GAPS = (0.01, 0.1, 0.001, 1e-6)
 Cells = Literal["uniform", "observed"]

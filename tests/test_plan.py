@@ -1,6 +1,6 @@
 """cleaning_plan: which missing cells to look up first, held to what it promises.
 
-``NULLPROOF_CLEANING_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import random
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from support.amounts import SEED, n_tables
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
 from support.strategies import Case, holes
@@ -26,8 +26,7 @@ from nullproof.cleaning import Cleaner, CleaningPlan, cases, feature_effects, si
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_CLEANING_TABLES", "1600"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(200)
 N_DRAWS = 32  # what is expected is at least as good as an average of so many draws
 
 

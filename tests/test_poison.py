@@ -1,6 +1,6 @@
 """poison: an attack that works, cell by cell, and a bound that no attack gets below.
 
-``NULLPROOF_JOINT_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
@@ -8,7 +8,6 @@ from __future__ import annotations
 import itertools
 import json
 import math
-import os
 import random
 import re
 from dataclasses import replace
@@ -21,6 +20,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 from support import oracle
+from support.amounts import SEED, n_tables
 from support.attack_oracle import (
     RowJudge,
     completed,
@@ -49,8 +49,7 @@ from nullproof.attacks import Attack, RowAttack
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_JOINT_TABLES", "200"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(60)
 
 
 def assert_works(case: Case, attack: Attack, options: dict[str, Any]) -> Any:
@@ -167,41 +166,32 @@ def joint_case(rng: random.Random, max_rows: int, limit: int) -> tuple[Case, Any
             return case, only, best
 
 
+def enclosed(case: Case, only: Any, best: float, steps: int) -> Attack | None:
+    """Poison, and check that the bounds enclose the optimum; None if no attack can do it."""
+    index = index_of(case)
+    options = options_of(case, index) | ({"only": only} if only else {})
+    if math.isinf(best):
+        with pytest.raises(NullproofError, match="no attack can break"):
+            poison(index, list(case.points), steps=1, **options)
+        return None
+    attack = poison(index, list(case.points), steps=steps, **options)
+    assert attack.lower_bound <= best <= attack.n_cells, (case, only)
+    assert attack.optimal == (attack.lower_bound == attack.n_cells)
+    assert_works(case, attack, options)
+    return attack
+
+
 @pytest.mark.parametrize("block", range(4))
 def test_the_bounds_enclose_the_optimum(block: int) -> None:
     """lower_bound <= optimum <= n_cells, equal when claimed; nearly all are proven optimal."""
     rng = random.Random(f"{SEED}-joint-{block}")
     print("seed", f"{SEED}-joint-{block}")
-    n_proven = n_tables = 0
-    for _ in range(max(N_TABLES, 15)):
-        case, only, best = joint_case(rng, 9, 60_000)
-        index = index_of(case)
-        options = options_of(case, index) | ({"only": only} if only else {})
-        if math.isinf(best):
-            with pytest.raises(NullproofError, match="no attack can break"):
-                poison(index, list(case.points), steps=1, **options)
-            continue
-        attack = poison(index, list(case.points), steps=200, **options)
-        assert attack.lower_bound <= best <= attack.n_cells, (case, only)
-        assert attack.optimal == (attack.lower_bound == attack.n_cells)
-        assert_works(case, attack, options)
-        n_tables, n_proven = n_tables + 1, n_proven + attack.optimal
-    assert n_proven >= 0.9 * n_tables
-
-
-@pytest.mark.parametrize("block", range(2))
-def test_the_bounds_hold_however_little_was_searched(block: int) -> None:
-    """Larger tables and few steps: the bounds still enclose the optimum."""
-    rng = random.Random(f"{SEED}-joint-larger-{block}")
-    for number in range(max(N_TABLES // 2, 8)):
-        case, only, best = joint_case(rng, 14, 100_000)
-        if math.isinf(best):
-            continue
-        index = index_of(case)
-        options = options_of(case, index) | ({"only": only} if only else {})
-        attack = poison(index, list(case.points), steps=(0, 1, 3, 20)[number % 4], **options)
-        assert attack.lower_bound <= best <= attack.n_cells, (case, only)
-        assert_works(case, attack, options)
+    found = [enclosed(*joint_case(rng, 9, 60_000), steps=200) for _ in range(max(N_TABLES, 15))]
+    proven = [attack.optimal for attack in found if attack]
+    assert sum(proven) >= 0.9 * len(proven)
+    # Larger tables and few steps: the bounds hold however little was searched.
+    for number in range(max(N_TABLES // 4, 4)):
+        enclosed(*joint_case(rng, 14, 100_000), steps=(0, 1, 3, 20)[number % 4])
 
 
 def deep_case(rng: random.Random) -> tuple[Case, Any, float]:
@@ -237,12 +227,8 @@ def test_the_bounds_hold_where_many_cells_are_alike(block: int) -> None:
     n_best = n_tables = 0
     for number in range(max(N_TABLES // 2, 12)):
         case, only, best = deep_case(rng)
-        index = index_of(case)
-        options = options_of(case, index) | ({"only": only} if only else {})
-        attack = poison(index, list(case.points), steps=(0, 3, 40)[number % 3], **options)
-        assert attack.lower_bound <= best <= attack.n_cells, (case, only)
-        assert_works(case, attack, options)
-        n_tables, n_best = n_tables + 1, n_best + (attack.n_cells == best)
+        attack = enclosed(case, only, best, (0, 3, 40)[number % 3])
+        n_tables, n_best = n_tables + 1, n_best + (attack is not None and attack.n_cells == best)
     assert n_best >= 0.8 * n_tables
 
 
@@ -298,30 +284,6 @@ def test_vertex_cover(edges: list[tuple[int, int]]) -> None:
     assert attack.n_cells == attack.lower_bound == min_vertex_cover(edges)
 
 
-def test_vertex_covers_of_random_graphs() -> None:
-    """Graphs of up to seven vertices with three colours: always the smallest cover."""
-    rng = random.Random(f"{SEED}-graphs")
-    for _ in range(max(N_TABLES // 20, 3)):
-        n = rng.randint(4, 7)
-        colour = tuple([0, 1, 2] + [rng.randrange(3) for _ in range(n - 3)])
-        every = [(u, v) for u, v in itertools.combinations(range(n), 2) if colour[u] != colour[v]]
-        edges = rng.sample(every, rng.randint(3, min(len(every), 9)))
-        named = {v: k for k, v in enumerate(sorted({v for edge in edges for v in edge}))}
-        edges = [(named[u], named[v]) for u, v in edges]
-        colours = tuple(colour[v] for v in sorted(named))
-        index, points = cover_index(edges, colours, heavy_enough(edges))
-        attack = poison(index, points, alpha=0, steps=100)
-        assert attack.n_cells == attack.lower_bound == min_vertex_cover(edges), edges
-
-
-def test_six_points_of_the_paper() -> None:
-    """The six points of the paper's example, five vertices a to e, need three cells."""
-    edges = [(0, 1), (2, 1), (2, 3), (0, 3), (3, 4), (0, 4)]
-    index, points = cover_index(edges, (0, 1, 0, 1, 2), 100)
-    attack = poison(index, points, alpha=0, steps=100)
-    assert (attack.n_cells, attack.lower_bound) == (3, 3)
-
-
 ROWS = [("a", "x", "p")] * 6 + [("b", "y", "q")] * 5 + [("a", "y", "p")] * 3 + [("b", "x", "q")] * 4
 LABELS = ["yes"] * 8 + ["no"] * 10
 POINTS = [("a", "x", "p"), ("b", "y", "q"), ("b", "x", "q"), ("a", "x", "q")]
@@ -358,39 +320,6 @@ def test_progress_and_interrupts() -> None:
     assert not certify(stopped.index_after, POINTS, alpha=0).certain.any()
     assert stopped.lower_bound <= attack.n_cells
     assert attack.lower_bound <= stopped.n_cells
-
-
-def test_incomplete_points() -> None:
-    """Under "any" a joint attack is verified, and its bound is the largest radius at least."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    points: list[Any] = [("a", None, "p"), ("b", "y", "q")]
-    options: Any = {"own_missing": "any", "alpha": 0}
-    size = np.asarray(radius(index, points, **options))
-    assert (size > 0).all()
-    attack = poison(index, points, steps=20, **options)
-    assert not certify(attack.index_after, points, **options).certain.any()
-    assert size.max() <= attack.lower_bound <= attack.n_cells
-
-
-@pytest.mark.parametrize("alpha", [1e-309, 5e-324, Fraction(1, 10**400), 10**400, 1e308])
-def test_smoothing_near_the_limits_of_doubles(alpha: Any) -> None:
-    """Whatever radius answers for, poison answers for: a true attack, a true bound."""
-    for seed in range(3):
-        rng = np.random.default_rng(6_000 + seed)
-        codes = rng.integers(-1 if seed % 2 else 0, 3, (24, 4)).astype(np.int8)
-        index = CountIndex.from_codes(codes, (rng.random(24) < 0.4).astype(int))
-        points = rng.integers(0, 3, (5, 4)).astype(np.int32)
-        try:
-            size = np.asarray(radius(index, points, alpha=alpha))
-        except NullproofError as problem:
-            if "alpha" in str(problem):
-                return  # beyond the limits of what is taken
-            raise
-        attack = poison(index, points, alpha=alpha, steps=3, skip_unbreakable=True)
-        finite = size[np.isfinite(size)]
-        assert finite.max(initial=0) <= attack.lower_bound <= attack.n_cells <= finite.sum()
-        after = certify(attack.index_after, points, alpha=alpha).certain
-        assert not after[np.isfinite(size)].any()
 
 
 # Tables of every library --------------------------------------------------------------------------
@@ -497,6 +426,8 @@ def test_points_that_are_open_already_cost_nothing() -> None:
     attack = poison(index, [("a", "y")], alpha=0)
     assert (attack.n_cells, attack.lower_bound, attack.optimal) == (0, 0, True)
     assert (attack.targets[0].radius, attack.targets[0].broken) == (0, False)
+    document = json.loads(json.dumps(attack.document([])))
+    assert (document["n_points"], document["n_cells"], document["optimal"]) == (1, 0, True)
 
 
 def test_points_beyond_attack_are_named() -> None:
@@ -525,26 +456,6 @@ def test_what_is_refused() -> None:
     ):
         with pytest.raises(NullproofError, match=words):
             poison(index, POINTS, **options)
-
-
-def test_what_attacks_tell() -> None:
-    """repr, HTML and JSON name cells, points and bound; text of the table is escaped."""
-    rows = [("<i>", "x"), ("<i>", "x"), ("<i>", "x"), ("b", "y")]
-    labels = ["yes", "yes", "yes", "no"]
-    attack = poison(CountIndex.from_rows(rows, labels), [("<i>", "x")], alpha=0)
-    assert "3 cells" in repr(attack)
-    assert "optimal" in repr(attack)
-    html = attack._repr_html_()
-    assert "&lt;i&gt;" in html
-    assert "<i>" not in html
-    document = json.loads(json.dumps(attack.document(attack.cells(rows, labels))))
-    assert (document["n_points"], document["n_cells"], document["lower_bound"]) == (1, 3, 3)
-    assert document["optimal"] is True
-    assert [(cell["row"], cell["column"]) for cell in document["cells"]] == attack.cells(
-        rows, labels
-    )
-    target = attack.targets[0]
-    assert (target.label, target.rival, target.radius, target.broken) == ("yes", "no", 3, True)
 
 
 # Added rows ---------------------------------------------------------------------------------------

@@ -1,12 +1,11 @@
 """radius with only=: the fewest cells within some columns, rows or cells (T14).
 
-``NULLPROOF_LIMITED_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` the seed.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from fractions import Fraction
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from support.amounts import SEED, n_tables
 from support.attack_oracle import View, WrongCells, fewest_cells, radius_of
 from support.attack_tables import attack_case, random_limits, tiny_case
 from support.counted import index_of, options_of
@@ -26,8 +26,7 @@ from nullproof.attacks import radii
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
-N_TABLES = int(os.environ.get("NULLPROOF_LIMITED_TABLES", "5000"))
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+N_TABLES = n_tables(1500)
 N_CHUNKS = 4
 
 
@@ -262,17 +261,11 @@ def test_rows_without_a_label_keep_their_places() -> None:
         ({"columns": ["sise"]}, "'sise'"),
         ({"rows": np.ones(6, dtype=bool)}, "both"),
         ({"columns": ["size"], "table": TRAIN}, "both"),
-        ({"rows": [0, 1], "table": TRAIN}, "6 rows"),
         ({"rows": [0, 1, 0, 1, 0, 1], "table": TRAIN}, "int64"),
         ({"rows": np.ones(5, dtype=bool), "table": TRAIN}, "shape"),
-        ({"cells": np.ones((6, 2), dtype=int), "table": TRAIN}, "int64"),
         ({"cells": np.ones((6, 3), dtype=bool), "table": TRAIN}, "6 rows and 2 features"),
         ({"cells": pl.LazyFrame({"size": [True] * 6}), "table": TRAIN}, "data frame"),
-        ({"cells": [[True, True]] * 6, "table": TRAIN}, "data frame"),
-        ({"cells": pl.DataFrame({"size": ["False"] * 6}), "table": TRAIN}, "'size'"),
-        ({"cells": pd.DataFrame({"size": [0, 1] * 3}), "table": TRAIN}, "'size'"),
         ({"cells": pl.DataFrame({"size": [True, None] * 3}), "table": TRAIN}, "'size'"),
-        ({"rows": np.ones(5, dtype=bool), "table": TRAIN[:5]}, "counted"),
         ({"rows": np.ones(6, dtype=bool), "table": TRAIN.assign(size="m")}, "counted"),
     ],
 )

@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 import math
-import os
 import random
 import re
 import shlex
@@ -18,6 +17,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from support.amounts import SEED
 from support.command_line import Runner, demo_tables, one_line, write_customers
 from support.hostile import LONG, SCRIPT, hostile_index, hostile_points
 from support.strategies import Case, random_case, with_cell
@@ -35,7 +35,6 @@ from nullproof import (
 from nullproof.attacks import Radii, certified_accuracy_curve, radii
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240611"))
 HOSTILE = "<b>&\"x'</b>"
 EMPTY = {"meta", "img", "br", "input", "link", "rect", "line"}
 ASK = ("--label", "churn", "--key", "customer")

@@ -1,13 +1,11 @@
 """tolerance against the oracle on random tables, and against its laws (large counts: test_exactness).
 
-``NULLPROOF_TABLES`` sets the number of random tables of the verdicts, of which this file takes one in
-ten; ``NULLPROOF_SEED`` says where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import math
-import os
 import random
 from dataclasses import replace
 from fractions import Fraction
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from support.amounts import SEED, n_tables
 from support.bias_box import BoxJudge
 from support.bias_oracle import Judge, OwnHoles, double_below, shortened
 from support.bias_tables import Holed, fitted, random_bias, random_holed, written
@@ -25,8 +24,7 @@ from nullproof import CountIndex, NullproofError, certify, tolerance
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = int(os.environ.get("NULLPROOF_TABLES", "20000")) // 10
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240703"))
+N_TABLES = n_tables(1000)
 N_CHUNKS = 4
 READINGS: tuple[OwnHoles, ...] = ("skip", "any")
 

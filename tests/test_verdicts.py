@@ -1,13 +1,12 @@
 """certify: certain, label and possible against the enumeration of every world, and against its laws.
 
-``NULLPROOF_TABLES`` sets the number of random tables, ``NULLPROOF_SEED`` where they start.
+``NULLPROOF_MORE`` and ``NULLPROOF_SEED`` ask about more and other random tables.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-import os
 import random
 from collections.abc import Sequence
 from dataclasses import replace
@@ -19,6 +18,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support import oracle, strategies
+from support.amounts import SEED, n_tables
 from support.counted import index_of
 from support.large_counts import judge_of_codes
 from support.strategies import Case, cases, holes, random_case, with_cell
@@ -27,8 +27,7 @@ from nullproof import CountIndex, NullproofError, certify
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
-N_TABLES = int(os.environ.get("NULLPROOF_TABLES", "20000"))
-SEED = int(os.environ.get("NULLPROOF_SEED", "20240604"))
+N_TABLES = n_tables(20_000)
 # All parts belong to the quick check too; one is enough to measure coverage.
 PARTS = [0, *(pytest.param(part, marks=pytest.mark.no_cover) for part in range(1, 40))]
 Reading = Literal["skip", "any"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import random
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ import pytest
 from nullproof import CountIndex, NullproofError
 from support import index_view
 from support import plain_counter as truth
+from support.amounts import n_tables
 from support.plain_bins import TooCloseError, TrueEdges, bin_texts, true_edges
 from support.plain_counter import Column, Counted, Table
 from support.ways import RowsWay, Way
@@ -62,8 +62,7 @@ class Options:
         }
 
 
-MORE = int(os.environ.get("NULLPROOF_WAYS_TABLES", "20000")) / 20_000
-SEED = os.environ.get("NULLPROOF_SEED", "20240604")
+MORE = n_tables(800) / 20_000
 ALL_OPTIONS = (
     Options(),
     Options(bins=3, keep=True),

@@ -1,10 +1,11 @@
-"""A random case as nullproof takes it: its table counted, its smoothing and prior as options."""
+"""Random tables as nullproof takes them: counted, with smoothing and prior as options."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from nullproof import CountIndex
+from support.attack_oracle import LargeTable
 from support.strategies import Case
 
 
@@ -18,3 +19,11 @@ def index_of(case: Case) -> CountIndex:
 def options_of(case: Case, index: CountIndex) -> Any:
     """Smoothing and prior of a case, as nullproof takes them."""
     return {"alpha": case.alpha, "prior": case.prior_for(index.labels)}
+
+
+def index_of_codes(table: LargeTable) -> CountIndex:
+    """Count a table of codes, doubled as often as it says."""
+    index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
+    for _ in range(table.times.bit_length() - 1):
+        index = index + index
+    return index

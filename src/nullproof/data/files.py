@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import codecs
 import csv
+import datetime as dt
 import difflib
 import gzip
 import importlib
@@ -504,7 +505,7 @@ def _explaining(content: Content, form: Form) -> Iterator[None]:
         if form in ("text", "arff"):
             if "utf-8" in message.lower() or "utf8" in message.lower():
                 raise NotUtf8Error from problem
-            if "more fields than defined" in message:
+            if "more fields than defined" in message or "n_extra" in message:
                 raise NullproofError(
                     f"{content.name} is ragged: a row has more fields than the header; mend that row, or "
                     "quote values that contain the separator; lines above the header are left out "
@@ -1101,11 +1102,19 @@ def _whole_columns(frame: pl.DataFrame, as_text: Collection[str]) -> pl.DataFram
             same = (whole.cast(pl.Float64) == series).all()
             if same and whole.null_count() == series.null_count():
                 series = whole
+        elif series.dtype == pl.Datetime and _are_times(series):
+            series = series.dt.time()
         if series.name in as_text and series.dtype != pl.String:
             cells = [None if x is None else text(x) for x in series.to_list()]
             series = pl.Series(series.name, cells, pl.String)
         columns[series.name] = series
     return pl.DataFrame(columns)
+
+
+def _are_times(moments: pl.Series) -> bool:
+    """Return whether moments are times of day: Excel writes those as a day before its first."""
+    days = moments.drop_nulls().dt.date()
+    return bool(len(days)) and bool((days < dt.date(1900, 1, 1)).all())
 
 
 def _refuse_damage(content: Content) -> None:

@@ -320,9 +320,9 @@ def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     missing = index.schema.missing
     for said in (
-        *no_part_notice(index, least=NOTABLE),
         *_of_empty(findings.empty),
         *_of_left_out(findings.left_out),
+        *no_part_notice(index, least=NOTABLE),
         *_of_strays(findings.strays),
         *_of_texts(findings.texts),
         *_of_spellings(findings, missing),
@@ -343,8 +343,8 @@ def standing_notices(index: Counted) -> list[str]:
         if feature.kind == "category":
             _note(found, strays(feature.values), feature.name)
     return [
-        *no_part_notice(index),
         *_of_left_out(index.schema.left_out),
+        *no_part_notice(index),
         *_of_strays(found),
         *_of_alike(index.schema),
         *_of_labels(index),
