@@ -58,7 +58,7 @@ class Group:
 def run(*, quick: bool) -> list[str]:
     found = at_hand()
     names = [*found][:4] if quick else [*found]
-    groups = [group for name in names for group in _measure_table(name, found[name])]
+    groups = [group for name in names for group in measure_table(name, found[name])]
     return [
         *_preface(),
         *_by_size(groups),
@@ -80,7 +80,7 @@ def least_bias(known: NDArray[Any], blanked: NDArray[Any], alpha: float = ALPHA)
     return float(max(0.0, fewer.max(), more.max())) if len(known) > 1 else 0.0
 
 
-def _measure_table(name: str, path: Path) -> Iterator[Group]:
+def measure_table(name: str, path: Path) -> Iterator[Group]:
     label, frame = LABELS[name], frame_of(name, path)
     options: dict[str, Any] = {"binning": BINNING}
     index = CountIndex.from_table(frame, label, **options)

@@ -22,14 +22,14 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from experiments.paper.baselines import greedy_search
+from experiments.paper.baselines import union as union_of_cells
 from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.poisoning import attack_of, different, single_attack, union
-from nullproof.baselines import greedy_search
-from nullproof.baselines import union as union_of_cells
 from nullproof.counts.index import CountIndex
 from nullproof.data.files import read_file
 from nullproof.data.missing import Missing

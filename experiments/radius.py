@@ -10,7 +10,7 @@ from sklearn.naive_bayes import CategoricalNB
 
 from experiments.decision import FEATURES, ROWS, random_codes
 from experiments.measuring import ratio, shown, times
-from nullproof.baselines import CodedTable, greedy_search
+from experiments.paper.baselines import CodedTable, greedy_search
 from nullproof.counts.index import CountIndex
 from nullproof.radii.cells import radius
 from nullproof.radii.results import Threat
@@ -65,7 +65,7 @@ def _against_greedy() -> list[str]:
     ours = [s / len(points) for s in seconds["ours"]]
     greedy = [s / 40 for s in seconds["greedy"]]
     return [
-        "The paper's greedy (`nullproof.baselines.greedy_search`, one pass over the table a point) on "
+        "The paper's greedy (`experiments.paper.baselines`, one pass over the table a point) on "
         f"{len(labels):,} rows × 11 features, 4 labels:",
         "",
         "| way | time a point | times ours |",

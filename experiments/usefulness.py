@@ -74,13 +74,13 @@ class Measured:
 def run(*, quick: bool) -> list[str]:
     found = at_hand()
     names = [*found][:4] if quick else [*found]
-    measured = [one for name in names for one in _measure_table(name, found[name])]
+    measured = [one for name in names for one in measure_table(name, found[name])]
     if not quick:
         draw(measured, Path(__file__).parent.parent / "docs" / "figures" / "usefulness.png")
     return [*_preface(), *_summary(measured), *_listing(measured)]
 
 
-def _measure_table(name: str, path: Path) -> Iterator[Measured]:
+def measure_table(name: str, path: Path) -> Iterator[Measured]:
     frame = frame_of(name, path)
     for setting, (rate, mechanism) in SETTINGS.items():
         print(name, setting, file=sys.stderr, flush=True)

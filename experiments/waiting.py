@@ -22,12 +22,12 @@ from sklearn.preprocessing import OrdinalEncoder
 import nullproof
 from experiments.measuring import both_times, shown
 from experiments.odds import GAP, datasets_or_like, open_points, titanic
+from experiments.paper.baselines import iterate_with_index
 from experiments.paper.datasets import PAPER, Dataset, load_all
 from experiments.paper.preparation import split
 from experiments.report import WIDE, generated
 from experiments.tables_at_hand import LABELS, at_hand, frame_of
 from nullproof import label_odds, report
-from nullproof.baselines import iterate_with_index
 from nullproof.counts.index import CountIndex
 from nullproof.decision import certify
 from nullproof.estimator import CertifiedNB

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 # Folders, files and tests that need a browser, Java, a server or other programs, or much time.
 SLOW = (
-    "experiments/",
+    "test_assumptions.py",
     "test_estimator.py::test_assumptions_are",
     "test_counts.py::test_all_cells",
     "test_counts.py::test_all_texts",
@@ -37,7 +37,6 @@ SLOW = (
     "test_radius_rows.py::test_hundreds_of_rows",
     "test_real_data.py",
     "test_witness.py::test_categorical_nb",
-    "test_worksheet.py::test_promises_are_kept_on_real_tables",
 )
 
 

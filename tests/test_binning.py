@@ -17,7 +17,8 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.preprocessing import KBinsDiscretizer
-from support.checking import MORE, SEED, Options, none_of, wrong_counts
+from support.amounts import SEED
+from support.checking import MORE, Options, none_of, wrong_counts
 from support.index_view import UNSEEN, bins, edges, kind, quietly, read, values
 from support.nasty_tables import typed_column
 from support.odd_tables import crowded_numbers, many_numbers

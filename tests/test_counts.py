@@ -19,10 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from support import nasty_tables
+from support.amounts import SEED
 from support.checking import (
     ALL_OPTIONS,
     MORE,
-    SEED,
     SOME_OPTIONS,
     Options,
     carried,

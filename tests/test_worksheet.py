@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -111,21 +110,6 @@ def held_after(answers: dict[tuple[int, str], str]) -> tuple[CountIndex, int]:
 # Out and back -------------------------------------------------------------------------------------
 
 
-def test_the_plan_is_that_of_the_library(work: Runner) -> None:
-    """As JSON the plan is that of cleaning_plan; on a terminal its first column is named."""
-    plan = cleaning_plan(counted(), "places.csv", bias=1.0)
-    assert plan.steps
-    document = as_document(work)
-    assert (document["n_cells"], document["n_done"]) == (plan.n_cells, plan.n_done)
-    assert [step["feature"] for step in document["steps"]] == [s.feature for s in plan.steps]
-    shown = work(*CLEAN)
-    assert shown.code == 0
-    assert f"{plan.n_done} of 9 points" in shown.out
-    assert plan.steps[0].feature in shown.out
-    work(*CLEAN, "-o", "plan.json")
-    assert json.loads(Path("plan.json").read_text()) == document
-
-
 def test_worksheets_name_the_cells(work: Runner) -> None:
     """A line per cell of the plan, in its order: label, candidates, and an empty value."""
     lines = fresh(work)
@@ -191,14 +175,6 @@ def test_a_second_worksheet(work: Runner) -> None:
         assert counted("all.csv", like=counted()) == index
     Path("places.csv").write_text(Path("all.csv").read_text())
     one_line(work(*CLEAN, "--answers", "first.csv"), "another table")
-
-
-def test_the_next_command_overwrites_no_worksheet(work: Runner) -> None:
-    """The command that is proposed next writes beside the worksheets that were filled in."""
-    write("worksheet.csv", filled_in(fresh(work))[:1])
-    shown = work(*CLEAN, "--answers", "worksheet.csv")
-    assert shown.code == 0
-    assert "--answers worksheet.csv -o worksheet2.csv" in shown.out
 
 
 def test_unknown_values_are_skipped(work: Runner) -> None:
@@ -508,55 +484,6 @@ def test_training_rows_as_points(run: Runner, folder: Path) -> None:
     assert len({*cells_of(lines)}) == len(lines)
     assert {line["table"] for line in lines} == {"training"}
     write("sheet.csv", filled_in(lines[:8], truth))
-    assert_kept(run, clean, "new.csv", ("--bias", "1"))
-
-
-def test_answers_for_test(run: Runner, folder: Path) -> None:
-    """Under "any", answers for cells of TEST are written to --repaired-test."""
-    truth = made_up(folder)
-    options = ("--label", "churn", "--ignore", "id", "--bias", "1", "--own-missing", "any")
-    clean = ("clean", "train.csv", "test.csv", *options)
-    lines = [line for line in fresh(run, clean=clean) if line["table"] == "points"]
-    assert len(lines) > 3
-    own = {(row, line["column"]): truth[row + 120, line["column"]]
-           for line in lines for row in [int(line["row"])]}  # fmt: skip
-    write("sheet.csv", filled_in(lines, own))
-    before = pl.read_csv("test.csv").null_count().sum_horizontal().item()
-    more = ("--answers", "sheet.csv", "--repaired", "new.csv", "--repaired-test", "new_test.csv")
-    assert as_document(run, *more, clean=clean)["answers"]["n_answers"] == len(lines)
-    after = pl.read_csv("new_test.csv").null_count().sum_horizontal().item()
-    assert after == before - len(lines)
-
-
-DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
-REAL = {"adult": "income", "heart": "HeartDisease", "hypothyroid": "Class", "titanic": "Survived"}
-
-
-@pytest.mark.skipif(not DATA.is_dir(), reason="no folder of datasets; name it: NULLPROOF_DATA")
-@pytest.mark.parametrize("name", REAL)
-def test_promises_are_kept_on_real_tables(run: Runner, folder: Path, name: str) -> None:
-    """On real tables with cells blanked besides, certify afterwards gives what was promised."""
-    path = DATA / f"{name}.csv.gz"
-    if not path.is_file():
-        pytest.skip(f"{path.name} is not at hand")
-    rng = np.random.default_rng(1)
-    whole = pl.read_csv(path, infer_schema_length=None, null_values=["?", "NA"])
-    whole = whole[rng.permutation(len(whole))[:840].tolist()]
-    features = [column for column in whole.columns if column != REAL[name]]
-    # Missing cells of the table itself have no true value: the one before stands for it.
-    truth = whole.with_columns(pl.col(features).forward_fill().backward_fill())
-    held = whole.with_columns(
-        pl.when(pl.Series(rng.random(840) >= 0.02)).then(pl.col(column)).alias(column)
-        for column in features
-    )
-    held[:800].write_csv(folder / "train.csv")
-    held[800:].write_csv(folder / "test.csv")
-    clean = ("clean", "train.csv", "test.csv", "--label", REAL[name], "--bias", "1")
-    lines = fresh(run, clean=(*clean, "--budget", "100"))
-    known = {(r, column): str(truth[column][r]) for r, column in cells_of(lines)}
-    known = {cell: v.lower() if v in ("True", "False") else v for cell, v in known.items()}
-    assert lines
-    write("sheet.csv", filled_in(lines, known))
     assert_kept(run, clean, "new.csv", ("--bias", "1"))
 
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from experiments.paper.baselines import CodedTable
 from experiments.paper.datasets import Dataset
-from nullproof.baselines import CodedTable
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import draw_cells, draw_features, uniforms
 from nullproof.decision import certify

@@ -11,10 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.paper.preparation import Split, index_of
-from experiments.paper.store import Store
-from nullproof.attacks.poisoning import poison
-from nullproof.baselines import (
+from experiments.paper.baselines import (
     CodedTable,
     approximate_decision,
     greedy_search,
@@ -24,6 +21,9 @@ from nullproof.baselines import (
     smarter_random,
     union,
 )
+from experiments.paper.preparation import Split, index_of
+from experiments.paper.store import Store
+from nullproof.attacks.poisoning import poison
 from nullproof.decision import certify
 from nullproof.radii.cells import radii, radius
 

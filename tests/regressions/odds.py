@@ -8,19 +8,18 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import pytest
 from support.large_counts import index_from_counts
 
-from nullproof import CountIndex, NullproofError, label_odds
-from nullproof.odds import Learned, count_worlds
+from nullproof import CountIndex, label_odds
+from nullproof.odds import count_worlds
 
 
 @dataclass(frozen=True)
 class Case:
-    """Rows and labels or an index, a point and options; the exact odds, or None for what is refused."""
+    """Rows and labels or an index, a point and options; the exact odds."""
 
     point: Any
-    odds: Sequence[Any] | None
+    odds: Sequence[Any]
     rows: Sequence[Any] = ()
     labels: Sequence[Any] = ()
     make: Callable[[], CountIndex] | None = None
@@ -35,10 +34,6 @@ class Case:
 def check(case: Case) -> None:
     """Bounds contain the odds and keep their gap; the worlds are as many as there are."""
     index = case.index()
-    if case.odds is None:
-        with pytest.raises(NullproofError):
-            label_odds(index, case.point, **case.options)
-        return
     for gap in (0.01, 1e-5):
         found = label_odds(index, case.point, gap=gap, **case.options)
         assert found.gap <= gap
@@ -59,7 +54,6 @@ def _many_labels() -> CountIndex:
 
 FOUR = [("a", None), ("a", "x"), ("b", "y"), ("b", "x")]
 HALF = Fraction(1, 2)
-SEVENTH = HALF
 
 CASES: dict[str, Case] = {
     "a tie counts half for each": Case(
@@ -92,7 +86,7 @@ CASES: dict[str, Case] = {
     ),
     "thirty labels": Case(
         ("0",),
-        [SEVENTH if i == 7 else (1 - SEVENTH) / 29 for i in range(30)],
+        [HALF if i == 7 else HALF / 29 for i in range(30)],
         make=_many_labels,
         options={"alpha": 0, "prior": "uniform"},
     ),
@@ -104,16 +98,5 @@ CASES: dict[str, Case] = {
         ),
         options={"alpha": 0},
         n_worlds=4,
-    ),
-    "chances that were learned from another table": Case(
-        ("a", "y"),
-        None,
-        FOUR,
-        ["yes", "yes", "no", "no"],
-        options={
-            "cells": Learned.of(
-                CountIndex.from_rows(FOUR[1:], ["yes", "no", "no"]), FOUR[1:], ["yes", "no", "no"]
-            )
-        },
     ),
 }

@@ -19,7 +19,7 @@ import pytest
 
 # What the engines tell each other about their versions is not ours to mend.
 QUIET = (
-    pytest.mark.filterwarnings("ignore::nullproof.errors.NullproofWarning"),
+    pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning"),
     pytest.mark.filterwarnings("ignore::DeprecationWarning"),
     pytest.mark.filterwarnings("ignore::FutureWarning"),
     pytest.mark.filterwarnings("ignore::ResourceWarning"),

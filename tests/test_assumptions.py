@@ -1,4 +1,4 @@
-"""The experiments on assumptions: the bias that arises, how useful answers are, and what they cost."""
+"""The experiments on assumptions: the bias that arises, and how useful answers are."""
 
 from __future__ import annotations
 
@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 from support.bias_oracle import limits
 
-from experiments import assumptions, bias, tables_at_hand, usefulness
-from experiments.usefulness_figure import draw
+from experiments import bias, tables_at_hand, usefulness
 from nullproof import NullproofError
 
 
@@ -28,8 +27,8 @@ def test_the_least_bias_is_where_the_truth_becomes_a_world() -> None:
     """Just above it what the cells held is a world of that bias; just below it is none (T9)."""
     rng = random.Random(0)
     tiny, n_above = Fraction(1, 10**9), 0
-    for _ in range(2000):
-        size = rng.randint(2, 4)
+    for _ in range(1000):
+        size = rng.randint(1, 4)
         known = [rng.randint(0, 6) for _ in range(size)]
         blanked = [rng.randint(0, 5) for _ in range(size)]
         if not any(blanked):
@@ -39,12 +38,7 @@ def test_the_least_bias_is_where_the_truth_becomes_a_world() -> None:
         if least > 0:
             assert not is_world(known, blanked, max(Fraction(least) - tiny, Fraction(0)))
             n_above += 1
-    assert n_above > 500
-
-
-def test_one_value_leaves_no_bias() -> None:
-    """A domain of one value forces its holes."""
-    assert bias.least_bias(np.array([5]), np.array([3])) == 0
+    assert n_above > 200
 
 
 @pytest.fixture
@@ -62,24 +56,19 @@ def penguins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_tables_are_found_and_read(penguins: Path) -> None:
-    """Spellings of missing become nulls; every row is there once, and only so many as wanted."""
+    """Spellings of missing become nulls; every row is there once; an empty folder is reported."""
     assert tables_at_hand.at_hand() == {"penguins": penguins}
     frame = tables_at_hand.frame_of("penguins", penguins)
     assert len(frame) == 300
     assert frame["island"].null_count() > 0
-    assert len(tables_at_hand.frame_of("penguins", penguins, most_rows=10)) == 10
-
-
-def test_no_table_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a folder the experiments say what to name."""
-    monkeypatch.setenv("NULLPROOF_DATA", str(tmp_path))
+    penguins.unlink()
     with pytest.raises(NullproofError, match="NULLPROOF_DATA"):
         tables_at_hand.at_hand()
 
 
 def test_usefulness_is_measured(penguins: Path) -> None:
     """Shares never rise with the bias, certain points hold at 1, and without blanks nothing changes."""
-    found = [*usefulness._measure_table("penguins", penguins)]
+    found = [*usefulness.measure_table("penguins", penguins)]
     assert [one.setting for one in found] == [*usefulness.SETTINGS]
     for one in found:
         strict, skipped = one.certain
@@ -87,35 +76,14 @@ def test_usefulness_is_measured(penguins: Path) -> None:
         shares = [one.share(limit) for limit in (0.02, 0.05, 0.1, 1)]
         assert shares == sorted(shares, reverse=True)
     assert found[0].n_changed == (0, 0)
-    lines = [*usefulness._summary(found), *usefulness._listing(found)]
-    assert sum(line.startswith("| penguins |") for line in lines) == len(found)
-
-
-def test_usefulness_is_drawn(penguins: Path, tmp_path: Path) -> None:
-    """The picture is written whole."""
-    found = [*usefulness._measure_table("penguins", penguins)]
-    draw(found, tmp_path / "useful.png")
-    assert (tmp_path / "useful.png").read_bytes().startswith(b"\x89PNG")
 
 
 def test_bias_is_measured(penguins: Path) -> None:
-    """Every setting has cells of both columns and labels, and holes by value are farther off."""
-    groups = [*bias._measure_table("penguins", penguins)]
+    """Every setting has cells of both columns and labels, and cells blanked by value are farther off."""
+    groups = [*bias.measure_table("penguins", penguins)]
     assert len(groups) == 4 * len(bias.SETTINGS)
     mean = {
         setting: np.mean([g.bias for g in groups if g.setting == setting])
         for setting in bias.SETTINGS
     }
     assert mean["20 % by value"] > mean["20 % by chance"]
-    assert any("body_mass_g" in line for line in bias._columns(groups))
-    assert [*bias._by_size(groups), *bias._by_table(groups)]
-
-
-def test_points_with_holes_have_a_hundred_patterns() -> None:
-    """About three in ten points have holes; the others stay as they are."""
-    points = assumptions._points(5_000)
-    holed = assumptions._with_holes(points)
-    gone = holed < 0
-    assert 0.25 < gone.any(axis=1).mean() < 0.35
-    assert len(np.unique(gone[gone.any(axis=1)], axis=0)) == assumptions.N_PATTERNS
-    assert (holed[~gone] == points[~gone]).all()

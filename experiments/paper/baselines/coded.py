@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.errors import NullproofError
-
 Counts = NDArray[np.int64]
 
 
@@ -37,26 +35,11 @@ class CodedTable:
 
     @classmethod
     def of(cls, codes: Any, labels: Any, *, n_values: Sequence[int] | None = None) -> CodedTable:
-        """Check and arrange codes; by default a domain ends at the largest code of its column."""
+        """Arrange codes; by default a domain ends at the largest code of its column."""
         codes, labels = np.asarray(codes), np.asarray(labels)
-        if codes.ndim != 2 or codes.dtype.kind != "i" or not codes.size:
-            raise NullproofError(
-                f"the codes have shape {codes.shape} and type {codes.dtype}; "
-                "give signed integers, rows × features"
-            )
-        if labels.shape != codes.shape[:1] or labels.dtype.kind not in "iu" or labels.min() < 0:
-            raise NullproofError(
-                f"the labels have shape {labels.shape} and type {labels.dtype}; "
-                f"give one whole number from 0 for each of {len(codes)} rows"
-            )
-        sizes = n_values
-        if sizes is None:
-            sizes = [max(int(top) + 1, 1) for top in codes.max(axis=0)]
-        if len(sizes) != codes.shape[1] or (codes.max(axis=0) >= np.array(sizes)).any():
-            raise NullproofError(
-                "n_values does not fit the codes; give each column's number of values, more than "
-                "its largest code"
-            )
+        largest = codes.max(axis=0)
+        sizes = [max(int(top) + 1, 1) for top in largest] if n_values is None else n_values
+        assert (largest < np.array(sizes)).all()
         narrow = np.int8 if max(sizes) < 2**7 else np.int32
         return cls(
             np.asfortranarray(np.maximum(codes, -1).astype(narrow)),
@@ -101,16 +84,11 @@ class CodedTable:
         )
 
 
-def checked_points(table: CodedTable, points: Any) -> list[list[int]]:
+def rows_of_points(table: CodedTable, points: Any) -> list[list[int]]:
     """The points as plain rows of codes; one row is one point."""
     array = np.atleast_2d(np.asarray(points))
-    if array.ndim != 2 or array.shape[1] != table.n_features or array.dtype.kind not in "iu":
-        raise NullproofError(
-            f"the points have shape {array.shape} and type {array.dtype}; "
-            f"give integers, one row per point and {table.n_features} columns"
-        )
-    if array.size and array.min() < 0:
-        raise NullproofError("a point has a missing value; the paper's points are complete")
+    assert array.shape[1] == table.n_features
+    assert (array >= 0).all(), "the paper's points are complete"
     rows: list[list[int]] = array.tolist()
     return rows
 

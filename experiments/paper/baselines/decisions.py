@@ -13,8 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.baselines.coded import CodedTable, Counts, Supports, checked_points
-from nullproof.errors import NullproofError
+from experiments.paper.baselines.coded import CodedTable, Counts, Supports, rows_of_points
 
 Verdicts = NDArray[np.bool_]
 
@@ -29,7 +28,7 @@ def iterate(table: CodedTable, points: Any) -> Verdicts:
     [True, False, True]
     """
     return np.array(
-        [is_certain(table, point) for point in checked_points(table, points)], dtype=bool
+        [is_certain(table, point) for point in rows_of_points(table, points)], dtype=bool
     )
 
 
@@ -45,7 +44,7 @@ def iterate_with_index(table: CodedTable, points: Any) -> Verdicts:
     return np.array(
         [
             supports.is_certain(_looked_up(index, point), missing)
-            for point in checked_points(table, points)
+            for point in rows_of_points(table, points)
         ],
         dtype=bool,
     )
@@ -60,13 +59,11 @@ def approximate_decision(
     the paper. A world in which labels tie predicts nothing and so agrees with no other. What this
     calls open is open; what it calls certain may not be.
     """
-    if n_worlds < 1:
-        raise NullproofError(f"n_worlds is {n_worlds}; give at least 1")
     rng = np.random.Generator(np.random.PCG64(seed))
     supports = Supports(table)
     holes = [np.flatnonzero(table.codes[:, j] < 0) for j in range(table.n_features)]
     verdicts = []
-    for point in checked_points(table, points):
+    for point in rows_of_points(table, points):
         predictions = {
             supports.predicted(_looked_up(_sampled_model(table, holes, rng), point))
             for _ in range(n_worlds)

@@ -15,8 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.baselines.coded import CodedTable, Counts, Supports, checked_points
-from nullproof.errors import NullproofError
+from experiments.paper.baselines.coded import CodedTable, Counts, Supports, rows_of_points
 
 Check = Literal["iterate", "counts", "bisect"]
 Cells = NDArray[np.int64]
@@ -65,7 +64,7 @@ def random_poisoning(
         and finds the first such cell by halving with a pass each time. All three choose the same
         cells in the same order and stop at the same one.
     """
-    (own,) = _complete(table, point)
+    own = _complete(table, point)
     rng = np.random.Generator(np.random.PCG64(seed))
     order = rng.permutation(table.n_cells)
     if check == "bisect":
@@ -75,21 +74,19 @@ def random_poisoning(
     return Poisoning(order[:n_cells])
 
 
-def smarter_random(
-    table: CodedTable, point: Any, *, seed: int = 0, check: Literal["iterate", "counts"] = "counts"
-) -> Poisoning:
+def smarter_random(table: CodedTable, point: Any, *, seed: int = 0) -> Poisoning:
     """SR: fix a random rival, then apply A1 or A2 at random until the point is open.
 
-    An operation that has no cell left gives way to the other. ``check`` is that of `random_poisoning`.
+    An operation that has no cell left gives way to the other.
     """
-    (own,) = _complete(table, point)
+    own = _complete(table, point)
     rng = np.random.Generator(np.random.PCG64(seed))
     existing = table.matches(own)
     winner = Supports(table).predicted(existing)
     if winner is None or table.n_labels < 2:
         return Poisoning(np.empty(0, dtype=np.int64))
     rival = int(rng.choice([label for label in range(table.n_labels) if label != winner]))
-    watch = _Watch(table, own, passes=check == "iterate")
+    watch = _Watch(table, own, passes=False)
     raising = _Operation(table, own, rival, existing[rival], raises=True)
     lowering = _Operation(table, own, winner, existing[winner], raises=False)
     cells: list[int] = []
@@ -120,7 +117,7 @@ def greedy_search(table: CodedTable, point: Any) -> Greedy:
     >>> found.n_cells, found.n_claimed, found.saturated
     (3, 2, (1,))
     """
-    (own,) = _complete(table, point)
+    own = _complete(table, point)
     supports, existing = Supports(table), table.matches(own)
     winner = supports.predicted(existing)
     nothing = np.empty(0, dtype=np.int64)
@@ -150,16 +147,10 @@ def union(points: Iterable[Any], single: Callable[[Any], Poisoning]) -> Poisonin
     return Poisoning(np.unique(np.concatenate(found)) if found else np.empty(0, dtype=np.int64))
 
 
-def _complete(table: CodedTable, point: Any) -> list[list[int]]:
-    if (table.codes < 0).any():
-        raise NullproofError(
-            "the table has missing cells, but the paper poisons complete tables; "
-            "nullproof.radii.cells and nullproof.poison take incomplete ones"
-        )
-    points = checked_points(table, point)
-    if len(points) != 1:
-        raise NullproofError(f"there are {len(points)} points; give one, or use union")
-    return points
+def _complete(table: CodedTable, point: Any) -> list[int]:
+    assert (table.codes >= 0).all(), "the paper poisons complete tables"
+    (only,) = rows_of_points(table, point)
+    return only
 
 
 def _steps_up(
