@@ -21,7 +21,7 @@ T = TypeVar("T")
 Integer = Callable[[int], int]  # Integer(n): one of 0, ..., n - 1
 
 ALPHAS: tuple[Any, ...] = (0, 1, Fraction(1, 2), 0.1, Fraction(1, 3), 0.0, 0)
-WEIGHTS: tuple[Any, ...] = (1, 2, Fraction(1, 3), 0.1, 7, 10**20, Fraction(1, 10**20), 1e-9)
+WEIGHTS: tuple[Any, ...] = (1, 2, Fraction(1, 3), 0.1, 7, 10**6, Fraction(1, 99), 1e-2)
 POOLS: tuple[tuple[Hashable, ...], ...] = (("a", "b", "c", "d"), (0, 1, 2, 3))
 LABEL_POOLS: tuple[tuple[Hashable, ...], ...] = (("no", "yes", "maybe", "never"), (3, 10, 2, 1))
 UNSEEN: tuple[Hashable, ...] = ("elsewhere", 99)  # of the same kind as the pools

@@ -217,7 +217,7 @@ def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str |
     for place, attribute in enumerate(attributes):
         if place not in given and attribute.zero is None:
             raise NullproofError(
-                f"{where}: the sparse row leaves out {attribute.name!r}, without a zero; give a value or ?"
+                f"{where}: the sparse row leaves out {attribute.name!r}, which has no zero; give it or ?"
             )
     return [given.get(place, attribute.zero) for place, attribute in enumerate(attributes)]
 

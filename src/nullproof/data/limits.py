@@ -11,7 +11,7 @@ MOST_COLUMNS = 20_000
 MOST_LABELS = 10_000
 MOST_CELLS = 2**53
 LEAST_ALPHA, MOST_ALPHA = 1e-6, 1e6
-LEAST_PRIOR = 1e-9
+LEAST_PRIOR = Fraction(1, 10**9)
 
 
 def check_limits(
@@ -44,7 +44,7 @@ def check_limits(
         if share and share < LEAST_PRIOR:
             raise NullproofError(
                 f"prior has a number that is {_shown(share)} of the largest; give 0 or at least "
-                f"{LEAST_PRIOR:g} of it"
+                f"1e-9 of it"
             )
 
 
