@@ -20,8 +20,7 @@ from numpy.typing import NDArray
 
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from nullproof.counts.index import CountIndex
-from nullproof.tables.injection import Mechanism, inject_missing
-from nullproof.tables.training import TrainingTable
+from nullproof.data.edits import Mechanism, TrainingTable, inject_missing
 
 TITLE = "The bias that really arises"
 BINNING = os.environ.get("NULLPROOF_BINNING", "uniform")

@@ -30,11 +30,11 @@ from nullproof.charts import svg
 from nullproof.cleaning import Cleaner, Curve, simulate_cleaning
 from nullproof.cleaning.simulation import Strategy
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import TrainingTable
+from nullproof.data.points import Points
 from nullproof.files import write_whole
 from nullproof.odds.filling import Cells
 from nullproof.plots import plot_cleaning
-from nullproof.tables.points import Points
-from nullproof.tables.training import TrainingTable
 
 TITLE = "Cleaning: cells until points are done"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))

@@ -19,9 +19,9 @@ from sklearn.model_selection import StratifiedKFold
 
 from experiments.accuracy import FOLDS, IDS
 from experiments.tables_at_hand import LABELS, at_hand, frame_of
+from nullproof.data import binning
+from nullproof.data.binning import Cells, tally
 from nullproof.estimator import CertifiedNB
-from nullproof.tables import bins, cuts
-from nullproof.tables.grids import Cells, tally
 
 TITLE = "Cuts between cells against cuts between all numbers"
 
@@ -39,7 +39,7 @@ def run(*, quick: bool) -> list[str]:
         labels = frame[LABELS[name]].to_numpy().astype(str)
         cells = frame.drop(LABELS[name])
         numbers = cells.select(pl.selectors.numeric())
-        many = sum(column.n_unique() > cuts.CELLS for column in numbers.iter_columns())
+        many = sum(column.n_unique() > binning.SHARE for column in numbers.iter_columns())
         if many:
             lines.append(f"| {name} | {many} of {numbers.width} | {_compared(cells, labels)} |")
     return [*lines, ""]
@@ -72,9 +72,9 @@ def _predicted(cells: pl.DataFrame, labels: Any) -> Any:
 def _without_limit() -> Iterator[None]:
     """Every distinct number is a cell."""
 
-    def dealt(spots: Any, weights: Any) -> tuple[Cells, Any]:
+    def dealt(spots: Any, weights: Any, n_rows: Any = None) -> tuple[Cells, Any]:  # noqa: ARG001
         numbers, which = np.unique(spots, return_inverse=True)
         return Cells(numbers, numbers, tally(which, weights, len(numbers))), which
 
-    with patch.object(cuts, "CELLS", 10**9), patch.object(bins, "dealt", dealt):
+    with patch.object(binning, "SHARE", 10**9), patch.object(binning, "dealt", dealt):
         yield

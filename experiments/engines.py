@@ -13,9 +13,9 @@ import numpy as np
 import polars as pl
 
 from experiments.measuring import in_process, shown, times
+from nullproof.counts.count import DenseCounts
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import DenseCounts
-from nullproof.tables.schema import Feature, Schema
+from nullproof.data.schema import Feature, Schema
 
 TITLE = "Counting where the data is"
 COLUMNS = 10

@@ -31,13 +31,13 @@ from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.poisoning import attack_of, different, single_attack, union
 from nullproof.counts.index import CountIndex
+from nullproof.data.files import read_file
+from nullproof.data.missing import Missing
+from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
 from nullproof.radii.cells import radii
-from nullproof.tables.formats import read_file
-from nullproof.tables.points import Points
-from nullproof.tables.spellings import Spellings
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
@@ -82,8 +82,8 @@ def _measure(
     folder: Path, name: str, n_points: int, seed: int, limit: float
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
-    spelled = Spellings.of(("-",))
-    table = read_file(folder / f"{name}.csv.gz", spellings=spelled, as_text=[LABELS[name]]).frame
+    spelled = Missing.of(("-",))
+    table = read_file(folder / f"{name}.csv.gz", missing=spelled, as_text=[LABELS[name]]).frame
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])

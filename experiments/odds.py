@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.sources import open_table
 from nullproof.model.certify import certify
 from nullproof.odds import draw, label_odds, sampled_odds
-from nullproof.tables.readers import open_table
 
 TITLE = "Odds: guaranteed bounds against sampled worlds"
 GAP, SHARE = 0.01, 0.2

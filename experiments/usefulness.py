@@ -20,9 +20,9 @@ import polars as pl
 from experiments.tables_at_hand import LABELS, MOST_ROWS, at_hand, frame_of
 from experiments.usefulness_figure import draw
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import Mechanism, inject_missing
 from nullproof.model.accuracy import CertaintyCurve, CurvePoint
 from nullproof.model.certify import certify
-from nullproof.tables.injection import Mechanism, inject_missing
 
 TITLE = "How useful an answer is"
 BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from nullproof import CountIndex, certify
-from nullproof.model.certify import Certificate
 from nullproof.cli.demo import load
+from nullproof.model.certify import Certificate
 from nullproof.show import WIDTH, intervals
 
 GAP, TOP, MARGIN = 60, 64, 16

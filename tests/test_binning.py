@@ -80,7 +80,7 @@ def test_random_columns(binning: str, block: int) -> None:
         table = Table((column,), Column("y", "text", tuple(labels), "string"))
         options = Options(rng.choice((1, 2, 3, 5, 40)), binning, keep=True)
         frame = pl.DataFrame([polars_series(column), pl.Series("y", labels)])
-        if column.cells.count(None) == len(labels):
+        if all(cell is None or cell != cell for cell in column.cells):
             continue
         index = CountIndex.from_table(frame, "y", **options.given(table))
         found += [f"seed {seed}: {wrong}" for wrong in wrong_counts(index, table, options)]

@@ -163,7 +163,7 @@ def test_rows_without_a_label_are_dropped(
     expected = CountIndex.from_table(table[[0, 2, 4, 5]], "label", **options)
     lazy = put(table)
     assert CountIndex.from_table(lazy, "label", unlabelled="drop", **options) == expected
-    with pytest.raises(NullproofError, match="'label' has 2 holes"):
+    with pytest.raises(NullproofError, match="'label' has 2 missing labels"):
         CountIndex.from_table(lazy, "label", **options)
 
 

@@ -223,7 +223,13 @@ def test_an_estimator_of_a_saved_index(table: Any, tmp_path: Path) -> None:
 def test_parameters() -> None:
     """Parameters are kept as given, cloned and set; a clone is not fitted."""
     given: dict[str, Any] = {"alpha": 0.5, "prior": [1, 3], "bins": 7, "binning": "quantile"}
-    given |= {"missing": ("?",), "domains": {}, "own_missing": "any", "bias": {"x0": 0.5}}
+    given |= {
+        "missing": ("?",),
+        "missing_is_value": (),
+        "domains": {},
+        "own_missing": "any",
+        "bias": {"x0": 0.5},
+    }
     model = CertifiedNB(**given)
     assert model.get_params() == given
     copied = clone(model.set_params(binning="none", bins=5).fit([["a"], ["b"]], [0, 1]))

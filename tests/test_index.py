@@ -415,7 +415,7 @@ def test_the_order_of_features_does_not_matter() -> None:
         ({"a": [["u", "v"], ["w"]], "y": ["p", "q"]}, "'a' holds a value in row 1"),
         ({"a": ["u", "v"], "y": ["p", "r"]}, "label column holds 'r', which the given index does"),
         ({"b": ["u", "v"], "y": ["p", "q"]}, "there is no column 'a' in the table"),
-        ({"a": ["u", None], "y": ["p", None]}, "has 1 hole"),
+        ({"a": ["u", None], "y": ["p", None]}, "has 1 missing label"),
     ],
 )
 def test_parts_must_fit_the_index_they_are_like(table: Any, reason: str) -> None:
@@ -611,9 +611,8 @@ def test_a_failed_save_leaves_the_old_file(tmp_path: Path) -> None:
     path = tmp_path / "a.index"
     odd_index().save(path)
     for cell, label in (("u\ud800", "p"), ("u", "p\ud800")):
-        index = CountIndex.from_rows([(cell,), ("v",)], [label, "q"])
         with pytest.raises(NullproofError, match="half of a letter"):
-            index.save(path)
+            CountIndex.from_rows([(cell,), ("v",)], [label, "q"]).save(path)
     with pytest.raises(NullproofError):
         odd_index().save(tmp_path / "no" / "such.index")
     assert CountIndex.load(path) == odd_index()

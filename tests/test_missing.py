@@ -161,7 +161,7 @@ def test_numbers_that_mean_missing(named: str, tmp_path: Path) -> None:
     for table in (frame, pl.from_pandas(frame), pl.from_pandas(frame).lazy()):
         assert CountIndex.from_table(table, "y", missing=(named,)) == index
     assert CountIndex.from_table(lists, "y", missing=("-999",)) == index
-    assert CountIndex.from_table(frame, "y", missing=(-999,)) == index  # type: ignore[arg-type]
+    assert CountIndex.from_table(frame, "y", missing=(-999,)) == index
     points = pl.DataFrame({"a": [-999.0, 1.0]})
     assert [cell is None for cell in read(index, points)["a"]] == [True, False]
     if named.strip() == "-999":
@@ -248,7 +248,7 @@ def test_declared_spellings_are_values(limit: str | None, tmp_path: Path) -> Non
     named = CountIndex.from_table(path, "y", domains={"x": ["NA", "c"]}, missing=("NA",))
     assert counts(named)[None] == [1, 1]
     pl.DataFrame({"x": ["NA", "b", "c"], "y": ["p", "q", "NA"]}).write_csv(path)
-    with pytest.raises(NullproofError, match="1 hole"):
+    with pytest.raises(NullproofError, match="1 missing label"):
         CountIndex.from_table(path, "y", domains={"x": ["NA"]}, memory_limit=limit)
 
 
@@ -344,7 +344,7 @@ def test_labels_follow_the_sure_spellings_alone(tmp_path: Path) -> None:
     for limit in (None, "200MB"):
         index = CountIndex.from_table(tmp_path / "t.csv", "y", memory_limit=limit)
         assert index.labels == ("+", "-", ".")
-    with pytest.raises(NullproofError, match="the label column 'y' has 1 hole"):
+    with pytest.raises(NullproofError, match="the label column 'y' has 1 missing label"):
         CountIndex.from_table({**table, "y": ["-", "+", "?"]}, "y")
     assert CountIndex.from_rows([("u",), ("v",)], ["?", "NA"]).labels == ("?", "NA")
 
@@ -354,7 +354,9 @@ def test_holes_among_the_labels_are_refused(hole: Any) -> None:
     """Labels are never missing; the message says how many are, where, and the way out."""
     labels = ["p", hole, "q", hole, *["p"] * 4, *[hole] * 5]
     table = {"a": list(range(13)), "y": labels}
-    said = r"'y' has 7 holes \(rows 1, 3, 8, 9, 10, .*unlabelled=\"drop\", --drop-unlabelled"
+    said = (
+        r"'y' has 7 missing labels \(rows 1, 3, 8, 9, 10, .*unlabelled=\"drop\", --drop-unlabelled"
+    )
     with pytest.raises(NullproofError, match=said):
         CountIndex.from_table(table, "y", missing=("?",))
 

@@ -197,9 +197,9 @@ def test_candidates_share_one_cell() -> None:
     np.testing.assert_allclose(model.predict_proba([[{"x", "y"}]]), [[1 / 2, 1 / 2]])
 
 
-def test_a_prior_beyond_floats() -> None:
-    """A certain label is predicted even if its prior is zero to floats."""
-    model = CertifiedNB(prior=[1, Fraction(1, 10**400)], alpha=0).fit([["a"], ["b"]], ["A", "B"])
+def test_a_prior_at_the_limit() -> None:
+    """A certain label is predicted even if its prior is the least that is taken."""
+    model = CertifiedNB(prior=[1, Fraction(1, 10**9)], alpha=0).fit([["a"], ["b"]], ["A", "B"])
     assert model.certify([["b"]]).label.tolist() == ["B"]
     assert model.predict([["b"], ["a"]]).tolist() == ["B", "A"]
 

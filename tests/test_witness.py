@@ -417,17 +417,6 @@ def test_a_tie_is_shown_from_both_sides() -> None:
     ]
 
 
-def test_worlds_keep_nanoseconds() -> None:
-    """A hole is filled with a value of the column, not with that value cut down to its microsecond."""
-    ticks = pl.Series([1, 1001, 1001, 5005, None, None, None, None]).cast(pl.Datetime("ns"))
-    table = pl.DataFrame({"x": ticks, "y": list("aabbabab")})
-    index = CountIndex.from_table(table, label="y", binning="none")
-    for world in witness(index, (np.datetime64(1001, "ns"),)):
-        filled = world.complete(table)["x"].to_physical().to_list()
-        assert filled[:4] == [1, 1001, 1001, 5005]
-        assert {*filled} == {1, 1001, 5005}
-
-
 def test_notebooks_show_both_worlds() -> None:
     """Supports are shares of the greatest; only missing cells that the worlds fill differently are told."""
     index = CountIndex.from_rows([(*row, None if row[0] else "z") for row in ROWS], LABELS)

@@ -11,11 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.edits import uniforms
+from nullproof.data.labels import label_codes
+from nullproof.data.missing import Missing
+from nullproof.data.schema import fit_feature
+from nullproof.data.sources import Table, open_table
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import fit_feature
-from nullproof.tables.injection import uniforms
-from nullproof.tables.labels import label_codes
-from nullproof.tables.readers import Table, open_table
 
 ENDINGS = (".csv.gz", ".csv", ".csv.zst", ".parquet")
 MISSING = ("?", "NA", "-")
@@ -195,7 +196,7 @@ def _found(known: Known, folder: Path | None) -> tuple[Path | None, int]:
 
 
 def _checked(known: Known, path: Path, n_rows: int) -> Dataset:
-    table = open_table(path, missing=MISSING, as_text=[known.label])
+    table = open_table(path, missing=Missing.of(MISSING), as_text=[known.label])
     expected = (n_rows, *known.shape[1:])
     if (table.n_rows, len(table.names)) != expected[:2]:
         found = f"{table.n_rows:,} rows × {len(table.names)} columns"

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from experiments.paper.baselines import CodedTable
 from experiments.paper.datasets import Dataset
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import draw_cells, draw_features, uniforms
 from nullproof.model.certify import certify
-from nullproof.tables.injection import draw_cells, draw_features, uniforms
 
 TEST_SHARE = 0.2
 FEATURE_SHARE = 0.2

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from nullproof.attacks.poisoning import poison as poison
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
+    from nullproof.data.edits import inject_missing as inject_missing
     from nullproof.errors import NullproofError as NullproofError
     from nullproof.errors import NullproofWarning as NullproofWarning
     from nullproof.estimator import CertifiedNB as CertifiedNB
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
     from nullproof.odds.labels import label_odds as label_odds
     from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
-    from nullproof.tables.injection import inject_missing as inject_missing
 
 __all__, __getattr__, __dir__ = public(
     __name__,
@@ -35,7 +35,7 @@ __all__, __getattr__, __dir__ = public(
         "certify": "model.certify",
         "cleaning_plan": "cleaning.plan",
         "explain": "model.explain",
-        "inject_missing": "tables.injection",
+        "inject_missing": "data.edits",
         "label_odds": "odds.labels",
         "poison": "attacks.poisoning",
         "radius": "radii.cells",

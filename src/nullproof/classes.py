@@ -11,13 +11,10 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
+from nullproof.data.labels import mend_labels, rows_of
+from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.types import MISSING, distinct, is_missing, text
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import MISSING, distinct, present
-from nullproof.tables.kinds import read_series
-from nullproof.tables.labels import mend_labels, rows_of
-from nullproof.tables.series import unmasked
-from nullproof.tables.spellings import NOTHING_SPELLED
-from nullproof.tables.values import is_missing, text
 from nullproof.words import many
 
 
@@ -33,10 +30,10 @@ def classes_of(y: Any, n_rows: int) -> tuple[NDArray[Any], NDArray[np.int32]]:
         ) from None
     if len(codes) != n_rows:
         check_consistent_length(np.empty(n_rows), codes)
-    holes = np.flatnonzero(codes == MISSING)
-    if len(holes):
+    gone = np.flatnonzero(codes == MISSING)
+    if len(gone):
         raise NullproofError(
-            f"y has {many(len(holes), 'missing label')} ({rows_of(holes)}); {mend_labels(len(holes))}"
+            f"y has {many(len(gone), 'missing label')} ({rows_of(gone)}); {mend_labels(len(gone))}"
         )
     assert_all_finite(classes, input_name="y")
     # The distinct labels are enough to check; repeated, because few rows per label bring a warning.
@@ -61,16 +58,21 @@ def _distinct_labels(y: Any) -> tuple[NDArray[Any], NDArray[np.int32]]:
     """The sorted labels, and where each row's label stands among them; texts are hashed, not sorted."""
     series = nw.from_native(y, series_only=True, pass_through=True)
     if isinstance(series, nw.Series) and series.dtype == nw.String:
-        column = read_series(series, NOTHING_SPELLED, retype=False)
-        assert column.codes is not None
-        return _sorted_labels(column.values, column.codes)
-    y = unmasked(y) if isinstance(y, np.ndarray) else y
+        column = read_column("y", raw_cells("y", y))
+        if column.codes is not None:
+            return _sorted_labels(column.values, column.codes)
+    if isinstance(y, np.ma.MaskedArray):
+        y = [
+            None if gone else cell
+            for cell, gone in zip(y.data.tolist(), np.ma.getmaskarray(y), strict=True)
+        ]
     labels = column_or_1d(
         np.asarray(y, dtype=object if isinstance(y, list | tuple) else None), warn=True
     )
     if labels.dtype.kind not in "OU":
         found, codes = distinct(labels)
-        codes[~present(labels)] = MISSING
+        if labels.dtype.kind == "f":
+            codes[np.isnan(labels)] = MISSING
         return found, codes
     cells = labels.tolist()
     held = [label for label in {*cells} if not is_missing(label)]

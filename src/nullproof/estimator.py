@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, Self
@@ -15,6 +15,19 @@ from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
+from nullproof.data.binning import Binning, Rows
+from nullproof.data.missing import Missing, Spellings
+from nullproof.data.options import TableOptions
+from nullproof.data.points import (
+    OwnHoles,
+    Points,
+    encode_points,
+    encode_quietly,
+    refuse_reading,
+)
+from nullproof.data.schema import Schema, fit_feature, widen_feature
+from nullproof.data.sources import Table, open_table
+from nullproof.data.types import Column, text
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
@@ -27,21 +40,6 @@ from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
 from nullproof.scorers import certainty_rate, certified_accuracy
-from nullproof.tables.bins import Binning, Rows
-from nullproof.tables.columns import Column, fit_feature, widen_feature
-from nullproof.tables.options import TableOptions
-from nullproof.tables.points import (
-    OwnHoles,
-    Points,
-    encode_points,
-    encode_quietly,
-    refuse_reading,
-)
-from nullproof.tables.readers import Table, open_table
-from nullproof.tables.schema import Schema
-from nullproof.tables.series import unmasked
-from nullproof.tables.spellings import Spellings
-from nullproof.tables.values import text
 
 try:
     from sklearn.base import BaseEstimator, ClassifierMixin
@@ -73,7 +71,10 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     missing
-        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`).
+        Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
+        or a mapping from column to spellings with ``"*"`` for all columns.
+    missing_is_value
+        Columns where "missing" is an answer of its own, and counts as a value.
     domains
         Declared categories per column name (``x0``, ``x1``, … for arrays).
     own_missing
@@ -111,7 +112,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior: Prior = None,
         binning: Binning | Mapping[str, Binning] = "mdl",
         bins: int = 5,
-        missing: Sequence[str] = (),
+        missing: Spellings = (),
+        missing_is_value: Collection[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
         own_missing: OwnHoles = "skip",
         bias: Bias = 1.0,
@@ -121,6 +123,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.bins = bins
         self.binning = binning
         self.missing = missing
+        self.missing_is_value = missing_is_value
         self.domains = domains
         self.own_missing = own_missing
         self.bias = bias
@@ -164,7 +167,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             schema = _widened_schema(self.index_.schema, table, self._options(), Rows(codes))
             names = [text(label) for label in known.tolist()]
             labels = Column("label", "category", codes=codes, values=names)
-            chunk = count_like(CountIndex, schema, table, labels)
+            chunk = CountIndex.of(count_like(schema, table, labels))
             self._keep(self.index_.widened(schema) + chunk, known)
         return self
 
@@ -251,13 +254,19 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _options(self) -> TableOptions:
-        return TableOptions(self.missing, self.bins, self.binning, self.domains or {})
+        return TableOptions(
+            self.missing,
+            self.bins,
+            self.binning,
+            self.domains or {},
+            missing_is_value=self.missing_is_value,
+        )
 
     def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
         options = self._options()
-        names = feature_names(table, "", options)
+        names = feature_names(table.names, "", options)
         labels = Column("label", "number", numbers=codes)
-        found = count_table(CountIndex, table, names, labels, options)
+        found = CountIndex.of(count_table(table, names, labels, options))
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))
@@ -296,7 +305,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return asked, points, verdicts(asked, points)
 
     def _read(self, X: Any, *, reset: bool) -> Table:  # noqa: N803
-        missing = Spellings.of(self.missing) if reset else self.index_.schema.spellings
+        missing = Missing.of(self.missing) if reset else self.index_.schema.missing
         # To ask for pandas is quick.
         if nw.dependencies.is_pandas_dataframe(X) or nw.dependencies.is_into_dataframe(X):
             table = open_table(X, missing=missing)
@@ -308,7 +317,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             # Lists keep the type of each cell: NumPy alone would turn mixed rows into text.
             cells = np.array(X, dtype=object) if isinstance(X, list | tuple) and len(X) else X
             if isinstance(cells, np.ma.MaskedArray):
-                cells = unmasked(cells)
+                cells = _unmasked(cells)
             cells = validate_data(self, cells, reset=reset, dtype=None, ensure_all_finite=False)
             table = open_table(cells, missing=missing)
         return table.renamed(getattr(self, "feature_names_in_", _numbered(len(table.names))))
@@ -317,10 +326,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Whether a frame has the very columns of `fit`: scikit-learn would look for longer."""
         names = getattr(self, "feature_names_in_", ())
         # The names of a frame that was changed on the way are texts only now.
-        unchanged = table.source is X or (
-            isinstance(table.source, nw.DataFrame) and table.source.to_native() is X
-        )
-        return unchanged and table.names == (*names,)
+        return table.source is X and table.names == (*names,)
 
     def _keep(self, index: CountIndex, classes: NDArray[Any]) -> None:
         refuse_reading(self.own_missing)
@@ -350,7 +356,10 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
         column = table.column(name)
         if name not in schema.left_out and (column.sets or column.known.any()):
             binning = options.binning_of(name)
-            fitted, _ = fit_feature(column, bins=options.bins, binning=binning, rows=rows)
+            as_value = name in options.missing_is_value
+            fitted, _ = fit_feature(
+                column, bins=options.bins, binning=binning, rows=rows, missing_is_value=as_value
+            )
             features.append(fitted)
     return replace(schema, features=tuple(features))
 
@@ -366,6 +375,16 @@ def _header(X: Any, table: Table) -> Any:  # noqa: N803
     header = SimpleNamespace(shape=X.shape, column_names=lambda: table.names)
     header.__dataframe__ = lambda: header
     return header
+
+
+def _unmasked(array: Any) -> NDArray[Any]:
+    """Return a plain array of any cells: what is masked is None, or NaN among floats."""
+    mask = np.ma.getmaskarray(array)
+    if array.dtype.kind == "f":
+        return np.where(mask, np.nan, array.data)
+    found = np.array(array.data, dtype=object)
+    found[mask] = None
+    return found
 
 
 def _numbered(size: int) -> tuple[str, ...]:

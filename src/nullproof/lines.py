@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.tables.names import RowNames, key_columns
+from nullproof.data.keys import RowNames, key_columns
 
 if TYPE_CHECKING:
     import polars as pl

@@ -25,12 +25,12 @@ import numpy as np
 from nullproof.charts import Picture, altair, themed
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import evenly
 from nullproof.errors import NullproofError
 from nullproof.model.certify import Certificate, Certificates
 from nullproof.radii.accuracy import AccuracyCurve
 from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
-from nullproof.tables.points import evenly
 from nullproof.words import cut, span
 
 __all__ = [

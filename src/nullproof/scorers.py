@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.types import text
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
 from nullproof.radii.results import Threat
-from nullproof.tables.values import text
 
 try:
     from sklearn.utils.validation import check_consistent_length

@@ -123,7 +123,6 @@ CASES: dict[str, Answer | OtherTable | Asked] = {
         )
         for written in (f" {LARGE + 1}", f"{LARGE + 1} ", f"+{LARGE + 1}")
     },
-    "nanoseconds of an answer": Answer(_TICKS, MOMENTS[1], [5000, 5005, 5005, 5000]),
     **{
         f"{written!r} is no number in a file, and none as an answer": Answer(
             _SMALL, written, ["number"], refused=True, binning="uniform"

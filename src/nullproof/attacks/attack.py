@@ -13,16 +13,16 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.locate import locate_cells
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import Cells
+from nullproof.counts.update import Cells
+from nullproof.data.edits import TrainingTable
+from nullproof.data.keys import RowNames, key_at
+from nullproof.data.schema import Encoded
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.witness import World, favouring
 from nullproof.radii.reach import Reach
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.columns import Encoded
-from nullproof.tables.names import RowNames, key_at
-from nullproof.tables.training import TrainingTable
-from nullproof.tables.values import text
 from nullproof.words import many
 
 

@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import narwhals as nw
 import numpy as np
 
-from nullproof.counts.engines.counting import like_key
-from nullproof.counts.engines.keys import Key, collected, column_of, value_key
-from nullproof.counts.engines.tables import LazyTable, open_lazily
-from nullproof.counts.revise import Cells
+from nullproof.counts.engines import LazyTable, like_key, open_lazily
+from nullproof.counts.engines.columns import Key, collected, column_of, value_key
+from nullproof.counts.update import Cells
+from nullproof.data.missing import NOTHING_SPELLED
+from nullproof.data.schema import Feature, Schema, encode
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import encode
-from nullproof.tables.kinds import read_series
-from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.spellings import NOTHING_SPELLED
-from nullproof.tables.values import date_text, text
 
 _ROW = "nullproof row"
 
@@ -50,7 +47,7 @@ def locate_cells(
     >>> locate_cells(index.schema, attack.blanks, table)
     [(0, 'x'), (1, 'x'), (2, 'x')]
     """
-    with open_lazily(table, schema.label_name, schema.spellings, schema, memory_limit) as lazy:
+    with open_lazily(table, schema.label_name, schema.missing, schema, memory_limit) as lazy:
         if lazy is None:
             raise NullproofError(f"{type(table).__name__} is not a lazy table; use attack.cells")
         lazy, key = _numbered(lazy, key)
@@ -71,14 +68,14 @@ def locate_cells(
 
 def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
     if key is not None:
-        table.header.column(key)
+        table.refuse_unknown(key)
         return table, key
     if not table.frame.implementation.is_polars():
         raise NullproofError(
             "the rows of this table have no order; name a column that tells them apart: key="
         )
     frame = nw.from_native(table.frame.to_native().with_row_index(_ROW))
-    return LazyTable(frame, table.label, table.spellings), _ROW
+    return replace(table, frame=frame), _ROW
 
 
 def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
@@ -111,10 +108,9 @@ def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
     """How each label is written in the table."""
     found = collected(table.frame.select(nw.col(table.label).alias("label")).unique())["label"]
     found = found.drop_nulls()
-    column = read_series(found, NOTHING_SPELLED, retype=False)
+    column = table.read_labels(found, NOTHING_SPELLED)
     if column.numbers is not None:
-        write = date_text if column.kind == "date" else text
-        texts = [write(number) for number in column.numbers.tolist()]
+        texts = [column.write(number) for number in column.numbers.tolist()]
     else:
         assert column.codes is not None
         texts = [column.values[code] for code in column.codes]
@@ -133,7 +129,7 @@ def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int,
     group = value_key(table.like(feature))
     cells = table.frame.filter(group.column.known).select(group.value.alias("value"))
     found = collected(cells.unique())["value"]
-    column = column_of(group, found, retype=table.from_text)
+    column = column_of(group, found)
     codes = encode(feature, column).codes
     by_code: dict[int, list[Any]] = {}
     for code in np.unique(codes).tolist():

@@ -22,7 +22,9 @@ from nullproof.attacks.joint.proof import Found, solve
 from nullproof.attacks.row_attack import RowAttack
 from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import Cells
+from nullproof.counts.update import Cells
+from nullproof.data.keys import Key, shown_name
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError, notice
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
@@ -33,8 +35,6 @@ from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import PointCounts
 from nullproof.seeds import refuse_seed
-from nullproof.tables.names import Key, shown_name
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.words import some
 
 Codes = tuple[int, ...]

@@ -11,10 +11,10 @@ import numpy as np
 
 from nullproof.attacks.attack import Target, target_documents
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import TrainingTable
+from nullproof.data.keys import RowNames
 from nullproof.model.model import Model
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.names import RowNames
-from nullproof.tables.training import TrainingTable
 from nullproof.words import many
 
 

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.row_attack import AddedRows
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import evenly
 from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
 from nullproof.radii.solving import PointCounts
-from nullproof.tables.points import evenly
 
 Floats = NDArray[np.float64]
 Kind = tuple[int, tuple[int, ...]]
@@ -74,7 +74,7 @@ class RowSearch:
         """Add rows until all points are broken; whether that was reached. ``most``: the largest radius."""
         step = max(1, most // 4)
         for _ in range(_ROUNDS):
-            standing = self.standing()
+            standing = self.standing_notices()
             if not len(standing):
                 self._prune()
                 return self.verified()
@@ -87,7 +87,7 @@ class RowSearch:
                 self._add(self.raising(int(standing[0])), 1)
         return False
 
-    def standing(self) -> NDArray[np.intp]:
+    def standing_notices(self) -> NDArray[np.intp]:
         """The points whose label is still certain; integers decide where floats are close."""
         lead = self._lead(self._logs)
         close = np.flatnonzero(np.abs(lead) <= _CLEAR)
@@ -134,7 +134,7 @@ class RowSearch:
             while size:
                 if self.added[kind] >= size:
                     self._add(kind, -size)
-                    if len(self.standing()):
+                    if len(self.standing_notices()):
                         self._add(kind, size)
                         size //= 2
                 else:

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.ranges import Ranges
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.tables.points import Points
 
 
 class Winning:

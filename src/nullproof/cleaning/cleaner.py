@@ -22,6 +22,8 @@ from nullproof.cleaning.prospects import Prospects, Rows
 from nullproof.cleaning.ranges import Ranges, open_counts
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model.certify import Certificates
@@ -30,8 +32,6 @@ from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Cells, Filling, Rule
 from nullproof.odds.learned import Learned
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.values import text
 from nullproof.words import many
 
 Place = tuple[int, int]  # feature and point

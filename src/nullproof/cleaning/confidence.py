@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import Rule, refuse_cells
 from nullproof.odds.sureness import UNDECIDED, Sureness
 from nullproof.progress import Progress
-from nullproof.tables.points import Points
 
 
 class Confidence:

@@ -16,13 +16,13 @@ from numpy.typing import NDArray
 
 from nullproof.cleaning.best_case import Winning
 from nullproof.cleaning.ranges import Ranges
+from nullproof.counts.count import Counts, DenseCounts
 from nullproof.counts.index import CountIndex
-from nullproof.counts.sparse import Counts, DenseCounts
+from nullproof.data.points import OwnHoles, Points, evenly
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, over
-from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.words import many, text
 
 MOST_POINTS = 500

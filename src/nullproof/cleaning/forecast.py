@@ -23,12 +23,12 @@ from nullproof.cleaning.best_case import Winning, best_other, log_terms
 from nullproof.cleaning.holed import Holed, beyond
 from nullproof.cleaning.ranges import Integers, Ranges, open_counts
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points, evenly
 from nullproof.model.bias import Floats, Groups
 from nullproof.model.bias import held as held_of
 from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
-from nullproof.tables.points import Points, evenly
 
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
 _ZERO = -(2.0**20)

@@ -15,11 +15,11 @@ import numpy as np
 
 from nullproof.cleaning.course import cells_until
 from nullproof.cleaning.plan import CleaningPlan, plan_of
+from nullproof.data.points import evenly
 from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Rule
 from nullproof.odds.sureness import SURE
 from nullproof.progress import Progress, over
-from nullproof.tables.points import evenly
 
 USUAL_BIAS = Fraction("0.05")
 SHARES = (0.9, 0.95, 0.99, 1.0)

@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from nullproof.cleaning.ranges import Integers, shares_of
 from nullproof.counts.index import LEFT_OUT
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
-from nullproof.tables.points import Points
 
 Bools = NDArray[np.bool_]
 # Stand for what the logarithm of zero does: a rival without support is far behind, and a label that

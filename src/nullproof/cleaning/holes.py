@@ -14,14 +14,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import fill_codes
+from nullproof.counts.update import fill_codes
+from nullproof.data.edits import TrainingTable
+from nullproof.data.schema import Encoded, Feature, Schema, encode, n_outside
+from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.types import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import Encoded, encode, n_outside
-from nullproof.tables.intervals import shows_single_values
-from nullproof.tables.kinds import column_of_cells
-from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.training import TrainingTable
-from nullproof.tables.values import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.words import some
 
 Which = Literal["training", "points"]
@@ -247,14 +245,14 @@ def read_answer(feature: Feature, written: str, where: str) -> Any:
 def code_of(feature: Feature, value: Any, allowed: tuple[int, ...] | None, where: str) -> int:
     """The code of an answer; None for ``allowed`` means every value of the column."""
     _refuse_missing(value, where)
-    column = column_of_cells(feature.name, [value])
     try:
+        column = read_column(feature.name, raw_cells(feature.name, [value]))
         encoded = encode(feature, column)
     except NullproofError as problem:
         raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
     code = int(encoded.codes[0])
     # A bin takes any number between its edges, but a column may show a few numbers only.
-    odd = not allowed and shows_single_values(feature) and text(value) not in feature.codes
+    odd = not allowed and feature.shows_single_values and text(value) not in feature.codes
     several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
     if several or odd or code not in (allowed or range(feature.n_values)):
         names = value_names(feature, allowed)
@@ -271,7 +269,8 @@ def value_names(feature: Feature, allowed: tuple[int, ...] | None) -> list[str]:
 
 def is_beyond(feature: Feature, written: str) -> bool:
     """Whether an answer that fits lies beyond all that the table shows in that column."""
-    return n_outside(feature, column_of_cells(feature.name, [parsed(feature, written, "")])) > 0
+    cell = raw_cells(feature.name, [parsed(feature, written, "")])
+    return n_outside(feature, read_column(feature.name, cell)) > 0
 
 
 def fits(feature: Feature, written: str, allowed: tuple[int, ...] | None) -> bool:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.holes import Cell
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.predict import predictions
 from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Filling
-from nullproof.tables.points import Points
 
 _MOST = 200_000
 

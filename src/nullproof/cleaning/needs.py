@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from nullproof.cleaning.ranges import Ranges
 from nullproof.cleaning.rivals import Effort, Rival, Together, reaches, surely
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.points import OwnHoles, Points, evenly
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -31,7 +32,6 @@ from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, point_counts, verdicts
 from nullproof.reasons import reasons_of
 from nullproof.selection import chosen
-from nullproof.tables.points import OwnHoles, Points, evenly
 from nullproof.words import many, span
 
 Counts = list[list[int]]

@@ -19,11 +19,11 @@ from nullproof.cleaning.holed import chances
 from nullproof.cleaning.packages import Package, envelope, packages
 from nullproof.cleaning.ranges import Ranges, open_counts
 from nullproof.cleaning.scores import Outlook
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over, within
-from nullproof.tables.points import Points
 
 _N_DRAWS = 16
 # Of very many points with holes a rougher guess is enough, since only the order depends on it.

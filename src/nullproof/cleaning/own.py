@@ -10,10 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from nullproof.cleaning.holes import Cell, code_of, domains_text, read_answer
+from nullproof.data.points import Points
+from nullproof.data.schema import Schema
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.tables.points import Points
-from nullproof.tables.schema import Schema
-from nullproof.tables.values import text
 from nullproof.words import some
 
 

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.holed import Holed
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
-from nullproof.tables.points import Points
 
 _TINY = 1e-9
 

@@ -21,6 +21,9 @@ from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats, typi
 from nullproof.cleaning.order import Orders, affordable
 from nullproof.cleaning.ranges import Ranges
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key, key_at
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -29,9 +32,6 @@ from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import Key, key_at
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.words import many, some
 
 _MOST_LEFT_OUT = 1000

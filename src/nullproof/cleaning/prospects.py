@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cleaning.scores import Outlook
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.odds.learned import WHOLE, Learned
-from nullproof.tables.points import Points
 
 Rows = NDArray[np.intp]
 _RARE = 1e-6

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
-from nullproof.tables.points import Points
 
 Integers = NDArray[np.int64]
 

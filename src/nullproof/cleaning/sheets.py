@@ -9,10 +9,9 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from nullproof.data.files import FileOptions, read_file
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.files import write_whole
-from nullproof.tables.contents import FileOptions
-from nullproof.tables.formats import read_file
 
 ENDINGS = (".csv", ".xlsx")
 Line = dict[str, str]

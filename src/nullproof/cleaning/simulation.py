@@ -13,10 +13,10 @@ from nullproof.cleaning.cleaner import Cleaner
 from nullproof.cleaning.entropy import entropy_gains
 from nullproof.cleaning.holes import Fill
 from nullproof.cleaning.ranges import open_counts
+from nullproof.data.edits import TrainingTable
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
 from nullproof.show import shown_table
-from nullproof.tables.training import TrainingTable
 
 Strategy = Literal["ours", "random", "most missing", "entropy"]
 Group = tuple[int, int]

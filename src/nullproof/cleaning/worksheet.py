@@ -21,13 +21,13 @@ from nullproof.cleaning.holes import Cell, Which, fits, is_beyond, value_names
 from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
 from nullproof.cleaning.sheets import Line, read_lines, write_lines
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import set_cells
+from nullproof.data.keys import key_at
+from nullproof.data.points import Points
+from nullproof.data.texts import plain_text
 from nullproof.errors import NullproofError, notice
 from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
-from nullproof.tables.cells import set_cells
-from nullproof.tables.names import key_at
-from nullproof.tables.points import Points
-from nullproof.tables.writings import plain_text
 from nullproof.words import cut, many, some
 
 NEEDED = ("table", "row", "column", "value", "check")
@@ -176,7 +176,7 @@ def write_worksheet(
 def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
     """Read the answers of a worksheet; lines without a value, or with ``?``, are left out."""
     answers: dict[Cell, Answer] = {}
-    writings = dict(cleaner.index.schema.writings)
+    writings = dict(cleaner.index.schema.formats)
     for number, line in read_lines(path, NEEDED):
         where = f"{path.name}, line {number}"
         if _is_unknown(line, cleaner.index):

@@ -16,10 +16,10 @@ from nullproof.progress import Progress
 
 if TYPE_CHECKING:
     from nullproof.cli.options import Request
+    from nullproof.data.points import Chunk
+    from nullproof.data.sources import Blocks
     from nullproof.model.certify import Certificates
     from nullproof.model.model import Model
-    from nullproof.tables.arrivals import Arrival
-    from nullproof.tables.readers import Blocks
 
 
 def certify_in_blocks(request: Request, bias: list[str] | None, *, check: bool) -> None:
@@ -53,22 +53,24 @@ class _Certified:
 
     def frames(self, say: Progress, key: str | None) -> Iterator[Any]:
         """The verdicts of each block as a data frame of polars; two blocks are certified at a time."""
+        from nullproof.data.points import read_points_in_chunks
         from nullproof.files import frame_of
-        from nullproof.tables.arrivals import arrivals
 
         schema, smoothed = self.model.index.schema, self.model.alpha != 0
         certify = partial(self._certified, judged=self._have_labels())
-        blocks = arrivals(schema, self.blocks, self.own_missing, key, smoothed=smoothed)
+        blocks = read_points_in_chunks(
+            schema, self.blocks, self.own_missing, key, smoothed=smoothed
+        )
         for some, found in on_both_cores(lambda block: (block, certify(block)), blocks):
             self.n_points += len(found)
             self.all_certain &= bool(found.certain.all())
             say("certifying", some.share)
             yield frame_of(found.file_columns(some.first))
 
-    def _certified(self, some: Arrival, judged: bool) -> Certificates:
+    def _certified(self, some: Chunk, judged: bool) -> Certificates:
         """The certificates of a block, with all that is told of its points worked out."""
+        from nullproof.data.labels import true_labels
         from nullproof.model.certify import certificates_of
-        from nullproof.tables.labels import true_labels
 
         found = certificates_of(self.model, some.points)
         if judged:
@@ -79,7 +81,7 @@ class _Certified:
 
     def _have_labels(self) -> bool:
         """Whether any point has a true label: then a column tells which predictions are right."""
-        from nullproof.tables.labels import true_labels
+        from nullproof.data.labels import true_labels
 
         schema = self.model.index.schema
         if schema.label_name not in self.blocks.names:

@@ -17,7 +17,7 @@ from nullproof.cli.terminal import (
     point_name,
     say_next,
 )
-from nullproof.tables.points import evenly
+from nullproof.data.points import evenly
 from nullproof.words import PLAIN, either, many, per_cent, some, tolerance
 
 if TYPE_CHECKING:
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from nullproof.data.points import OwnHoles
     from nullproof.model.accuracy import CertaintyCurve, Group
     from nullproof.model.certify import Certificates
-    from nullproof.tables.points import OwnHoles
 
 # How many lines go at most to points that are not certain, the weakest first; the others are a sample.
 _WEAKEST = 14

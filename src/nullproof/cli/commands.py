@@ -90,7 +90,7 @@ def certify(
         result = decide(index, points, bias=asked_bias, **request.model(index), **named)
     if explain is not None:
         from nullproof.cli.explanations import show_explanation
-        from nullproof.tables.names import place_of
+        from nullproof.data.keys import place_of
 
         place = place_of(explain, result.points.names, len(result), "--explain")
         one = result[place].explain(rival=rival)
@@ -199,7 +199,7 @@ def poison(
     from nullproof.cli.following import after_poison, shown_of
     from nullproof.cli.outputs import write_poisoned
     from nullproof.cli.terminal import show_attack
-    from nullproof.counts.companion import refuse_companion
+    from nullproof.counts.storage import refuse_companion
     from nullproof.files import to_json
 
     if steps is not None and time_limit is not None:
@@ -310,7 +310,7 @@ def _only(columns: list[str] | None) -> dict[str, list[str]] | None:
 
 def _attacked(request: Request, attack: Attack) -> dict[str, Any]:
     """The JSON form of an attack, with its cells by row, or by key where TRAIN is not read into memory."""
-    from nullproof.tables.training import TrainingTable
+    from nullproof.data.edits import TrainingTable
 
     if request.by_key:
         limit = request.memory_limit or "1GB"

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from nullproof.cli.options import Request
     from nullproof.cli.shown import Shown
     from nullproof.counts.index import CountIndex
+    from nullproof.data.sources import Table
     from nullproof.radii.accuracy import AccuracyCurve
-    from nullproof.tables.readers import Table
 
 _WIDTH = 40
 _DEEDS = {"cells": "training cells blanked or wrong", "rows": "training rows added"}

@@ -11,8 +11,8 @@ from rich.text import Text
 
 from nullproof.cli.shown import SHOWN
 from nullproof.cli.terminal import empty_grid, say_more
+from nullproof.data.keys import shown_name
 from nullproof.show import factor
-from nullproof.tables.names import shown_name
 from nullproof.words import cut
 
 if TYPE_CHECKING:

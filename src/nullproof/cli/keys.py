@@ -30,8 +30,8 @@ def refuse_unknown_key(
     key: str | None, index: CountIndex, names: Sequence[str], of_train: Sequence[str]
 ) -> None:
     """Refuse a key that is a feature or the label, or that neither the points nor TRAIN have."""
-    from nullproof.tables.names import refuse_key
-    from nullproof.tables.readers import no_such_column
+    from nullproof.data.keys import refuse_key
+    from nullproof.data.sources import no_such_column
 
     refuse_key(index.schema, key, "--key")
     if key is None or key in names:

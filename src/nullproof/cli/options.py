@@ -12,8 +12,8 @@ import typer
 
 from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo, tell
-from nullproof.cli.written import written_binning, written_prior
-from nullproof.errors import NullproofError
+from nullproof.cli.written import written_binning, written_missing, written_prior
+from nullproof.errors import NullproofError, notice
 from nullproof.words import many, some
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from nullproof.cli.shown import Answer
     from nullproof.counts.index import CountIndex
-    from nullproof.tables.contents import FileOptions
-    from nullproof.tables.options import TableOptions
-    from nullproof.tables.readers import Blocks, Table
-    from nullproof.tables.schema import Schema
+    from nullproof.data.files import FileOptions
+    from nullproof.data.options import TableOptions
+    from nullproof.data.schema import Schema
+    from nullproof.data.sources import Blocks, Table
 
 
 Named = TypeVar("Named", "Table", "Blocks")
@@ -85,9 +85,9 @@ class Request:
         list[str] | None,
         typer.Option(
             "--missing",
-            metavar="TEXT",
-            help="A spelling of missing besides empty, NA, N/A, NaN, null, ?, #N/A, <NA>, and none, - "
-            "and . unless they are values; repeatable.",
+            metavar="[COL=]TEXT",
+            help="A spelling of missing, in one column or in all, besides empty, NA, N/A, NaN, null, ?, "
+            "#N/A, <NA>, and none, - and . unless they are values; repeatable.",
         ),
     ] = None
     missing_only: Annotated[
@@ -96,6 +96,14 @@ class Request:
             "--missing-only",
             metavar="TEXT",
             help="A spelling of missing instead of those; repeatable.",
+        ),
+    ] = None
+    missing_is_value: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--missing-is-value",
+            metavar="COL",
+            help="A column where missing is an answer of its own; repeatable.",
         ),
     ] = None
     ignore: Annotated[
@@ -131,6 +139,12 @@ class Request:
         bool,
         typer.Option("--no-header", help="The first row is data; the columns are c1, c2, …"),
     ] = False
+    skip_rows: Annotated[
+        int,
+        typer.Option(
+            "--skip-rows", metavar="N", min=0, help="Lines above the header to skip; else 0."
+        ),
+    ] = 0
     sheet: Annotated[
         str | None,
         typer.Option("--sheet", metavar="NAME", help="Sheet of Excel files; else the first."),
@@ -161,7 +175,7 @@ class Request:
 
     def load_blocks(self) -> tuple[CountIndex, Blocks]:
         """The same with points that come in blocks."""
-        from nullproof.tables.readers import Blocks
+        from nullproof.data.sources import Blocks
 
         index, options, like = self._loaded()
         if self.test is None:
@@ -170,8 +184,8 @@ class Request:
 
     def _loaded(self) -> tuple[CountIndex, TableOptions, tuple[str, Schema, str | None]]:
         """The counts of TRAIN, how TEST is read, and like what; its label and its key stay as written."""
-        from nullproof.tables.options import TableOptions
-        from nullproof.tables.points import refuse_reading
+        from nullproof.data.options import TableOptions
+        from nullproof.data.points import refuse_reading
 
         refuse_reading(self.own_missing, "--own-missing")
         if self.test is None and self.is_index:
@@ -181,9 +195,20 @@ class Request:
                 f"{self.train} is counted without being read into memory; name the points as TEST"
             )
         index = self._saved(self.train) if self.is_index else self._counted()
+        self._name_columns_without_part(index)
         # What TRAIN has taken may mean nothing for TEST: a sheet, where TEST is a text file.
         options = TableOptions(file=replace(self.file, strict=self.is_index))
         return index, options, (index.schema.label_name, index.schema, self.key)
+
+    def _name_columns_without_part(self, index: CountIndex) -> None:
+        """Give the notice of columns with missing cells that play no part, unless it was given."""
+        from nullproof.data.notices import NOTABLE, no_part_notice
+
+        fresh = not self.is_index and self._like is None
+        given = [*no_part_notice(index, least=NOTABLE)] if fresh else []
+        for said in no_part_notice(index):
+            if said not in given:
+                notice(said)
 
     def count(self) -> CountIndex:
         """Read and count TRAIN alone, for a file of counts."""
@@ -199,8 +224,8 @@ class Request:
 
     def _counted(self) -> CountIndex:
         """Count TRAIN, as the options say or like a saved index."""
-        from nullproof.counts.companion import tell_of_companion
         from nullproof.counts.index import CountIndex
+        from nullproof.counts.storage import warn_of_companion
 
         if self.is_lazy:
             if self.label is None and self._like is None:
@@ -214,11 +239,12 @@ class Request:
                 encoding=self.encoding,
                 header=not self.no_header,
                 sheet=self.sheet,
+                skip_rows=self.skip_rows,
                 missing_only=self._options.missing_only,
                 **self._for_opened,
             )
         if self._like is None:
-            tell_of_companion(self.train)
+            warn_of_companion(self.train)
         return CountIndex.from_table(self._table, self._label, like=self._like, **self._for_opened)
 
     @property
@@ -234,15 +260,15 @@ class Request:
     @cached_property
     def _names(self) -> tuple[str, ...]:
         """The columns of TRAIN; none of a saved index."""
-        from nullproof.counts.engines.tables import open_lazily
+        from nullproof.counts.engines import open_lazily
 
         if self.is_index:
             return ()
         if not self.is_lazy:
             return tuple(self._table.names)
-        spelled, limit = self._options.spellings, self.memory_limit
+        spelled, limit = self._options.spelled, self.memory_limit
         with open_lazily(self.train, self._label, spelled, memory_limit=limit) as lazy:
-            return () if lazy is None else lazy.header.names
+            return () if lazy is None else lazy.names
 
     @property
     def table(self) -> Any:
@@ -266,14 +292,14 @@ class Request:
     @property
     def is_lazy(self) -> bool:
         """Whether TRAIN is many files, or is not to be read into memory."""
-        from nullproof.counts.engines.duckdb_files import is_many
+        from nullproof.counts.engines.duckdb import is_many
 
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 
     @cached_property
     def is_index(self) -> bool:
         """Whether TRAIN is a saved index."""
-        from nullproof.counts.parquet import is_saved
+        from nullproof.counts.storage import is_saved
 
         return self.train != "-" and is_saved(self.train)
 
@@ -313,7 +339,7 @@ class Request:
         """The true label of each point, None where it has none; None alone if no point has one."""
         import numpy as np
 
-        from nullproof.tables.labels import true_labels
+        from nullproof.data.labels import true_labels
 
         codes = true_labels(index.schema, points)
         if codes is None or not (codes >= 0).any():
@@ -378,10 +404,10 @@ class Request:
 
     @cached_property
     def _options(self) -> TableOptions:
-        from nullproof.tables.options import TableOptions
+        from nullproof.data.options import TableOptions
 
         return TableOptions(
-            self.missing or (),
+            written_missing(self.missing or ()),
             TableOptions.bins if self.bins is None else int(self.bins),
             written_binning(self.binning) if self.binning else TableOptions.binning,
             ignore=self.ignore or (),
@@ -389,11 +415,12 @@ class Request:
             file=self.file,
             keep=self.keep or (),
             missing_only=self.missing_only,
+            missing_is_value=self.missing_is_value or (),
         )
 
     @property
     def file(self) -> FileOptions:
         """How TRAIN and TEST are to be read where they are files of text or Excel."""
-        from nullproof.tables.contents import FileOptions
+        from nullproof.data.files import FileOptions
 
-        return FileOptions(self.encoding, not self.no_header, self.sheet)
+        return FileOptions(self.encoding, not self.no_header, self.sheet, self.skip_rows)

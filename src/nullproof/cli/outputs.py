@@ -15,7 +15,7 @@ from nullproof.cli.refusals import COUNTING
 from nullproof.cli.registry import typed
 from nullproof.cli.shown import TABLES
 from nullproof.cli.streams import tell
-from nullproof.counts.companion import KEY, companion_of, refuse_companion, write_with_companion
+from nullproof.counts.storage import KEY, companion_of, refuse_companion, write_with_companion
 from nullproof.errors import NullproofError, NullproofWarning
 from nullproof.files import write_whole
 from nullproof.words import many
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
     from nullproof.cleaning.worksheet import Work
     from nullproof.cli.options import Request
-    from nullproof.tables.contents import FileOptions
-    from nullproof.tables.readers import Table
+    from nullproof.data.files import FileOptions
+    from nullproof.data.sources import Table
 
 SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
@@ -130,7 +130,7 @@ def _changed(frame: Any, changes: dict[str, dict[int, Any]]) -> Any:
     """
     import narwhals as nw
 
-    from nullproof.tables.cells import set_cells
+    from nullproof.data.edits import set_cells
 
     return set_cells(nw.from_native(frame), changes)
 
@@ -146,8 +146,7 @@ def points_as_read(request: Request, points: Table) -> Any:
 
 
 def _as_written(table: Any, path: str, options: FileOptions) -> Any:
-    from nullproof.tables.contents import stamp
-    from nullproof.tables.formats import read_file
+    from nullproof.data.files import read_file, stamp, without_rows
 
     if path == "-":
         return table.frame
@@ -159,9 +158,11 @@ def _as_written(table: Any, path: str, options: FileOptions) -> Any:
     with warnings.catch_warnings():
         # Whatever there is to say about the file was said when it was read first.
         warnings.simplefilter("ignore", NullproofWarning)
-        kept = [name for name in table.names if name not in table.writings]
-        spelled, how = table.spellings, table.writings
-        return read_file(path, spellings=spelled, as_text=kept, options=options, like=how).frame
+        kept = [name for name in table.names if name not in table.formats]
+        found = read_file(
+            path, missing=table.missing, as_text=kept, options=options, like=table.formats
+        )
+        return without_rows(found.frame, table.skipped)
 
 
 def frame_writer(

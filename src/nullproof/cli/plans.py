@@ -17,7 +17,7 @@ from nullproof.cli.terminal import (
     say_next,
     say_whose,
 )
-from nullproof.tables.names import shown_name
+from nullproof.data.keys import shown_name
 from nullproof.words import PLAIN, cut, many, per_cent, some
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ from nullproof.cli.following import after_row_attack, shown_of
 from nullproof.cli.outputs import SETTLED, as_read, frame_writer, typed_on_written
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.terminal import empty_grid, say_more, say_next
-from nullproof.counts.companion import KEY, companion_of, write_with_companion
+from nullproof.counts.storage import KEY, companion_of, write_with_companion
+from nullproof.data.edits import TrainingTable
 from nullproof.errors import NullproofError
-from nullproof.tables.training import TrainingTable
 from nullproof.words import cut, many
 
 if TYPE_CHECKING:

@@ -12,8 +12,8 @@ from rich.table import Table
 from rich.text import Text
 
 from nullproof.cli.shown import SHOWN, Following, Shown
+from nullproof.data.keys import shown_name
 from nullproof.show import histogram, interval_rows
-from nullproof.tables.names import shown_name
 from nullproof.words import PLAIN, cut, many, odds, span
 
 if TYPE_CHECKING:
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
     from nullproof.attacks.attack import Attack
     from nullproof.counts.index import CountIndex
+    from nullproof.data.keys import RowNames
     from nullproof.model.certify import Certificates
     from nullproof.odds.labels import Odds
     from nullproof.radii.results import Radii
-    from nullproof.tables.names import RowNames
 
 POINTS = "points: --all shows them, --json or -o FILE gives them all"
 _BARS = 8

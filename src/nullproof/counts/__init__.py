@@ -1,1 +1,1 @@
-"""From coded columns to counts: in memory, in a database, kept on disk, revised."""
+"""Codes in, counts out: counting, the index, its updates and its file, and engines."""

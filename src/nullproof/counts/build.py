@@ -1,175 +1,155 @@
-"""From a table to its counts: learn the domains or take them over, encode, count."""
+"""From a table to the fields of an index: learn the domains or take them over, encode, count."""
 
 from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
-from functools import cache, lru_cache
-from typing import Any, ClassVar, Protocol, TypeVar
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.notices import Findings, notify, refuse_nothing
-from nullproof.counts.sparse import (
+from nullproof.counts.count import (
+    CandidateSets,
     Counts,
+    IndexFields,
     Known,
     count_columns,
     count_together,
     counts_together,
 )
+from nullproof.data.binning import Rows, tally
+from nullproof.data.labels import known_label_codes, label_codes
+from nullproof.data.limits import check_limits
+from nullproof.data.missing import Missing
+from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
+from nullproof.data.options import TableOptions
+from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
+from nullproof.data.sources import Coded, Table
+from nullproof.data.texts import Formats
+from nullproof.data.types import Column
 from nullproof.errors import NullproofError
-from nullproof.tables.bins import Rows
-from nullproof.tables.columns import Column, Encoded, encode, fit_feature
-from nullproof.tables.grids import tally
-from nullproof.tables.identifiers import names_rows
-from nullproof.tables.labels import known_label_codes, label_codes
-from nullproof.tables.options import TableOptions
-from nullproof.tables.readers import Table, refuse_unknown
-from nullproof.tables.schema import Feature, Schema
-from nullproof.tables.spellings import Spellings
-from nullproof.tables.writings import Writings
 from nullproof.words import many, some
 
-CandidateSets = dict[tuple[int, ...], Counts]
 _MANY_CELLS = 1_000_000
 _MOST_VALUES = 100_000_000
-_FEW_VALUES = 256
 T = TypeVar("T")
 
 
-class IndexLike(Protocol):
-    """What building and changing need of an index: the five fields of `CountIndex`, which is above."""
+@dataclass
+class Learned:
+    """What is known of the columns of a table while their domains are learned."""
 
-    __dataclass_fields__: ClassVar[dict[str, Any]]
+    findings: Findings = field(default_factory=Findings)
+    kinds: dict[str, str] = field(default_factory=dict)
+    n_missing: dict[str, int] = field(default_factory=dict)
 
-    @property
-    def schema(self) -> Schema: ...
-    @property
-    def label_counts(self) -> Counts: ...
-    @property
-    def known(self) -> tuple[Known, ...]: ...
-    @property
-    def n_null(self) -> Counts: ...
-    @property
-    def n_open(self) -> Counts: ...
-    @property
-    def sets(self) -> tuple[CandidateSets, ...]: ...
-
-
-Index = TypeVar("Index", bound=IndexLike)
-# The class of the index, called with its five fields.
-Make = Callable[[Schema, Counts, tuple[Known, ...], Counts, tuple[CandidateSets, ...]], Index]
-
-
-class Read(Protocol):
-    """What is known of any table that was opened, here or in an engine."""
-
-    @property
-    def spellings(self) -> Spellings: ...
-    @property
-    def writings(self) -> Writings: ...
+    def schema(
+        self,
+        labels: Schema,
+        features: Sequence[Feature],
+        names: Sequence[str],
+        options: TableOptions,
+        missing: Missing,
+        formats: Formats,
+    ) -> Schema:
+        """Return what was learned from a table, its labels first; reject it if there is no feature."""
+        self.kinds |= {feature.name: feature.kind for feature in features}
+        found = records(names, labels.label_name, self.findings, {*options.ignore}, self.kinds)
+        schema = replace(
+            labels,
+            features=tuple(features),
+            missing=replace(missing, as_value=tuple(options.missing_is_value)),
+            columns=tuple(
+                replace(record, n_missing=self.n_missing.get(name))
+                for name, record in found.items()
+            ),
+            formats=tuple((f.name, formats[f.name]) for f in features if f.name in formats),
+        )
+        refuse_nothing(schema, self.findings)
+        return schema
 
 
 def count_table(
-    make: Make[Index],
-    table: Table,
-    names: Sequence[str],
-    labels: Column,
-    options: TableOptions,
-) -> Index:
+    table: Table, names: Sequence[str], labels: Column, options: TableOptions
+) -> IndexFields:
     """Learn the domains and count; only two columns at a time are held as they were read."""
     if not len(labels):
         raise NullproofError("the table has no rows; give at least one")
     row_labels, found = label_codes(labels)
+    check_limits(n_cells=table.n_rows * len(names))
+    rows = Rows(row_labels)
     features: list[Feature] = []
-    findings = Findings()
+    learned = Learned()
+    as_value = frozenset(options.missing_is_value)
 
-    def fitted(name: str) -> tuple[Findings, Feature | None, Encoded | None]:
+    def fitted(name: str) -> tuple[Findings, Column, Feature | None, Encoded | None]:
         domain, own = options.declared(name), Findings()
         column = table.column(name, domain)
         declared = domain or column.declared
-        if not column.sets and not declared and not column.known.any():
+        if not column.sets and not declared and not column.known.any() and name not in as_value:
             own.empty.append(name)
-            return own, None, None
+            return own, column, None, None
         if options.may_leave_out(name) and names_rows(column):
             own.leave_out(column)
-            return own, None, None
+            return own, column, None, None
         own.look_at(column, declared=bool(domain))
-        learned = fit_feature(
+        learned_feature = fit_feature(
             column,
             bins=options.bins,
             binning=options.binning_of(name),
             domain=domain,
-            rows=Rows(row_labels),
+            rows=rows,
+            missing_is_value=name in as_value,
         )
-        return own, *learned
+        return own, column, *learned_feature
 
     def columns() -> Iterator[Encoded]:
-        for own, feature, encoded in _mapped(fitted, names, table):
-            findings.add(own)
+        for own, column, feature, encoded in _mapped(fitted, names, table):
+            learned.findings.add(own)
+            learned.kinds[column.name] = column.kind
             if feature is not None and encoded is not None:
                 features.append(feature)
                 yield encoded
+            else:
+                learned.n_missing[column.name] = int((~column.known).sum())
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
-    schema = schema_of(Schema((), found, labels.name), features, table, findings)
-    findings.take(table.nulled(), [feature.name for feature in features])
-    index = _assembled(make, schema, pairs, row_labels)
-    notify(index, findings)
+    schema = Schema((), found, labels.name)
+    schema = learned.schema(schema, features, table.names, options, table.missing, table.formats)
+    index = _assembled(schema, pairs, row_labels)
+    notify(index, learned.findings)
     return index
-
-
-def schema_of(
-    labels: Schema, features: Sequence[Feature], table: Read, findings: Findings
-) -> Schema:
-    """What was learned from a table, its labels first; it is refused if there is no feature."""
-    missing, missing_only = table.spellings.options
-    schema = replace(
-        labels,
-        features=tuple(features),
-        missing=missing,
-        missing_only=missing_only,
-        left_out=tuple(sorted(findings.left_out)),
-        writings=tuple(
-            (f.name, table.writings[f.name]) for f in features if f.name in table.writings
-        ),
-    )
-    refuse_nothing(schema, findings)
-    return schema
 
 
 def _mapped(function: Callable[[str], T], names: Sequence[str], table: Table) -> Iterator[T]:
     """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
-    if table.n_rows * len(names) < _MANY_CELLS:
+    if table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded):
         yield from map(function, names)
         return
-    coded = table.coded
     with ThreadPoolExecutor(max_workers=2) as pool:
-        going = {name: pool.submit(function, name) for name in names if name not in coded}
-        for name in names:
-            yield function(name) if name in coded else going.pop(name).result()
+        yield from pool.map(function, names)
 
 
-def count_like(make: Make[Index], schema: Schema, table: Table, labels: Column) -> Index:
+def count_like(schema: Schema, table: Table, labels: Column) -> IndexFields:
     """Count a table by a schema learned before."""
-    return count_codes(
-        make, schema, _encoded_like(schema, table), known_label_codes(schema, labels)
-    )
+    row_labels = known_label_codes(schema, labels)
+    return count_codes(schema, _encoded_like(schema, table), row_labels)
 
 
 def count_codes(
-    make: Make[Index], schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
-) -> Index:
+    schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
+) -> IndexFields:
     """Count columns that are codes of a schema's features already."""
     pairs = list(_counts(columns, list(schema.features), row_labels, len(schema.labels)))
-    return _assembled(make, schema, pairs, row_labels)
+    return _assembled(schema, pairs, row_labels)
 
 
 def checked_codes(codes: Any) -> NDArray[np.integer]:
-    """An array of codes of which none is too large to be counted."""
+    """Return an array of codes of which none is too large to be counted."""
     if isinstance(codes, np.ma.MaskedArray):
         raise NullproofError(
             "the codes are a masked array; give a plain one with -1 where a cell is missing"
@@ -185,6 +165,7 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
             f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
             "× features, at least one of each"
         )
+    check_limits(n_columns=array.shape[1])
     if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
         # As unsigned numbers they would wrap; as a domain they would fill the memory.
         raise NullproofError(
@@ -195,13 +176,10 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
 
 
 def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
-    """The size of each domain: as given, or by the largest code of each column."""
+    """Return the size of each domain: as given, or by the largest code of each column."""
     if n_values is None:
         return [max(code + 1, 1) for code in largest]
-    try:
-        sizes = list(n_values)
-    except TypeError:
-        sizes = [n_values]
+    sizes = list(n_values) if hasattr(n_values, "__iter__") else [n_values]
     if not all(map(is_whole, sizes)) or not all(1 <= size <= _MOST_VALUES for size in sizes):
         raise NullproofError(
             f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
@@ -222,7 +200,7 @@ def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
 
 
 def is_whole(number: Any) -> bool:
-    """Whether something is a whole number, of Python or of numpy; True and 1.0 are none."""
+    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
     # To ask a type's family takes ten times as long.
     return type(number) is int or (
         isinstance(number, numbers.Integral) and not isinstance(number, bool)
@@ -230,31 +208,29 @@ def is_whole(number: Any) -> bool:
 
 
 def code_features(sizes: Iterable[int]) -> tuple[Feature, ...]:
-    """Features whose values are codes, named by their places."""
+    """Return features whose values are codes, named by their places."""
     return tuple(
-        _few_values(j, size) if size <= _FEW_VALUES else _coded(j, tuple(map(str, range(size))))
+        _small_feature(j, size)
+        if size <= 256
+        else Feature(f"x{j}", "code", tuple(map(str, range(size))))
         for j, size in enumerate(sizes)
     )
 
 
-def _coded(j: int, values: tuple[str, ...]) -> Feature:
-    return Feature(f"x{j}", "code", values)
-
-
 # Small features are kept for the next index, and those of one size share their values.
 @lru_cache(maxsize=1 << 10)
-def _few_values(j: int, size: int) -> Feature:
-    return _coded(j, _texts(size))
+def _small_feature(j: int, size: int) -> Feature:
+    return Feature(f"x{j}", "code", _texts(size))
 
 
-@cache
+@lru_cache(maxsize=1 << 9)
 def _texts(size: int) -> tuple[str, ...]:
     return tuple(map(str, range(size)))
 
 
 def count_array(
-    make: Make[Index], schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
-) -> Index:
+    schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
+) -> IndexFields:
     """Count a user's own codes, rows × features; every negative one is missing."""
     sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
     least = int(codes.min())
@@ -264,7 +240,7 @@ def count_array(
     else:
         columns = (np.maximum(own, -1) if least < -1 else own for own in codes.T)
         found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
-    return _assembled(make, schema, [(*pair, {}) for pair in found], row_labels)
+    return _assembled(schema, [(*pair, {}) for pair in found], row_labels)
 
 
 _Pair = tuple[Known, Counts, CandidateSets]
@@ -293,12 +269,10 @@ def _counts(
         yield known, n_null, grouped
 
 
-def _assembled(
-    make: Make[Index], schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]
-) -> Index:
+def _assembled(schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]) -> IndexFields:
     n_labels = len(schema.labels)
     n_null = np.array([n_null for _, n_null, _ in pairs], dtype=np.int64).reshape(-1, n_labels)
-    return make(
+    return IndexFields(
         schema,
         tally(row_labels, None, n_labels),
         tuple(known for known, _, _ in pairs),
@@ -315,7 +289,7 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
             outside[row] = feature.n_values in candidates
         if outside.any():
             row = int(outside.argmax())
-            row = row if table.places is None else int(table.places[row])
+            row = row if table.rows is None else int(table.rows[row])
             raise NullproofError(
                 f"column {feature.name!r} holds a value in row {row} that is not "
                 f"in its domain in the given index ({some(feature.values, 5)}); count "
@@ -324,13 +298,11 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
         yield encoded
 
 
-def feature_names(table: Table, label: str, options: TableOptions) -> list[str]:
-    """Name the columns to count: all but the label and those to ignore."""
-    refuse_unknown(options.ignore, table.names, "ignore")
-    refuse_unknown(options.domains, table.names, "domains")
-    refuse_unknown(options.binned_columns, table.names, "binning")
-    refuse_unknown(options.keep, table.names, "keep")
-    names = [name for name in table.names if name != label and name not in options.ignore]
-    if not names:
+def feature_names(names: Sequence[str], label: str, options: TableOptions) -> list[str]:
+    """Return the columns to count: all but the label and those to ignore."""
+    options.refuse_unknown_columns(names)
+    ignored = {label, *options.ignore}
+    found = [name for name in names if name not in ignored]
+    if not found:
         raise NullproofError("the table has no column besides the label; give at least one feature")
-    return names
+    return found

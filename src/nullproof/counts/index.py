@@ -6,17 +6,17 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.build import (
-    CandidateSets,
     checked_codes,
     code_features,
     count_array,
@@ -25,22 +25,41 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
-from nullproof.counts.companion import tell_of_companion
-from nullproof.counts.engines.tables import open_lazily
-from nullproof.counts.parquet import load, save
-from nullproof.counts.revise import Cells, add_rows, blank, fill_cells, remove_rows, widen
-from nullproof.counts.sparse import Counts, Known
-from nullproof.counts.sums import added, are_same
+from nullproof.counts.count import Counts, IndexFields
+from nullproof.counts.engines import open_lazily
+from nullproof.counts.storage import load, save, warn_of_companion
+from nullproof.counts.update import (
+    Cells,
+    add_rows,
+    added,
+    are_same,
+    blank,
+    fill_cells,
+    remove_rows,
+    widen,
+)
+from nullproof.data.binning import Binning
+from nullproof.data.files import FileOptions
+from nullproof.data.labels import (
+    DROP,
+    label_codes,
+    labelled_rows,
+    refuse_missing,
+    report_unlabelled,
+)
+from nullproof.data.missing import MISSING_VALUE, Spellings
+from nullproof.data.options import TableOptions, Unlabelled
+from nullproof.data.points import Points, encode_points
+from nullproof.data.schema import ColumnRecord, Schema, Use
+from nullproof.data.sources import (
+    labels_apart,
+    native_frame,
+    no_such_column,
+    open_rows,
+    rows_like,
+)
 from nullproof.errors import NullproofError
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.bins import Binning
-from nullproof.tables.contents import FileOptions
-from nullproof.tables.labelled import labelled_rows, tell_of_unlabelled
-from nullproof.tables.labels import DROP, label_codes, refuse_holes
-from nullproof.tables.options import TableOptions, Unlabelled
-from nullproof.tables.points import Points, encode_points
-from nullproof.tables.readers import labels_apart, open_rows, refuse_unknown, rows_like
-from nullproof.tables.schema import Schema
 from nullproof.words import PLAIN, many, per_cent, some
 
 # The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
@@ -48,23 +67,10 @@ LEFT_OUT = -1
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CountIndex:
+class CountIndex(IndexFields):
     """Counts of an incomplete training table.
 
-    Build one with `from_table`, `from_rows` or `from_codes`.
-
-    Parameters
-    ----------
-    schema
-        Features with their domains, and labels.
-    label_counts
-        Rows per label.
-    known
-        Per feature: cells known to hold a value, values × labels.
-    n_null
-        Cells that may hold any value of their domain, features × labels.
-    sets
-        Per feature: cells with several candidates, as counts per label for each candidate set.
+    Build one with `from_table`, `from_rows` or `from_codes`; `IndexFields` explains its five fields.
 
     Examples
     --------
@@ -73,11 +79,10 @@ class CountIndex:
     CountIndex: 3 rows, 2 features, 2 labels (no, yes), 1 missing cell (16.7 %)
     """
 
-    schema: Schema
-    label_counts: Counts
-    known: tuple[Known, ...]
-    n_null: Counts
-    sets: tuple[CandidateSets, ...]
+    @classmethod
+    def of(cls, fields: IndexFields) -> Self:
+        """Make an index of its fields."""
+        return cls(fields.schema, fields.label_counts, fields.known, fields.n_null, fields.sets)
 
     @classmethod
     def from_table(  # noqa: PLR0913 (every option of a table)
@@ -86,8 +91,9 @@ class CountIndex:
         label: str,
         *,
         like: CountIndex | None = None,
-        missing: Collection[str] = (),
+        missing: Spellings = (),
         missing_only: Collection[str] | None = None,
+        missing_is_value: Collection[str] = (),
         bins: int = 5,
         binning: Binning | Mapping[str, Binning] = "mdl",
         domains: Mapping[str, Iterable[Any]] | None = None,
@@ -98,6 +104,7 @@ class CountIndex:
         encoding: str | None = None,
         header: bool = True,
         sheet: str | None = None,
+        skip_rows: int = 0,
     ) -> CountIndex:
         """Count a data frame, a file, or a lazy table where it is.
 
@@ -107,16 +114,19 @@ class CountIndex:
         Parameters
         ----------
         label
-            Name of the label column; see ``unlabelled`` for its holes.
+            Name of the label column; see ``unlabelled`` for rows without a label.
         like
             An index made before, whose features, bins, domains, labels and spellings of missing
             are taken over; options that would say otherwise are refused.
         missing
             Spellings of missing, e.g. ``("unknown", "-9")``, besides the usual ones: null, None, NaN, NA
             and NaT, in texts empty, NA, N/A, NaN, null, ?, #N/A and <NA> in any case, and none, - and
-            . unless a column shows that they are values (docs/values.md).
+            . unless a column shows that they are values (docs/values.md). Or a mapping from column to
+            spellings, with ``"*"`` for all columns. Declared values are values, however they look.
         missing_only
             Spellings of missing instead of the usual ones in texts.
+        missing_is_value
+            Columns where "missing" is an answer of its own, and counts as a value.
         bins
             Number of bins of numbers and dates, for ``"uniform"`` and ``"quantile"``.
         binning
@@ -130,7 +140,7 @@ class CountIndex:
             Columns to leave out.
         keep
             Columns to count although they seem only to name the rows: texts of which more than half are
-            different, and numbers of the rows.
+            different, and whole numbers that number the rows or are called ids.
         unlabelled
             ``"refuse"`` a table in which a row has no label, or ``"drop"`` such rows.
         memory_limit
@@ -143,34 +153,45 @@ class CountIndex:
             Whether the first row of a text or Excel file has the names; if not, they are ``c1``, ``c2``, …
         sheet
             The sheet of an Excel file; by default the first that has cells.
+        skip_rows
+            How many lines of a text file, or rows of a sheet, to skip before the header.
         """
-        file = FileOptions(encoding, header, sheet)
+        file = FileOptions(encoding, header, sheet, skip_rows)
         options = TableOptions(
-            missing, bins, binning, domains or {}, ignore, unlabelled, file, keep, missing_only
+            missing,
+            bins,
+            binning,
+            domains or {},
+            ignore,
+            unlabelled,
+            file,
+            keep,
+            missing_only,
+            missing_is_value,
         )
         if like is None:
-            tell_of_companion(table)
+            warn_of_companion(table)
         else:
             options.refuse_beside_like(TableOptions())
         schema = None if like is None else like.schema
-        spelled = options.spellings if schema is None else schema.spellings
+        spelled = options.spelled if schema is None else schema.missing
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
-                from nullproof.counts.engines.counting import count_lazy
+                from nullproof.counts.engines import count_lazy
 
                 file.refuse("counted where it is")
-                return count_lazy(cls, lazy, options, like=schema)
+                return cls.of(count_lazy(lazy, options, like=schema))
         opened = options.open(table, label, schema)
         labels = opened.labels(label)
         if options.unlabelled == "drop":
-            some = labelled_rows(opened, labels)
-            tell_of_unlabelled(label, opened.n_rows - len(some.rows), len(some.rows))
-            opened, labels = some.table, some.labels
-        refuse_holes(labels, DROP)
+            part = labelled_rows(opened, labels)
+            report_unlabelled(label, opened.n_rows - len(part.rows), len(part.rows))
+            opened, labels = part.table, part.labels
+        refuse_missing(labels, DROP)
         if schema is not None:
-            return count_like(cls, schema, opened, labels)
-        names = feature_names(opened, label, options)
-        return count_table(cls, opened, names, labels, options)
+            return cls.of(count_like(schema, opened, labels))
+        names = feature_names(opened.names, label, options)
+        return cls.of(count_table(opened, names, labels, options))
 
     @classmethod
     def from_rows(
@@ -181,8 +202,9 @@ class CountIndex:
         features: Sequence[str] | None = None,
         like: CountIndex | None = None,
         domains: Mapping[str, Iterable[Any]] | None = None,
-        missing: Collection[str] = (),
+        missing: Spellings = (),
         missing_only: Collection[str] | None = None,
+        missing_is_value: Collection[str] = (),
         keep: Collection[str] = (),
     ) -> CountIndex:
         """Count plain rows, where every value is a category and a cell may be None or a set of candidates.
@@ -197,13 +219,18 @@ class CountIndex:
                 f"there are {len(rows)} rows but {len(labels)} labels; give one label per row"
             )
         options = TableOptions(
-            missing, binning="none", domains=domains or {}, keep=keep, missing_only=missing_only
+            missing,
+            binning="none",
+            domains=domains or {},
+            keep=keep,
+            missing_only=missing_only,
+            missing_is_value=missing_is_value,
         )
         if like is not None:
             options.refuse_beside_like(TableOptions(binning="none"))
             schema = like.schema
-            column = labels_apart(labels, schema.spellings)
-            return count_like(cls, schema, rows_like(schema, rows), column)
+            column = labels_apart(labels, schema.missing)
+            return cls.of(count_like(schema, rows_like(schema, rows), column))
         if features is None:
             first = rows[0]
             if not isinstance(first, Mapping | Sequence) or isinstance(first, str):
@@ -211,11 +238,10 @@ class CountIndex:
                     f"the first row is {first!r}; give each row as a tuple with one cell per feature"
                 )
             features = list(first) if isinstance(first, Mapping) else _numbered(len(first))
-        table = open_rows(rows, features, missing=options.spellings)
-        refuse_unknown(options.domains, features, "domains")
-        refuse_unknown(options.keep, features, "keep")
-        column = labels_apart(labels, options.spellings)
-        return count_table(cls, table, features, column, options)
+        table = open_rows(rows, features, missing=options.spelled)
+        options.refuse_unknown_columns(features)
+        column = labels_apart(labels, options.spelled)
+        return cls.of(count_table(table, features, column, options))
 
     @classmethod
     def from_codes(
@@ -238,7 +264,7 @@ class CountIndex:
             raise NullproofError(
                 f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
             )
-        return count_array(cls, Schema(code_features(sizes), names), codes, row_labels)
+        return cls.of(count_array(Schema(code_features(sizes), names), codes, row_labels))
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -265,20 +291,16 @@ class CountIndex:
         return int(self.n_open.sum())
 
     @cached_property
-    def n_open(self) -> Counts:
-        """Features × labels: cells with more than one candidate."""
-        n_open = self.n_null.copy()
-        for j, sets in enumerate(self.sets):
-            for counts in sets.values():
-                n_open[j] += counts
-        return n_open
+    def columns(self) -> Columns:
+        """One line per column of the table: used or not and why, kind, values or bins, missing share."""
+        return columns_of(self)
 
     def missing_cells(self) -> tuple[Counts, Counts]:
-        """Features × labels: cells with several candidates, and how many of them exclude some value."""
+        """Return, features × labels, cells with several candidates and those that exclude some value."""
         return self.n_open, self.n_open - self.n_null
 
     def exact(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Cells of feature ``j`` that are known to hold each value, values × labels.
+        """Return the cells of feature ``j`` that are known to hold each value, values × labels.
 
         The last row, code ``n_values``, is for values outside the domain and always zero. ``codes``
         picks rows; the code after the last, for a feature that a point leaves out, has no counts.
@@ -287,7 +309,7 @@ class CountIndex:
         return self.known[j].rows(wanted)
 
     def low(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Cells of feature ``j`` that hold each value in every world; as `exact`.
+        """Return the cells of feature ``j`` that hold each value in every world; as `exact`.
 
         `LEFT_OUT` where the code says that the point leaves the feature out.
         """
@@ -300,7 +322,7 @@ class CountIndex:
         return counts
 
     def high(self, j: int, codes: NDArray[Any] | None = None) -> Counts:
-        """Cells of feature ``j`` that hold each value in some world; as `low`."""
+        """Return the cells of feature ``j`` that hold each value in some world; as `low`."""
         size = int(self.n_values[j])
         wanted = np.arange(size + 1) if codes is None else np.asarray(codes)
         counts = self.exact(j, codes) + np.where((wanted < size)[:, None], self.n_null[j], 0)
@@ -310,21 +332,21 @@ class CountIndex:
         return counts
 
     def widened(self, schema: Schema) -> CountIndex:
-        """The same rows counted by a schema with more labels, values or features."""
+        """Return the same rows counted by a schema with more labels, values or features."""
         return widen(self, schema)
 
     def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
-        """The index with further rows counted; their values must be in the domains."""
+        """Return the index with further rows counted; their values must be in the domains."""
         return add_rows(self, rows, labels)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
-        """The index without some of its rows, given as they were when counted; domains stay."""
+        """Return the index without some of its rows, given as they were when counted; domains stay."""
         return remove_rows(self, rows, labels)
 
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
     ) -> CountIndex:
-        """The index after some missing cells of a label were filled with a value.
+        """Return the index after some missing cells of a label were filled with a value.
 
         With ``candidates``, cells that may hold just these. ``n_cells`` says how many, at most as many as
         there are.
@@ -332,11 +354,11 @@ class CountIndex:
         return fill_cells(self, feature, value, label, candidates, n_cells)
 
     def blanked(self, cells: Iterable[Cells]) -> CountIndex:
-        """The index after cells were blanked; no more can be blanked than are counted."""
+        """Return the index after cells were blanked; no more can be blanked than are counted."""
         return blank(self, cells)
 
     def save(self, path: str | Path) -> None:
-        """Write the index to a Parquet file (see `nullproof.counts.parquet` for what is in it)."""
+        """Write the index to a Parquet file (see `nullproof.counts.storage` for what is in it)."""
         save(self, path)
 
     @classmethod
@@ -346,7 +368,7 @@ class CountIndex:
         A file that is damaged, changed by another program or of another format is refused before
         anything in it is parsed.
         """
-        return load(cls, path)
+        return cls.of(load(path))
 
     def encode(self, points: Any) -> Points:
         """Turn points (a table, an array, rows or one row) into codes of this index."""
@@ -366,14 +388,7 @@ class CountIndex:
     __hash__ = None  # type: ignore[assignment]
 
     def _repr_html_(self) -> str:
-        some = self.schema.features[:ROWS]
-        columns: dict[str, list[Any]] = {
-            "feature": [feature.name for feature in some],
-            "kind": [feature.kind for feature in some],
-            "values": [feature.n_values for feature in some],
-            "missing": self.n_open.sum(axis=1)[: len(some)].tolist(),
-        }
-        return shown_table(repr(self), columns, len(self.features))
+        return f"<p>{escape(repr(self))}</p>{self.columns._repr_html_()}"
 
     def __repr__(self) -> str:
         n_cells = self.n_rows * len(self.features)
@@ -387,3 +402,149 @@ class CountIndex:
 
 def _numbered(size: int) -> list[str]:
     return [f"x{j}" for j in range(size)]
+
+
+class ColumnLine(NamedTuple):
+    """What an index says of one column of its table.
+
+    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
+    the domain, or the bins, which have ``edges``.
+    """
+
+    name: str
+    use: Use
+    why: str
+    kind: str
+    missing: float | None
+    values: tuple[str, ...]
+    edges: tuple[float, ...]
+
+    @property
+    def plays_a_part(self) -> bool:
+        """Whether a prediction can depend on the column."""
+        return self.use == "feature" and len(self.values) > 1
+
+    @property
+    def shown_values(self) -> str:
+        """The number of values or bins, with the first of them."""
+        if self.use != "feature":
+            return ""
+        word = "bin" if self.edges else "value"
+        return f"{many(len(self.values), word)}: {some(self.values, 4)}"
+
+
+class Columns(Sequence[ColumnLine]):
+    """The columns of a table, in its order, as `CountIndex.columns` gives them.
+
+    Examples
+    --------
+    >>> index = CountIndex.from_rows([("a", None), ("b", "x")], ["yes", "no"])
+    >>> index.columns["x1"].missing
+    0.5
+    >>> index.columns
+    2 columns, those with the most missing cells first
+      x1: feature, category, 50.0 % missing, 1 value: x
+      x0: feature, category, 0 % missing, 2 values: a, b
+    """
+
+    def __init__(self, lines: Iterable[ColumnLine]) -> None:
+        self._lines = tuple(lines)
+
+    @overload
+    def __getitem__(self, which: int | str) -> ColumnLine: ...
+    @overload
+    def __getitem__(self, which: slice) -> Columns: ...
+    def __getitem__(self, which: int | str | slice) -> ColumnLine | Columns:
+        if isinstance(which, slice):
+            return Columns(self._lines[which])
+        if isinstance(which, str):
+            found = next((line for line in self._lines if line.name == which), None)
+            if found is None:
+                raise no_such_column(which, [line.name for line in self._lines])
+            return found
+        return self._lines[which]
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return the JSON form."""
+        return [
+            {
+                **line._asdict(),
+                "values": list(line.values),
+                # JSON has no infinite numbers: one bin for all has no edges.
+                "edges": [edge for edge in line.edges if abs(edge) < float("inf")],
+                "plays_a_part": line.plays_a_part,
+            }
+            for line in self._lines
+        ]
+
+    def to_frame(self, like: Any = None) -> Any:
+        """Return one row per column as a data frame of polars, or of the library of another one."""
+        import narwhals as nw
+
+        frame = None if like is None else nw.from_native(like, eager_only=True)
+        return native_frame(self._listed(self._lines), frame, same_rows=False)
+
+    @staticmethod
+    def _listed(lines: Iterable[ColumnLine]) -> dict[str, list[Any]]:
+        lines = list(lines)
+        return {
+            "column": [line.name for line in lines],
+            "use": [line.use for line in lines],
+            "why": [line.why or None for line in lines],
+            "kind": [line.kind for line in lines],
+            "missing": [line.missing for line in lines],
+            "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
+            "values": [line.shown_values for line in lines],
+        }
+
+    def _most_missing_first(self) -> Iterator[ColumnLine]:
+        return iter(sorted(self._lines, key=lambda line: -(line.missing or 0)))
+
+    def _repr_html_(self) -> str:
+        shown = [*self._most_missing_first()][:ROWS]
+        columns = self._listed(shown)
+        columns["missing"] = [per_cent(share) for share in columns["missing"]]
+        return shown_table(many(len(self), "column"), columns, len(self))
+
+    def __repr__(self) -> str:
+        lines = [f"{many(len(self), 'column')}, those with the most missing cells first"]
+        for line in [*self._most_missing_first()][:ROWS]:
+            use = f"{line.use} ({line.why})" if line.why else line.use
+            parts = [
+                use,
+                line.kind,
+                "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
+            ]
+            said = ", ".join(part for part in (*parts, line.shown_values) if part)
+            lines.append(f"  {line.name}: {said}")
+        if len(self) > ROWS:
+            lines.append(f"  … and {len(self) - ROWS:,} more")
+        return "\n".join(lines)
+
+
+def columns_of(index: CountIndex) -> Columns:
+    """List the columns of the table that an index counts."""
+    schema, n_rows = index.schema, max(index.n_rows, 1)
+    features = schema.features
+    listed = schema.columns or tuple(ColumnRecord(f.name, "feature", kind=f.kind) for f in features)
+    n_open = index.n_open.sum(axis=1).tolist()
+
+    def line(record: ColumnRecord) -> ColumnLine:
+        j = schema.position.get(record.name)
+        if j is None:
+            share = 0.0 if record.use == "label" else None
+            if record.n_missing is not None:
+                share = record.n_missing / n_rows
+            return ColumnLine(record.name, record.use, record.why, record.kind, share, (), ())
+        feature, n_missing = features[j], n_open[j]
+        if feature.missing_is_value:
+            n_missing += int(index.exact(j, np.array([feature.codes[MISSING_VALUE]])).sum())
+        share = n_missing / n_rows
+        return ColumnLine(
+            feature.name, "feature", "", feature.kind, share, feature.values, feature.edges
+        )
+
+    return Columns(map(line, listed))

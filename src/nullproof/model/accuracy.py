@@ -11,13 +11,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.labels import label_positions
+from nullproof.data.schema import Schema
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.lines import VERDICTS
 from nullproof.model.bias import Floats
 from nullproof.show import shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.labels import label_positions
-from nullproof.tables.schema import Schema
 from nullproof.words import PLAIN, either, per_cent
 
 _SAID = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}

@@ -12,6 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key, shown_name
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.lines import VERDICTS, Lines
 from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
 from nullproof.model.bias import Floats
@@ -24,9 +27,6 @@ from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
 from nullproof.selection import chosen
 from nullproof.show import ROWS, intervals, shown_figure, shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import Key, shown_name
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.words import either, many
 from nullproof.words import tolerance as written_tolerance
 

@@ -18,17 +18,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from nullproof.cell_words import CellWords, cell_words
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.keys import key_at
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.model import ONE, Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.predict import exact_shares, log_supports, winners
 from nullproof.model.verdicts import least_ratio, verdicts
 from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
-from nullproof.tables.cells import native_frame
-from nullproof.tables.names import key_at
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.wordings import CellWords, cell_words
 from nullproof.words import some
 
 # Above the line what the label has, below it what its rival has.

@@ -19,6 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.limits import check_limits
+from nullproof.data.points import OwnHoles, Points, encode_points
 from nullproof.model.bias import Floats, Groups, groups_of, held
 from nullproof.model.parameters import (
     Alpha,
@@ -27,10 +30,7 @@ from nullproof.model.parameters import (
     exact_alpha,
     exact_bias,
     exact_prior,
-    refuse_too_many_cells,
 )
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles, Points, encode_points
 
 Terms = tuple[Floats, NDArray[np.int32]]
 # A weight of 1, in the unit in which weights are kept.
@@ -61,7 +61,7 @@ class Model:
     def __init__(
         self, index: CountIndex, alpha: Alpha = 1.0, prior: Prior = None, bias: Bias = 1
     ) -> None:
-        refuse_too_many_cells(index)
+        check_limits(n_cells=index.n_rows * len(index.schema.features))
         self.index = index
         self.alpha = exact_alpha(alpha)
         self.prior = exact_prior(index, prior)

@@ -1,7 +1,7 @@
 """Smoothing, prior, bias and weights as people give them: made exact, or rejected in one sentence.
 
-The limits here are why nothing behind this module guards against overflow: log terms lie between -60 and
-0, counts are whole numbers that doubles hold, and differences of supports are never lost in a zero.
+The limits (`nullproof.data.limits`) are why nothing behind this module guards against overflow: log terms
+lie between -60 and 0, counts are whole numbers that doubles hold, and no factor underflows.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.limits import check_limits
 from nullproof.errors import NullproofError
 from nullproof.words import cut, some
 
@@ -23,20 +24,15 @@ Alpha = float | Fraction
 Prior = Literal["uniform"] | Sequence[float | Fraction] | None
 Bias = float | Fraction | Mapping[str, float | Fraction]
 REST = "*"
-LEAST_ALPHA, MOST_ALPHA = 1e-6, 1e6
-# A label that is not ruled out has at least this share of the prior of the most frequent one.
-LEAST_PRIOR = 1e-9
-# Doubles hold every whole number up to here.
-MOST_CELLS = 2**53
 
 
 def exact_alpha(alpha: Any) -> Fraction:
     """Return the smoothing as a fraction."""
-    if not _is_share(alpha) or (alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA):
-        raise NullproofError(
-            f"alpha is {alpha!r}; give 0 or a number from {LEAST_ALPHA:g} to {MOST_ALPHA:,.0f}"
-        )
-    return exact_number(alpha)
+    if not _is_share(alpha):
+        raise NullproofError(f"alpha is {alpha!r}; give a number that is 0 or more")
+    exact = exact_number(alpha)
+    check_limits(alpha=exact)
+    return exact
 
 
 def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
@@ -62,13 +58,10 @@ def exact_prior(index: CountIndex, prior: Any) -> tuple[Fraction, ...]:
     if not all(_is_share(share) for share in shares):
         raise NullproofError(f"prior is {shares}; give numbers that are 0 or more")
     exact = [*map(exact_number, shares)]
-    total, greatest = sum(exact), max(exact)
+    total = sum(exact)
     if not total:
         raise NullproofError("prior is all zeros; give at least one label a positive number")
-    if any(share and share / greatest < LEAST_PRIOR for share in exact):
-        raise NullproofError(
-            f"prior is {shares}; give each label 0 or at least {LEAST_PRIOR:g} of the greatest number"
-        )
+    check_limits(prior=[share / max(exact) for share in exact])
     return tuple(share / total for share in exact)
 
 
@@ -95,16 +88,6 @@ def refuse_unknown_columns(option: str, named: Iterable[Any], features: Sequence
         hint = f"close names are {some(map(repr, close), 3)}" if close else _listed(features)
         raise NullproofError(
             f"{option} names {unknown!r}, which is no feature; {hint}, and {REST!r} stands for the rest"
-        )
-
-
-def refuse_too_many_cells(index: CountIndex) -> None:
-    """Reject an index with more cells than doubles count."""
-    n_cells = index.n_rows * len(index.schema.features)
-    if n_cells > MOST_CELLS:
-        raise NullproofError(
-            f"the index has {n_cells:,} cells but at most {MOST_CELLS:,} can be compared exactly; "
-            "count fewer rows or columns"
         )
 
 

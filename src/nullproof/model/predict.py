@@ -12,10 +12,10 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats, groups_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import exact_prior
-from nullproof.tables.points import Points
 
 # The limits of the parameters keep every logarithm of a count, a size or a prior below this.
 _LARGEST_LOG = 50.0

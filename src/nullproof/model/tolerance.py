@@ -17,13 +17,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Groups, groups_of, held, held_exactly, share_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import REST, Alpha, Prior
 from nullproof.model.verdicts import Verdicts, least_ratio, verdicts
 from nullproof.progress import Progress, over, within
-from nullproof.tables.points import OwnHoles, Points
 
 Places = NDArray[np.intp]
 _DOING = "finding how far each prediction holds"

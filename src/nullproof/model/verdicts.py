@@ -14,9 +14,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import WIDE, Model
-from nullproof.tables.points import Points
 
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]

@@ -10,6 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import TrainingTable
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.schema import Feature, decode, encode_set
 from nullproof.errors import NullproofError
 from nullproof.model.bias import held_exactly, share_of
 from nullproof.model.model import Model
@@ -23,10 +26,6 @@ from nullproof.model.verdicts import (
     worst_completion,
 )
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.columns import encode_set
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.schema import Feature
-from nullproof.tables.training import TrainingTable, decode
 from nullproof.words import per_cent
 
 

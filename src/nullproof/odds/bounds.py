@@ -8,6 +8,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.errors import notice
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -15,7 +16,6 @@ from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Filling, distance
 from nullproof.odds.narrowing import Bounds, Enough, Mask, Ways, narrowed
 from nullproof.reasons import too_many_completions
-from nullproof.tables.points import Points
 
 MAX_COMPLETIONS = 1024
 _MAX_KNOWN = 100_000

@@ -18,6 +18,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key, RowNames, key_at, key_columns, shown_name
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame, some_rows
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -30,9 +33,6 @@ from nullproof.progress import Progress, over
 from nullproof.reasons import reasons_of, tell_of
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame, some_rows
-from nullproof.tables.names import Key, RowNames, key_at, key_columns, shown_name
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.words import PLAIN, odds
 
 _LEAST_GAP = 1e-6

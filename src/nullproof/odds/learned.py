@@ -18,10 +18,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import TrainingTable
+from nullproof.data.schema import Encoded
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
-from nullproof.tables.columns import Encoded
-from nullproof.tables.training import TrainingTable
 
 WHOLE = 1 << 16
 # So many rows of the label stand for what is known of a cell beside a value that is seldom or never seen.

@@ -15,6 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.edits import ColumnWriter, TrainingTable, scalar
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.schema import Encoded, encode_set
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -22,9 +25,6 @@ from nullproof.model.parameters import Alpha, Prior
 from nullproof.odds.filling import Cells, Filling, Rule, rule_of
 from nullproof.odds.learned import WHOLE
 from nullproof.seeds import refuse_seed
-from nullproof.tables.columns import Encoded, encode_set
-from nullproof.tables.points import OwnHoles, Points
-from nullproof.tables.training import ColumnWriter, TrainingTable, scalar
 
 _BLOCK = 1_000
 

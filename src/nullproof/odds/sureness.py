@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.bounds import MAX_COMPLETIONS, OddsBounds
 from nullproof.odds.filling import Filling, Rule
 from nullproof.progress import Progress, over
-from nullproof.tables.points import Points
 
 # What summaries ask for where nobody said another share.
 SURE = 0.99

@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import verdicts
 from nullproof.odds.filling import Filling, Open
 from nullproof.odds.products import Scales, Weights, products, side_by_side, winning_weights
-from nullproof.tables.points import OwnHoles, Points
 
 _LIMIT = 1_000_000
 # So many sets of labels may tie at one support.

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import OwnHoles, Points
+from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.accuracy import true_positions
 from nullproof.model.bias import Floats
@@ -26,8 +28,6 @@ from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame
-from nullproof.tables.points import OwnHoles, Points
 from nullproof.words import PLAIN, per_cent
 
 

@@ -15,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles, Points
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -26,8 +28,6 @@ from nullproof.radii.results import Radii, Threat
 from nullproof.radii.solving import beyond_count, solve
 from nullproof.radii.weakest import record, record_weakest
 from nullproof.reasons import reasons_of, tell_of
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles, Points
 
 
 def radius(

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
-from nullproof.tables.points import Points
 
 Codes = NDArray[np.int32]
 # Points with more completions than this get a few that are picked.

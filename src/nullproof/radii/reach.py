@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.build import count_codes
+from nullproof.counts.count import from_cells
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import Cells
-from nullproof.counts.sparse import from_cells
+from nullproof.counts.update import Cells
+from nullproof.data.edits import TrainingTable
+from nullproof.data.schema import Encoded
+from nullproof.data.sources import refuse_unknown
 from nullproof.errors import NullproofError
-from nullproof.tables.columns import Encoded
-from nullproof.tables.readers import refuse_unknown
-from nullproof.tables.training import TrainingTable
 from nullproof.words import some
 
 Bools = NDArray[np.bool_]
@@ -162,7 +162,7 @@ def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
             sets = {int(place[row]): own for row, own in encoded.sets.items() if mine[row]}
             yield Encoded(codes, sets)
 
-    return count_codes(CountIndex, training.schema, columns(), training.row_labels[labelled])
+    return CountIndex.of(count_codes(training.schema, columns(), training.row_labels[labelled]))
 
 
 def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:

@@ -11,13 +11,13 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.keys import RowNames, key_columns, shown_name
+from nullproof.data.sources import native_frame, some_rows
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.radii.reach import Reach
 from nullproof.selection import chosen
 from nullproof.show import ROWS, shown_table
-from nullproof.tables.cells import native_frame, some_rows
-from nullproof.tables.names import RowNames, key_columns, shown_name
 
 Threat = Literal["cells", "rows"]
 # What an enemy does to the cells or rows of a threat.

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, over, within
@@ -24,7 +25,6 @@ from nullproof.radii.reach import Reach
 from nullproof.radii.results import Radii
 from nullproof.radii.row_bounds import bound_row_radii
 from nullproof.radii.splits import Counts, Side
-from nullproof.tables.points import Points
 
 Codes = NDArray[np.int32]
 Places = NDArray[np.intp]

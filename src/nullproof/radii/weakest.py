@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.data.points import Points
 from nullproof.model.verdicts import verdicts
 from nullproof.progress import Progress, over
 from nullproof.radii.bounds import Bounds
@@ -17,7 +18,6 @@ from nullproof.radii.results import Radii
 from nullproof.radii.solving import solve
 from nullproof.radii.spending import Choice, Spending
 from nullproof.reasons import too_many_completions
-from nullproof.tables.points import Points
 
 MAX_COMPLETIONS = 65_536
 # So much work of spending is too long, or takes as long as trying one completion.

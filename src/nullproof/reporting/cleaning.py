@@ -8,11 +8,11 @@ import numpy as np
 
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.plan import plan_of
+from nullproof.data.points import Points, evenly
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
 from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress
-from nullproof.tables.points import Points, evenly
 from nullproof.words import many, text
 
 MOST_POINTS, _FEWEST_POINTS = 1000, 100

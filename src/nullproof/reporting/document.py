@@ -125,6 +125,9 @@ from typing import Any
 
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key, place_of
+from nullproof.data.points import OwnHoles
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.accuracy import CertaintyCurve
 from nullproof.model.certify import Certificates, certificates_of
@@ -141,9 +144,6 @@ from nullproof.reporting.accuracy import accuracy
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.cleaning import first_steps
 from nullproof.reporting.findings import findings, next_step
-from nullproof.tables.names import Key, place_of
-from nullproof.tables.points import OwnHoles
-from nullproof.tables.values import text
 from nullproof.words import many, per_cent
 
 LIMIT = 200

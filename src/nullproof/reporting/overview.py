@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.counts.notices import standing
+from nullproof.data.keys import RowNames, key_at
+from nullproof.data.notices import standing_notices
+from nullproof.data.points import Points, evenly
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
@@ -19,8 +21,6 @@ from nullproof.odds.sureness import SURE
 from nullproof.plots import BARS
 from nullproof.radii.results import Radii
 from nullproof.show import histogram
-from nullproof.tables.names import RowNames, key_at
-from nullproof.tables.points import Points, evenly
 from nullproof.words import many, number, some, text
 
 # With many labels none is far ahead, and finer bounds would take long.
@@ -155,7 +155,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
 
 def notes(index: CountIndex, points: Points, told: list[dict[str, Any]]) -> list[str]:
     """What the reader should know before trusting the numbers."""
-    said = sentences(standing(index))
+    said = sentences(standing_notices(index))
     alone = [f.name for f, n in zip(index.schema.features, index.n_values, strict=True) if n == 1]
     if alone:
         named = some([text(name) for name in alone], 5)

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import single_attack
+from nullproof.cell_words import CellWords, cell_words, value_words
+from nullproof.data.points import Points
 from nullproof.model.certify import Certificates
 from nullproof.model.explain import Explanation, Known, Lead, terms_against
 from nullproof.model.model import Model
@@ -21,8 +23,6 @@ from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
 from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import gap, named, weakest
-from nullproof.tables.points import Points
-from nullproof.tables.wordings import CellWords, cell_words, value_words
 from nullproof.words import cut, text
 
 MOST_VALUES = 60

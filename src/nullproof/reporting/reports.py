@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.keys import Key
+from nullproof.data.points import OwnHoles
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
 from nullproof.model.parameters import Alpha, Bias, Prior
@@ -17,8 +19,6 @@ from nullproof.reporting import html, markdown
 from nullproof.reporting.asked import Asked
 from nullproof.reporting.comparison import compared, read
 from nullproof.reporting.document import LIMIT, tell
-from nullproof.tables.names import Key
-from nullproof.tables.points import OwnHoles
 from nullproof.words import either
 
 FORMATS = ("html", "md", "json")

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.data.points import Points
 from nullproof.lines import VERDICTS
 from nullproof.model.accuracy import BIASES, CertaintyCurve
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
-from nullproof.tables.points import Points
 from nullproof.words import many, number, some, text
 from nullproof.words import tolerance as amount
 

@@ -12,6 +12,10 @@ from typing import Any
 
 from nullproof.cleaning.worksheet import Work
 from nullproof.counts.index import CountIndex
+from nullproof.data import types
+from nullproof.data.options import TableOptions
+from nullproof.data.points import OwnHoles, Points, encode_points, encode_quietly
+from nullproof.data.sources import Table, no_such_column
 from nullproof.errors import NullproofError
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
@@ -20,10 +24,6 @@ from nullproof.reporting.asked import Asked
 from nullproof.reporting.comparison import compared
 from nullproof.reporting.document import document_of
 from nullproof.reporting.findings import MOST
-from nullproof.tables import values
-from nullproof.tables.options import TableOptions
-from nullproof.tables.points import OwnHoles, Points, encode_points, encode_quietly
-from nullproof.tables.readers import Table, no_such_column
 from nullproof.web.changes import Change, changed
 from nullproof.web.jobs import Job, Say
 from nullproof.web.origins import asked_of, listening
@@ -287,8 +287,9 @@ def _truth(index: CountIndex, points: Points, options: Options) -> list[Any] | N
 
 
 def _label(index: CountIndex, cell: Any) -> Any:
-    written = None if values.is_missing(cell) else values.text(cell)
-    if written is None or index.schema.spellings.of_labels.is_missing(written):
+    written = None if types.is_missing(cell) else types.text(cell)
+    rule = index.schema.missing.rule(index.schema.label_name).of_labels
+    if written is None or rule.is_missing(written):
         return None
     code = index.schema.label_codes.get(written)
     return written if code is None else index.labels[code]

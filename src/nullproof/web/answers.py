@@ -16,14 +16,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data import types
+from nullproof.data.points import Points, encode_quietly
 from nullproof.model.accuracy import CertaintyCurve
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
 from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
-from nullproof.tables import values
-from nullproof.tables.points import Points, encode_quietly
 from nullproof.web import changes
 from nullproof.web.analysis import Result
 from nullproof.web.problems import RequestError
@@ -260,13 +260,13 @@ def plain(cell: Any) -> Any:
         cell = cell.to_list()
     if isinstance(cell, list | tuple):
         return [plain(one) for one in cell]
-    if values.is_missing(cell):
+    if types.is_missing(cell):
         return None
     if isinstance(cell, bool | str):
         return cell
     if isinstance(cell, int | float) and abs(cell) < 2**53:
         return cell
-    return values.text(cell)
+    return types.text(cell)
 
 
 def _named(label: Any) -> str | None:

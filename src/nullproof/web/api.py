@@ -11,9 +11,9 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
+from nullproof.data.options import TableOptions
 from nullproof.model.accuracy import BIASES
 from nullproof.model.parameters import written_number
-from nullproof.tables.options import TableOptions
 from nullproof.web import changes
 from nullproof.web.analysis import Analysis, Options, Result
 from nullproof.web.answers import (
@@ -200,6 +200,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
             ignore=wanted.ignore,
             keep=wanted.keep,
             missing_only=wanted.missing_only,
+            missing_is_value=wanted.missing_is_value,
             unlabelled=wanted.unlabelled,
         ),
         wanted.own_missing,

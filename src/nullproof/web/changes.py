@@ -9,9 +9,9 @@ from typing import Any, Literal
 import numpy as np
 
 from nullproof.counts.index import CountIndex
-from nullproof.counts.revise import Cells
+from nullproof.counts.update import Cells
+from nullproof.data.schema import decode
 from nullproof.model.model import Model
-from nullproof.tables.training import decode
 from nullproof.web.problems import RequestError
 from nullproof.words import cut, many, some, text
 

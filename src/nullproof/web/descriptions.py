@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from nullproof.counts.companion import attacked_says
+from nullproof.counts.storage import attacked_says
+from nullproof.data.missing import OFTEN, Missing, Rule
+from nullproof.data.notices import strays
+from nullproof.data.types import text
 from nullproof.errors import NullproofError
-from nullproof.tables.oddities import strays
-from nullproof.tables.spellings import OFTEN, USUAL
-from nullproof.tables.values import text
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import Settings
 from nullproof.words import cut
@@ -19,7 +19,7 @@ from nullproof.words import cut
 if TYPE_CHECKING:
     import polars as pl
 
-    from nullproof.tables.columns import Column
+    from nullproof.data.types import Column
 
 SHOWN_ROWS = 8
 SHOWN_CHARACTERS = 200
@@ -54,10 +54,10 @@ def described(
     name: str, path: Path, settings: Settings, missing: Sequence[str] = ()
 ) -> Description:
     """Read a table, refuse one that is too large, and describe it; ``missing`` as `certify` has it."""
-    from nullproof.tables.readers import open_table
+    from nullproof.data.sources import open_table
 
     _refuse_many_stored_rows(name, path, settings)
-    table = open_table(path, missing=missing)
+    table = open_table(path, missing=Missing.of(missing))
     assert table.frame is not None
     frame = table.frame.to_native()
     _refuse_shape(name, frame, settings)
@@ -100,17 +100,22 @@ def shown_name(name: str) -> str:
 def _refuse_shape(name: str, frame: pl.DataFrame, settings: Settings) -> None:
     if frame.height > settings.max_rows:
         raise too_many(name, frame.height, settings)
-    if frame.width > settings.max_columns:
-        raise RequestError(
-            413,
-            f"{shown_name(name)} has {frame.width:,} columns and this server takes "
-            f"{settings.max_columns:,}; leave some out",
-        )
+    refuse_width(name, frame.width, settings)
     if frame.width < 2:
         raise RequestError(
             400,
             f"{shown_name(name)} has one column; a table needs a label and at least one feature, "
             "separated by comma, tab or semicolon",
+        )
+
+
+def refuse_width(name: str, n_columns: int, settings: Settings) -> None:
+    """Refuse a table with more columns than this server takes."""
+    if n_columns > settings.max_columns:
+        raise RequestError(
+            413,
+            f"{shown_name(name)} has {n_columns:,} columns and this server takes "
+            f"{settings.max_columns:,}; leave some out",
         )
 
 
@@ -171,7 +176,7 @@ def _read(how: Callable[[str], Column], name: str) -> Column | None:
 
 
 def _column(series: pl.Series, read: Column | None, as_labels: Column | None) -> dict[str, Any]:
-    from nullproof.tables.identifiers import names_rows
+    from nullproof.data.notices import names_rows
 
     sample = series.drop_nulls().head(10_000)
     try:
@@ -212,6 +217,7 @@ def _odd_spellings(frame: pl.DataFrame) -> list[str]:
     import polars as pl
 
     found: set[str] = set()
+    rule = Rule()
     for series in frame.head(100_000):
         if series.dtype == pl.String:
             hits = series.filter(
@@ -219,5 +225,5 @@ def _odd_spellings(frame: pl.DataFrame) -> list[str]:
             ).unique()
             found.update(cell.strip() for cell in hits.to_list())
             texts = strays(series.drop_nulls().unique().to_list())
-            found.update(text for text in texts if not USUAL.looks_missing(text))
+            found.update(text for text in texts if not rule.looks_missing(text))
     return sorted(found)

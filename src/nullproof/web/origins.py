@@ -23,6 +23,7 @@ _FLAGS = {
     "binning": "--binning",
     "missing": "--missing",
     "missing_only": "--missing-only",
+    "missing_is_value": "--missing-is-value",
     "ignore": "--ignore",
     "keep": "--keep",
     "own_missing": "--own-missing",

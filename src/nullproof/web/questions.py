@@ -78,6 +78,9 @@ class AnalysisOrder(Form):
     missing_only: list[str] | None = Field(
         None, max_length=100, description="Spellings of missing instead of the usual ones."
     )
+    missing_is_value: list[str] = Field(
+        [], max_length=2000, description="Columns where missing is an answer of its own."
+    )
     unlabelled: Literal["refuse", "drop"] = Field(
         "refuse",
         description="Rows without a label: refused, or left out of the training table.",

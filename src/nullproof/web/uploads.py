@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
 
+from nullproof.data.files import header_fields
 from nullproof.errors import NullproofError
-from nullproof.web.descriptions import Description, described, shown_name, too_many
+from nullproof.web.descriptions import Description, described, refuse_width, shown_name, too_many
 from nullproof.web.problems import RequestError
 from nullproof.web.settings import MEGABYTE, Settings
 from nullproof.web.trials import ends_its_reader
@@ -128,6 +129,7 @@ class Receiver:
         try:
             self._unpack()
             self._refuse_many_lines()
+            self._refuse_many_columns()
             if ends_its_reader(self.path):
                 raise self._damaged()
             found = described(self.name, self.path, self._settings)
@@ -155,6 +157,13 @@ class Receiver:
             is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
         if is_text and not self._quoted and self._lines > 2 * self._settings.max_rows:
             raise too_many(self.name, self._lines - 1, self._settings)
+
+    def _refuse_many_columns(self) -> None:
+        """Refuse a plain text by the fields of its first line, before anything else is read."""
+        with self.path.open("rb") as stream:
+            is_text = stream.read(4) not in (b"PAR1", b"ARRO", b"\xff\xff\xff\xff", ZIP)
+        if is_text:
+            refuse_width(self.name, header_fields(self.path), self._settings)
 
     def _unpack(self) -> None:
         """Unpack gzip within the limit, so that a small file cannot become a huge one unseen."""

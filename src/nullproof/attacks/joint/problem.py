@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.attack import taken
 from nullproof.counts.index import LEFT_OUT
-from nullproof.counts.revise import Cells
+from nullproof.counts.update import Cells
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.radii.results import Radii

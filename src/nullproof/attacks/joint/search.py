@@ -165,7 +165,7 @@ class Search:
         weight = weight * self._blur(noise, weight.size).reshape(weight.shape)
         taste = self._blur(noise, self.problem.n_groups)
         for _ in range(MAX_MOVES):
-            points = np.flatnonzero(self.state.standing())
+            points = np.flatnonzero(self.state.standing_notices())
             if not len(points):
                 return
             moves = Moves(self.state, points, chunk, lower_only)

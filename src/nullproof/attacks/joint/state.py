@@ -79,7 +79,7 @@ class State:
         gap[np.arange(len(winner)), winner] = np.inf
         return np.asarray(gap, dtype=np.float64)
 
-    def standing(self, points: Ints | None = None) -> Bools:
+    def standing_notices(self, points: Ints | None = None) -> Bools:
         """Tell for each of ``points`` whether it is still certain."""
         if points is None:
             points = np.arange(self.problem.n_points)
@@ -107,7 +107,7 @@ class State:
         points = np.concatenate([self.lower_points[group], self.raise_points[group]])
         give = self._spare(group)
         self.add(group, -give)
-        while give and self.standing(points).any():
+        while give and self.standing_notices(points).any():
             self.add(group, 1)
             give -= 1
         return give

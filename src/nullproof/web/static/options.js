@@ -41,7 +41,7 @@ export class Options {
       required: true,
       onchange: () => this.#mark(),
     });
-    this.missing = typed((preset.missing ?? train.spellings).join(" "), {
+    this.missing = typed((preset.missing ?? []).join(" "), {
       placeholder: "unknown -9",
       oninput: () => this.readSoon(),
     });

@@ -1,0 +1,258 @@
+"""ARFF, the format of Weka and OpenML: attributes with their types and domains, then rows.
+
+A nominal attribute becomes an Enum, so its domain is what it declares. ``?`` and nothing are missing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from nullproof.data.missing import NOTHING_SPELLED
+from nullproof.data.texts import type_texts
+from nullproof.errors import NullproofError
+from nullproof.words import cut, many, some
+
+if TYPE_CHECKING:
+    import polars as pl
+
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_VALUE = rf"""{_QUOTED}|(?!['"])[^,]*?"""
+_FIELD = re.compile(rf"\s*({_VALUE})\s*(,|$)")
+_ENTRY = re.compile(rf"\s*(\d+\s+(?:{_VALUE}))\s*(,|$)", re.ASCII)
+_ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
+_NOMINAL = re.compile(rf"""\{{((?:{_QUOTED}|[^}}'"])*)\}}\s*(%.*)?""", re.DOTALL)
+_TYPE = re.compile(rf"(\w+)\s*({_QUOTED}|[^%\s][^%]*?)?\s*(%.*)?", re.DOTALL)
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
+_ODD = re.compile(r"""^\{|['"\\]""")
+_ISO = "yyyy-MM-dd'T'HH:mm:ss"
+# Letters of Java's SimpleDateFormat, and what polars calls them.
+_MOMENTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "M": "%m", "MMM": "%b", "dd": "%d", "d": "%d"}
+_MOMENTS |= {"HH": "%H", "H": "%H", "mm": "%M", "ss": "%S", "SSS": "%3f"}
+_PATTERN = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']+")
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """A column as it is declared; ``form`` is how polars reads its dates."""
+
+    name: str
+    kind: Literal["number", "nominal", "string", "date"]
+    values: tuple[str, ...] = ()
+    form: str = ""
+
+    @property
+    def zero(self) -> str | None:
+        """What a sparse row means by leaving it out; None if that is nothing."""
+        if self.kind == "nominal":
+            return self.values[0] if self.values else None
+        return "0" if self.kind == "number" else None
+
+
+def read_arff(name: str, written: str, *, as_text: Collection[str] = ()) -> pl.DataFrame:
+    """Read the text of an ARFF file; numbers in ``as_text`` stay as they are written."""
+    import polars as pl
+
+    from nullproof.data.files import refuse_repeated
+
+    lines = enumerate(written.split("\n"), start=1)
+    attributes = _declared(name, lines)
+    refuse_repeated([attribute.name for attribute in attributes], name)
+    numbers, rows = [], []
+    for number, line in lines:
+        line = line.strip()
+        if line and not line.startswith("%"):
+            numbers.append(number)
+            rows.append(_cells(f"{name}, line {number}", attributes, line))
+    if not rows:
+        raise NullproofError(f"{name} has a header but no rows; give at least one row")
+    columns = [pl.Series(cells, dtype=pl.String) for cells in zip(*rows, strict=True)]
+    return pl.DataFrame(
+        [
+            _typed(name, attribute, cells, numbers, attribute.name in as_text).alias(attribute.name)
+            for attribute, cells in zip(attributes, columns, strict=True)
+        ]
+    )
+
+
+def _declared(name: str, lines: Iterator[tuple[int, str]]) -> list[Attribute]:
+    """Read the attributes, up to @data."""
+    attributes: list[Attribute] = []
+    for number, line in lines:
+        line, where = line.strip(), f"{name}, line {number}"
+        word = line.split(maxsplit=1)[0].lower() if line else "%"
+        if word == "@data":
+            if not attributes:
+                raise NullproofError(
+                    f"{where}: the data begin without any @attribute; declare them"
+                )
+            return attributes
+        if word == "@attribute":
+            # A list of values may go on over several lines.
+            while "{" in line and not re.search(r"\}\s*(%.*)?$", line):
+                more = next(lines, None)
+                if more is None:
+                    break
+                line += " " + more[1].strip()
+            attributes.append(_attribute(where, line))
+        elif not word.startswith("%") and word != "@relation":
+            raise NullproofError(
+                f"{where}: {line[:40]!r} is neither @relation, @attribute nor @data; mend that line"
+            )
+    raise NullproofError(f"{name} has no @data line; give a whole ARFF file")
+
+
+def _attribute(where: str, line: str) -> Attribute:
+    found = _ATTRIBUTE.fullmatch(line)
+    if found is None:
+        raise NullproofError(f"{where}: an @attribute needs a name and a type; mend that line")
+    name, declared = _unquoted(found[1]), found[2]
+    nominal = _NOMINAL.fullmatch(declared)
+    if nominal is not None:
+        listed = _split(_FIELD, nominal[1]) if nominal[1].strip() else []
+        if listed is not None:
+            return Attribute(name, "nominal", tuple(dict.fromkeys(map(_unquoted, listed))))
+    typed = _TYPE.fullmatch(declared)
+    kind = typed[1].lower() if typed else ""
+    if typed and kind == "date":
+        return Attribute(name, "date", form=_date_form(where, _unquoted(typed[2] or _ISO)))
+    if typed and not typed[2] and kind in ("numeric", "real", "integer", "string"):
+        return Attribute(name, "string" if kind == "string" else "number")
+    if kind == "relational":
+        raise NullproofError(
+            f"{where}: the attribute {name!r} is relational, a table in a cell; leave it out"
+        )
+    raise NullproofError(
+        f"{where}: the attribute {name!r} has the type {declared[:40]!r}; give numeric, string, date or "
+        "{its values}, with quotes around values that hold spaces, commas or quotes"
+    )
+
+
+def _date_form(where: str, pattern: str) -> str:
+    """Return a pattern of Java's dates as polars writes it."""
+    parts = []
+    for found in _PATTERN.finditer(pattern):
+        letters = found[0] if found[2] else ""
+        if letters and letters not in _MOMENTS:
+            raise NullproofError(
+                f"{where}: the date format {cut(pattern, 40)!r} has {cut(letters, 20)!r}; write dates as "
+                "yyyy-MM-dd HH:mm:ss, or declare a string"
+            )
+        literal = found[1] if found[1] is not None else found[0]
+        parts.append(_MOMENTS.get(letters) or literal.replace("%", "%%"))
+    return "".join(parts)
+
+
+def _unquoted(written: str) -> str:
+    if written[:1] in ("'", '"') and written[-1:] == written[:1] and len(written) > 1:
+        return _ESCAPE.sub(lambda found: _ESCAPED.get(found[1], found[1]), written[1:-1])
+    return written
+
+
+def _split(pattern: re.Pattern[str], row: str) -> list[str] | None:
+    """Return the fields of a row, as they are written; None if one does not fit."""
+    fields, at, more = [], 0, True
+    while more:
+        found = pattern.match(row, at)
+        if found is None:
+            return None
+        fields.append(found[1])
+        at, more = found.end(), bool(found[2])
+    return fields
+
+
+def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
+    """Return the cells of one row as text, None where missing."""
+    width = len(attributes)
+    if row.startswith("{"):
+        return _sparse(where, attributes, row)
+    if _ODD.search(row):
+        fields = _split(_FIELD, row)
+        if fields is None:
+            raise NullproofError(
+                f"{where}: a quote is never closed or stands inside a value; quote the whole value"
+            )
+    elif "," in row or width == 1:
+        fields = [field.strip() for field in row.split(",")]
+    else:
+        # Weka takes tabs and spaces for separators too.
+        fields = row.split()
+    if len(fields) == width + 1 and row.endswith("}"):
+        raise NullproofError(
+            f"{where}: the row has a weight; weights are not counted, leave them out"
+        )
+    if len(fields) != width:
+        raise NullproofError(
+            f"{where}: the row has {many(len(fields), 'value')} and there are {width} attributes; give "
+            "one for each, in quotes where it holds a comma"
+        )
+    return [None if field in ("?", "") else _unquoted(field) for field in fields]
+
+
+def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
+    """Read a row like ``{1 x, 3 y}``: what it leaves out is zero, or the first value of its attribute."""
+    if not row.endswith("}"):
+        raise NullproofError(f"{where}: the sparse row has no }} at its end; mend that line")
+    inside = row[1:-1]
+    entries = _split(_ENTRY, inside) if inside.strip() else []
+    if entries is None:
+        raise NullproofError(
+            f"{where}: the sparse row is not written like {{0 1.5, 3 'a b'}}; mend that line"
+        )
+    given: dict[int, str | None] = {}
+    for entry in entries:
+        number, _, field = entry.replace("\t", " ", 1).partition(" ")
+        place = int(number)
+        if place in given:
+            raise NullproofError(f"{where}: the sparse row has an attribute twice; mend that line")
+        if place >= len(attributes):
+            raise NullproofError(
+                f"{where}: the sparse row has a value for attribute {place}, but the last is "
+                f"{len(attributes) - 1}, counted from 0; mend that line"
+            )
+        given[place] = None if field in ("?", "") else _unquoted(field)
+    for place, attribute in enumerate(attributes):
+        if place not in given and attribute.zero is None:
+            raise NullproofError(
+                f"{where}: the sparse row leaves out {attribute.name!r}, which has no zero; give it or ?"
+            )
+    return [given.get(place, attribute.zero) for place, attribute in enumerate(attributes)]
+
+
+def _typed(
+    name: str, attribute: Attribute, cells: pl.Series, lines: Sequence[int], as_text: bool
+) -> pl.Series:
+    """Return a column of texts as its attribute declares it."""
+    import polars as pl
+
+    if attribute.kind == "string":
+        return cells
+    if attribute.kind == "nominal":
+        wanted = f"it is declared with {some(map(repr, attribute.values), 5)}"
+        strange = ~cells.is_in([*attribute.values]) & cells.is_not_null()
+        made = cells.set(strange, None).cast(pl.Enum([*attribute.values]))
+    elif attribute.kind == "date":
+        wanted = "it is declared with another form of dates"
+        with_time = any(part in attribute.form for part in ("%H", "%M", "%S", "%3f"))
+        if with_time:
+            made = cells.str.to_datetime(attribute.form, strict=False, time_unit="us")
+        else:
+            made = cells.str.to_date(attribute.form, strict=False)
+        strange = made.is_null() & cells.is_not_null()
+    else:
+        wanted = "it is declared as numbers"
+        made = cells.cast(pl.Float64, strict=False)
+        strange = made.is_null() & cells.is_not_null()
+        if not strange.any():
+            typed = type_texts(cells, NOTHING_SPELLED)
+            made = made if typed is None else typed[0]
+        made = cells if as_text else made
+    if strange.any():
+        at = int(strange.arg_max() or 0)
+        raise NullproofError(
+            f"{name}, line {lines[at]}: {attribute.name!r} is {cells[at][:40]!r} but {wanted}; mend it"
+        )
+    return made

@@ -1,0 +1,498 @@
+"""Change cells of a table and keep everything else: its library, types, columns, rows and order.
+
+`TrainingTable` opens a table again after it was counted: attacks point at its cells, worlds fill its
+missing ones. `inject_missing` blanks cells by chance.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.data.keys import RowNames, row_names
+from nullproof.data.labels import Labelled, label_codes, labelled_rows
+from nullproof.data.options import AS_USUAL
+from nullproof.data.schema import Encoded, Schema, decode, encode
+from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
+from nullproof.data.types import Column, as_number, at_microseconds, in_order, is_number, text
+from nullproof.errors import NullproofError
+from nullproof.seeds import refuse_seed
+
+if TYPE_CHECKING:
+    import polars as pl
+
+Changes = Mapping[str, Mapping[int, Any]]
+
+
+def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
+    """Return the native frame with new values at some rows of some columns; None blanks a cell."""
+    import polars as pl
+
+    native = frame.to_native()
+    is_pandas = frame.implementation.is_pandas_like()
+    native = native.copy() if is_pandas else native
+    for name, cells in changes.items():
+        if not cells:
+            continue
+        dtype = frame[name].dtype
+        new = {row: held(value, dtype) for row, value in cells.items()}
+        if is_pandas and not str(getattr(native[name].dtype, "pyarrow_dtype", "")).count("list<"):
+            native[name] = _set_pandas(native[name].copy(), new)
+        elif is_pandas:
+            array = native[name].array
+            made = _set_series(pl.Series(name, array.__arrow_array__().to_pylist()), new).to_arrow()
+            native[name] = type(array)(made)
+        elif frame.implementation.is_polars():
+            native = native.with_columns(_set_series(native[name], new))
+        else:
+            place = native.schema.get_field_index(name)
+            native = native.set_column(place, name, _set_arrow(name, native[name], new))
+    return native
+
+
+def held(value: Any, dtype: Any) -> Any:
+    """Return a value as a column of this type takes it: as text, in a zone, as a duration or a decimal."""
+    if value is None or isinstance(value, list):
+        return value
+    if dtype == nw.String:
+        return text(value)
+    if isinstance(value, str) and dtype == nw.Time:
+        return dt.time.fromisoformat(value)
+    if isinstance(value, str) and dtype.is_numeric():
+        return held(as_number(value), dtype)
+    if isinstance(value, dt.datetime) and dtype in (nw.Date, nw.Datetime):
+        return _in_zone(value, getattr(dtype, "time_zone", None))
+    if is_number(value):
+        if dtype == nw.Decimal:
+            return decimal.Decimal(text(value))
+        if dtype == nw.Duration:
+            return dt.timedelta(seconds=float(value))
+        if dtype.is_float():
+            return float(value)
+        return int(value) if float(value).is_integer() else float(value)
+    return value
+
+
+def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
+    """Return a moment with a zone where the column has one, else in UTC without."""
+    if value.tzinfo is None:
+        return value.replace(tzinfo=dt.UTC) if zone else value
+    return value if zone else value.astimezone(dt.UTC).replace(tzinfo=None)
+
+
+def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
+    blanks = [row for row, value in cells.items() if value is None]
+    filled = {row: value for row, value in cells.items() if value is not None}
+    if blanks:
+        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
+            # NumPy integers and booleans have no missing value; pandas' own types do.
+            column = column.convert_dtypes()
+        # Numbers and dates take None alone for a missing value, but not in a list.
+        column.iloc[blanks] = None
+    if filled:
+        column = _wide_enough(column, filled.values())
+        # The categories of the column's type may be numbers where values are texts.
+        own = {text(x): x for x in getattr(column.dtype, "categories", ())}
+        values = [own.get(text(value), value) for value in filled.values()]
+        column.iloc[list(filled)] = values
+    return column
+
+
+def _wide_enough(column: Any, values: Iterable[Any]) -> Any:
+    """Return a column of whole numbers or days with a type that holds these too."""
+    dtype = nw.from_native(column, series_only=True).dtype
+    if dtype == nw.Date and any(
+        isinstance(x, dt.datetime) and x.time() != dt.time() for x in values
+    ):
+        return column.astype("timestamp[us][pyarrow]")
+    if not dtype.is_integer():
+        return column
+    if any(isinstance(value, float) for value in values):
+        return column.astype("Float64")
+    ends = np.iinfo(np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype)))
+    beyond = any(not ends.min <= value <= ends.max for value in values)
+    return column.astype("Int64") if beyond else column
+
+
+def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
+    """Return a series with some cells changed, in a wider type where its own does not hold them."""
+    import polars as pl
+
+    name, dtype = column.name, column.dtype
+    if dtype == pl.Object or isinstance(dtype, pl.List | pl.Array):
+        values = column.to_list()
+        for row, value in cells.items():
+            values[row] = value
+        if dtype == pl.Object:
+            return pl.Series(name, values, dtype=dtype)
+        inner = dtype.inner  # type: ignore[attr-defined]
+        if not any(isinstance(value, list) for value in values):
+            return pl.Series(name, values, dtype=inner, strict=False)
+        # Beside lists a value is a list of one.
+        lists = [x if x is None or isinstance(x, list) else [x] for x in values]
+        return pl.Series(name, lists, dtype=pl.List(inner), strict=False)
+    new = [*cells.values()]
+    try:
+        own = pl.Series(name, new, dtype=dtype)
+        if own.to_list() != new and (dtype.is_decimal() or dtype == pl.Date):
+            own = pl.Series(name, new)
+    except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        own = pl.Series(name, new)
+    both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
+    places = np.arange(len(column))
+    places[[*cells]] = np.arange(len(column), len(both))
+    return both.gather(places)
+
+
+def _set_arrow(name: str, column: Any, cells: Mapping[int, Any]) -> Any:
+    """Return a column of Arrow with some cells changed, of its own type if that holds them."""
+    import polars as pl
+    import pyarrow as pa
+
+    kind = column.type
+    if pa.types.is_dictionary(kind):
+        column = column.cast(kind.value_type)
+    made = _set_series(pl.Series(name, pl.from_arrow(column)), cells).to_arrow()
+    try:
+        return made.cast(kind)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        # A type that is too narrow for one of them.
+        return made
+
+
+def append_rows(frame: nw.DataFrame[Any], values: Mapping[str, Sequence[Any]], n_rows: int) -> Any:
+    """Return the native frame with more rows, of the same types; columns without values are blank there."""
+    n_before = len(frame)
+    longer = nw.concat([frame, frame[[0] * n_rows]]) if n_rows else frame
+    if longer.implementation.is_pandas_like():
+        longer = nw.from_native(longer.to_native().reset_index(drop=True))
+    changes = {}
+    for name in frame.columns:
+        cells = values.get(name, [None] * n_rows)
+        if frame.schema[name] in (nw.List, nw.Array):
+            cells = [None if cell is None else [cell] for cell in cells]
+        changes[name] = dict(enumerate(cells, n_before))
+    return set_cells(longer, changes)
+
+
+def _set_rows(rows: Sequence[Any], names: Sequence[str], changes: Changes) -> list[tuple[Any, ...]]:
+    """Return plain rows with some cells changed."""
+    columns = [
+        [
+            changes.get(name, {}).get(place, row[name] if isinstance(row, Mapping) else row[j])
+            for place, row in enumerate(rows)
+        ]
+        for j, name in enumerate(names)
+    ]
+    return list(zip(*columns, strict=True))
+
+
+def scalar(cell: Any) -> Any:
+    """Return the one candidate of a list cell, or the cell."""
+    if hasattr(cell, "to_list") and not isinstance(cell, dt.date):
+        cell = cell.to_list()
+    return next(iter(cell)) if isinstance(cell, list | set | frozenset | tuple) else cell
+
+
+@dataclass(frozen=True)
+class TrainingTable:
+    """A table that was counted, and the position of each row's label among the schema's labels.
+
+    Rows without a label were left out when it was counted. They keep their places, with the label -1,
+    and their cells are neither known nor missing.
+    """
+
+    schema: Schema
+    source: Any
+    table: Table
+    row_labels: NDArray[np.int32]
+    counted: Labelled
+    labels: Sequence[Any] = ()
+
+    @classmethod
+    def open(
+        cls, schema: Schema, source: Any, labels: Sequence[Any] | None = None
+    ) -> TrainingTable:
+        """Open a data frame or a file with its label column, or plain rows with their labels."""
+        if labels is not None:
+            table = rows_like(schema, source)
+            column = labels_apart(labels)
+        else:
+            table = AS_USUAL.open(source, schema.label_name, schema)
+            column = table.labels(schema.label_name)
+        counted = Labelled(table, column, np.arange(len(column)))
+        if labels is None:
+            counted = labelled_rows(table, column)
+        codes, names = label_codes(counted.labels)
+        unknown = [name for name in names if text(name) not in schema.label_codes]
+        if unknown:
+            raise NullproofError(
+                f"the table holds the label {unknown[0]!r}, which the index does not have; "
+                "give the table that was counted"
+            )
+        places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
+        row_labels = np.full(len(column), -1, dtype=np.int32)
+        row_labels[counted.rows] = places[codes]
+        return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
+
+    def names(self, key: str | None) -> RowNames | None:
+        """Return the names of its rows, if it has that column."""
+        frame = self.table.frame
+        if key is None or frame is None or key not in frame.columns:
+            return None
+        return row_names(key, frame, None, self.table.n_rows)
+
+    def writer(self, j: int) -> ColumnWriter:
+        """Return one column with its codes, and how it writes its values."""
+        return ColumnWriter(self, j)
+
+    def changed(self, changes: Changes) -> Any:
+        """Return the table with some cells changed, None for blank; of the same type."""
+        if self.table.frame is not None:
+            return set_cells(self.table.frame, changes)
+        return _set_rows(self.source, self.table.names, changes)
+
+    def extended(
+        self, rows: Sequence[tuple[int, Sequence[int]]], frame: nw.DataFrame[Any] | None = None
+    ) -> Any:
+        """Return the table, or a ``frame`` of its rows, with rows more: positions of labels, and codes.
+
+        Columns that are neither features nor the label are blank there. Of plain rows a pair: rows, labels.
+        """
+        writers = [self.writer(j) for j in range(len(self.schema.features))]
+        values = {
+            own.feature.name: [own.value(codes[j]) for _, codes in rows]
+            for j, own in enumerate(writers)
+        }
+        frame = self.table.frame if frame is None else frame
+        labels = [self._label(code) for code, _ in rows]
+        if frame is None:
+            columns = [values.get(name, [None] * len(rows)) for name in self.table.names]
+            longer = _set_rows(self.source, self.table.names, {})
+            return [*longer, *zip(*columns, strict=True)], [*self.labels, *labels]
+        if self.schema.label_name in frame.columns:
+            values[self.schema.label_name] = labels
+        return append_rows(frame, values, len(rows))
+
+    def _label(self, code: int) -> Any:
+        """Return a label as the table writes it, where it shows it."""
+        shown = np.flatnonzero(self.row_labels == code)
+        frame = self.table.frame
+        if not len(shown):
+            return self.schema.labels[code]
+        if frame is None:
+            return self.labels[int(shown[0])]
+        return frame[self.schema.label_name][int(shown[0])]
+
+    def filled(self, changes: dict[str, dict[int, Any]]) -> Any:
+        """Return the table with all missing cells filled; a set of one candidate becomes that value."""
+        frame = self.table.frame
+        if frame is None:
+            return [tuple(scalar(cell) for cell in row) for row in self.changed(changes)]
+        for name, cells in changes.items():
+            if frame.schema[name] in (nw.List, nw.Array, nw.Object):
+                for row, cell in enumerate(frame[name].to_list()):
+                    cells.setdefault(row, scalar(cell))
+        return self.changed(changes)
+
+
+class ColumnWriter:
+    """Values to fill a column with: as the column itself writes them, where it shows one."""
+
+    def __init__(self, training: TrainingTable, j: int) -> None:
+        self.feature, self.table = training.schema.features[j], training.table
+        self.column = training.counted.table.like(self.feature)
+        self.encoded = encode(self.feature, self.column)
+        rows = training.counted.rows
+        if len(rows) < self.table.n_rows:
+            # Rows without a label hold no value of the domain.
+            places = rows.tolist()
+            codes = np.full(self.table.n_rows, self.feature.n_values, dtype=np.int64)
+            codes[rows] = self.encoded.codes
+            self.encoded = Encoded(codes, {places[i]: x for i, x in self.encoded.sets.items()})
+            self.column.sets = {places[i]: x for i, x in self.column.sets.items()}
+        self._values: dict[int, Any] = {}
+
+    def value(self, code: int) -> Any:
+        """Return a value with this code."""
+        if code not in self._values:
+            shown = np.flatnonzero(self.encoded.codes == code)
+            frame = self.table.frame
+            value = None
+            if len(shown) and frame is not None:
+                value = scalar(frame[self.feature.name][int(shown[0])])
+            self._values[code] = self._made_up(code, frame) if value is None else value
+        return self._values[code]
+
+    def written(self, number: float) -> Any:
+        """Return a number as the column holds it: dates are numbers only here."""
+        return at_microseconds(number) if self.feature.kind == "date" else number
+
+    def _made_up(self, code: int, frame: nw.DataFrame[Any] | None) -> Any:
+        value = decode(self.feature, code)
+        if frame is None or not isinstance(value, float):
+            return value
+        dtype = frame.schema[self.feature.name]
+        if dtype.is_integer() and self.feature.edges:
+            edge = self.feature.edges[self.feature.bins[code]]
+            return math.ceil(edge) if math.isfinite(edge) else 0
+        return str(value) if dtype == nw.String else value
+
+
+# Blank cells by chance. The draw needs only the raw 64-bit numbers of PCG64, whose stream NumPy promises
+# never to change, and multiplications and divisions, which every machine rounds alike.
+
+Mechanism = Literal["uniform", "value"]
+Mask = NDArray[np.bool_]
+_MECHANISMS = ("uniform", "value")
+
+
+def inject_missing(
+    table: Any,
+    rate: float,
+    *,
+    features: float | Collection[str] | None = None,
+    label: str | None = None,
+    seed: int = 0,
+    mechanism: Mechanism = "uniform",
+) -> Any:
+    """Blank a share of the known cells of a table.
+
+    Parameters
+    ----------
+    table
+        A data frame (the result has the same type), or a lazy one, a DuckDB table or a file (the
+        result is a polars frame).
+    rate
+        The share of the known cells of the features to blank, from 0 to 1; rounded to whole cells.
+    features
+        The columns to blank cells of; a number like 0.2 draws that share of them; None means all.
+    label
+        The label column, of which no cell is blanked.
+    seed
+        The same seed blanks the same cells, on any machine and in any data frame library.
+    mechanism
+        ``"uniform"``: every cell is equally likely. ``"value"``: not at random; the greater a cell's value
+        among those of its column, the likelier it is blanked, in proportion to the value's rank (texts
+        rank in alphabetical order), as when high incomes are kept secret.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> table = pl.DataFrame({"age": [20, 30, 40, 50], "churn": ["no", "no", "yes", "yes"]})
+    >>> inject_missing(table, 0.5, label="churn", seed=1)["age"].to_list()
+    [None, 30, 40, None]
+    """
+    if mechanism not in _MECHANISMS:
+        raise NullproofError(
+            f"mechanism is {mechanism!r}; give {' or '.join(map(repr, _MECHANISMS))}"
+        )
+    opened = open_table(table)
+    if opened.frame is None:
+        raise NullproofError(
+            f"{type(table).__name__} is not a data frame; give one of pandas, polars, pyarrow or "
+            "DuckDB, or the path of a file"
+        )
+    refuse_seed(seed)
+    names = _chosen_features(opened, features, label, seed)
+    columns = [opened.column(name) for name in names]
+    known = np.stack([column.known for column in columns], axis=1)
+    weights = None
+    if mechanism == "value":
+        weights = np.stack([_rank_weights(column) for column in columns], axis=1)
+    blanked = draw_cells(known, rate, seed=seed, weights=weights)
+    changes = {
+        name: dict.fromkeys(np.flatnonzero(blanked[:, j]).tolist()) for j, name in enumerate(names)
+    }
+    return set_cells(opened.frame, changes)
+
+
+def draw_cells(
+    known: Mask, rate: float, *, seed: int, weights: NDArray[np.float64] | None = None
+) -> Mask:
+    """Draw a share of the known cells (rows × features) without replacement.
+
+    Cells take numbers column by column. With ``weights``, those with the smallest number per weight are
+    drawn (sequential Poisson sampling), so that chances are close to proportional to the weights.
+    """
+    if not 0 <= rate <= 1:
+        raise NullproofError(f"rate is {rate!r}; give a share of the cells, from 0 to 1")
+    keys = uniforms(known.size, seed, stream=1)
+    if weights is not None:
+        keys = keys / weights.ravel(order="F")
+    keys = np.where(known.ravel(order="F"), keys, np.inf)
+    n_cells = round(float(rate) * int(known.sum()))
+    return _smallest(keys, n_cells).reshape(known.shape, order="F")
+
+
+def draw_features(n_features: int, share: float, *, seed: int) -> list[int]:
+    """Draw a share of the features, at least one."""
+    if not 0 < share <= 1:
+        raise NullproofError(
+            f"features is {share!r}; give a share above 0 and up to 1, or names of columns"
+        )
+    keys = uniforms(n_features, seed, stream=0)
+    return np.flatnonzero(_smallest(keys, max(1, round(share * n_features)))).tolist()
+
+
+def uniforms(size: int, seed: int, *, stream: int) -> NDArray[np.float64]:
+    """Return numbers in [0, 1) from the raw stream of PCG64; each ``stream`` of a seed is independent."""
+    raw = np.random.PCG64(np.random.SeedSequence([seed, stream])).random_raw(size)
+    return (raw >> np.uint64(11)).astype(np.float64) * np.float64(2.0**-53)
+
+
+def _smallest(keys: NDArray[np.float64], n_wanted: int) -> Mask:
+    """Mark the smallest keys; of equal ones the first, so that nothing is left to the sorting."""
+    if n_wanted == 0:
+        return np.zeros(len(keys), dtype=bool)
+    limit = np.partition(keys, n_wanted - 1)[n_wanted - 1]
+    marked: Mask = keys < limit
+    marked[np.flatnonzero(keys == limit)[: n_wanted - int(marked.sum())]] = True
+    return marked
+
+
+def _chosen_features(
+    table: Table, features: float | Collection[str] | None, label: str | None, seed: int
+) -> Sequence[str]:
+    if label is not None:
+        refuse_unknown([label], table.names, "label")
+    names = [name for name in table.names if name != label]
+    if not names:
+        raise NullproofError("the table has no column besides the label; give at least one feature")
+    if features is None:
+        return names
+    if isinstance(features, int | float):
+        return [names[j] for j in draw_features(len(names), features, seed=seed)]
+    wanted = [features] if isinstance(features, str) else list(features)
+    refuse_unknown(wanted, names, "features")
+    return [name for name in names if name in wanted]
+
+
+def _rank_weights(column: Column) -> NDArray[np.float64]:
+    """Return the rank of each cell's value among the column's distinct ones, by the mean rank.
+
+    So a column of many values loses as many cells as one of few.
+    """
+    known = column.known
+    ranks = np.ones(len(column))
+    if column.numbers is not None:
+        ranks[known] += np.unique(column.held, return_inverse=True)[1]
+    else:
+        assert column.codes is not None
+        codes = column.codes[known]
+        places = np.zeros(len(column.values))
+        used = np.unique(codes).tolist()
+        rank = {v: r for r, v in enumerate(in_order({column.values[code] for code in used}))}
+        places[used] = [rank[column.values[code]] for code in used]
+        ranks[known] += places[codes]
+    # Sums of whole numbers are exact, hence the same on every machine.
+    weights: NDArray[np.float64] = ranks / (ranks.sum() / max(len(ranks), 1))
+    return weights

@@ -1,0 +1,274 @@
+"""Which cells are missing: the one place that decides.
+
+Null, None, NaN, NA and NaT always are. Of texts the usual spellings are, or those of ``missing_only``;
+besides them what ``missing`` names, for all columns or for one. Declared values are values, however they
+look: those of ``domains``, of an Enum or a categorical, of an ARFF attribute. Some spellings are in doubt
+(`DOUBTFUL`); they are judged by the other texts of their column, never by the order or number of its
+cells, so every source decides alike. ``missing_is_value`` names the columns where a missing cell is an
+answer of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+from nullproof.data.types import as_number, parsed_date, text
+from nullproof.errors import NullproofError
+
+# In lower case and without the spaces around them, as all spellings are compared.
+SURE = frozenset(("", "na", "n/a", "nan", "null", "?", "#n/a", "<na>"))
+DOUBTFUL = frozenset(("none", "-", "."))
+# Texts that often mean missing too, but may as well be values: a notice names them.
+OFTEN = frozenset(
+    (
+        *("??", "--", "---", "missing", "nil", "undefined", "n.a.", "n. a.", "#null!", "#value!"),
+        *("unknown", "not known", "not available", "not stated", "not specified", "unspecified"),
+        *("k.a.", "k. a.", "keine angabe", "unbekannt", "inconnu", "desconocido", "sconosciuto"),
+    )
+)
+# How the value is written that stands for "missing" where that is an answer.
+MISSING_VALUE = "(missing)"
+# What stands for all columns that a mapping does not name.
+REST = "*"
+_USUAL = SURE | DOUBTFUL
+_LONGEST = max(map(len, _USUAL))
+Spellings = Collection[Any] | Mapping[str, Collection[Any]]
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a column spells: the texts that are missing, without spaces those held, and doubtful values."""
+
+    gone: frozenset[str] = frozenset()
+    taken: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What means missing in one column.
+
+    Parameters
+    ----------
+    named
+        Spellings that were named: always missing, in columns of numbers too.
+    usual
+        Whether the usual spellings are missing besides.
+    declared
+        Texts that are values of the column, however they look.
+    doubtful
+        What the doubtful spellings are: judged by the column, missing, or values.
+    retypes
+        Whether texts beside spelled missing cells may turn out to be numbers, dates or booleans.
+    """
+
+    named: tuple[str, ...] = ()
+    usual: bool = True
+    declared: frozenset[str] = frozenset()
+    doubtful: Literal["judged", "missing", "values"] = "judged"
+    retypes: bool = True
+
+    @cached_property
+    def numbers(self) -> list[int | float]:
+        """The numbers that were named."""
+        return [number for number in map(as_number, self.named) if number is not None]
+
+    @cached_property
+    def moments(self) -> list[int]:
+        """The dates and time stamps that were named, as microseconds."""
+        return [moment for moment in map(parsed_date, self.named) if moment is not None]
+
+    @property
+    def longest(self) -> int:
+        """The most letters of a spelling."""
+        return max([_LONGEST if self.usual else 0, *map(len, self.named)])
+
+    def declaring(self, values: Iterable[str]) -> Rule:
+        """Return the rule for a column with more declared values."""
+        return replace(self, declared=self.declared.union(values))
+
+    @property
+    def of_labels(self) -> Rule:
+        """The rule for a column of labels: what is in doubt is a label."""
+        return replace(self, doubtful="values", retypes=False)
+
+    def looks_missing(self, value: str) -> bool:
+        """Return whether a text is a spelling of missing, be it a doubtful one."""
+        bare = value.strip()
+        if bare in self.named:
+            return True
+        return (
+            self.usual
+            and len(bare) <= _LONGEST
+            and bare.lower() in _USUAL
+            and value not in self.declared
+        )
+
+    def is_missing(self, value: str) -> bool:
+        """Return whether a text is surely missing."""
+        bare = value.strip()
+        return self.looks_missing(value) and (bare in self.named or bare.lower() in SURE)
+
+    def find(self, held: Iterable[str], other: Collection[str] = (), marked: bool = False) -> Found:
+        """Find the spellings of missing among the distinct texts that a column holds.
+
+        Parameters
+        ----------
+        other
+            Further values of the column that are known not to be spellings.
+        marked
+            Whether the column has missing cells besides.
+        """
+        held = list(held)
+        spelled = [value for value in held if self.looks_missing(value)]
+        if not spelled:
+            return Found()
+        sure = {value for value in spelled if self.is_missing(value)}
+        doubtful = [value for value in spelled if value not in sure]
+        stay = self.doubtful == "values"
+        if self.doubtful == "judged" and doubtful:
+            values = {*held, *other, *self.declared}.difference(spelled)
+            stay = _are_values(len(doubtful), values, marked or bool(sure))
+        gone = sure if stay else sure.union(doubtful)
+        return Found(frozenset(gone), _bare(gone), _bare(doubtful) if stay else ())
+
+
+def _are_values(n_doubtful: int, others: Collection[str], marked: bool) -> bool:
+    """Return whether doubtful spellings are values beside the others.
+
+    They are if there is one, and one other value; or if the others are texts and missing cells are
+    marked in another way.
+    """
+    if len(others) == 1 and n_doubtful == 1:
+        return True
+    return marked and bool(others) and _are_texts(others)
+
+
+def _are_texts(values: Collection[str]) -> bool:
+    """Return whether values are not all numbers, not all dates, and not all true or false."""
+    if all(as_number(value) is not None for value in values):
+        return False
+    if all(parsed_date(value) is not None for value in values):
+        return False
+    return not {value.strip().lower() for value in values} <= {"true", "false"}
+
+
+def _bare(values: Iterable[str]) -> tuple[str, ...]:
+    return tuple(sorted({value.strip() for value in values} - {""}))
+
+
+# For what nobody reads for spellings: labels given apart, and what comes from our own counts.
+NOTHING_SPELLED = Rule(usual=False)
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What means missing in a table: the options ``missing``, ``missing_only`` and ``missing_is_value``.
+
+    Parameters
+    ----------
+    named
+        Spellings besides the usual ones, for all columns.
+    by_column
+        The same for single columns.
+    only
+        Spellings instead of the usual ones; None to have those.
+    as_value
+        The columns where missing is an answer of its own.
+    """
+
+    named: tuple[str, ...] = ()
+    by_column: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    only: tuple[str, ...] | None = None
+    as_value: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        missing: Spellings | None = (),
+        missing_only: Collection[Any] | None = None,
+        missing_is_value: Collection[str] = (),
+    ) -> Missing:
+        """Read the options."""
+        by_column: dict[str, tuple[str, ...]] = {}
+        named: Collection[Any] = ()
+        if isinstance(missing, Mapping):
+            by_column = {str(name): trimmed(own) for name, own in missing.items()}
+            named = by_column.pop(REST, ())
+        else:
+            named = missing or ()
+        if missing_only is not None and trimmed(named):
+            raise NullproofError(
+                f"missing is {trimmed(named)!r} and missing_only {trimmed(missing_only)!r}; give "
+                "missing to add to the usual spellings, or missing_only to replace them"
+            )
+        as_value = (missing_is_value,) if isinstance(missing_is_value, str) else missing_is_value
+        return cls(
+            trimmed(named),
+            tuple(sorted(by_column.items())),
+            None if missing_only is None else trimmed(missing_only),
+            tuple(map(str, as_value)),
+        )
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns that the options name."""
+        return [*(name for name, _ in self.by_column), *self.as_value]
+
+    @cached_property
+    def _own(self) -> dict[str, tuple[str, ...]]:
+        return dict(self.by_column)
+
+    @cached_property
+    def _general(self) -> Rule:
+        return Rule(self.named) if self.only is None else Rule(self.only, usual=False)
+
+    def rule(self, column: str, declared: Iterable[str] = (), *, in_file: bool = False) -> Rule:
+        """Return the rule of a column; an empty cell of a text file is missing in any case."""
+        rule = self._general
+        if in_file and not rule.usual:
+            rule = replace(rule, named=(*rule.named, ""))
+        if column in self._own:
+            rule = replace(rule, named=(*rule.named, *self._own[column]))
+        return rule.declaring(declared) if declared else rule
+
+    def settled(self, column: str, kind: str, domain: frozenset[str], *, in_file: bool) -> Rule:
+        """Return the rule of a column whose domain is known: what it holds is a value, and nothing else."""
+        rule = self.rule(column, in_file=in_file)
+        if kind != "category":
+            return replace(rule, doubtful="missing")
+        # A spelling that was named is missing even if the domain holds its like.
+        return replace(rule, declared=domain, doubtful="missing", retypes=False)
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "missing": list(self.named),
+            "by_column": {name: list(own) for name, own in self.by_column},
+            "only": None if self.only is None else list(self.only),
+            "as_value": list(self.as_value),
+        }
+
+    @classmethod
+    def from_document(cls, document: Mapping[str, Any]) -> Missing:
+        """Read the JSON form."""
+        only = document["only"]
+        return cls(
+            tuple(document["missing"]),
+            tuple((name, tuple(own)) for name, own in document["by_column"].items()),
+            None if only is None else tuple(only),
+            tuple(document["as_value"]),
+        )
+
+
+def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:
+    """Return spellings as they are compared, without the spaces around them; one text is one spelling."""
+    if isinstance(spellings, str) or not hasattr(spellings, "__iter__"):
+        spellings = (spellings,)
+    return tuple(text(spelling).strip() for spelling in spellings)
+
+
+USUAL = Missing()

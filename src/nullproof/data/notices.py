@@ -1,0 +1,620 @@
+"""What a person should know of a table that was counted: notices, few and short, each with what to do.
+
+Here it is also decided which columns only name the rows, which numbers may stand for missing, and which
+columns give the label away.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.data.binning import split_pays
+from nullproof.data.missing import OFTEN, Missing
+from nullproof.data.schema import NAMES_ROWS, ColumnRecord, Schema
+from nullproof.data.texts import is_amount
+from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, as_number, parsed_date, text
+from nullproof.errors import NullproofError, notice
+from nullproof.words import PLAIN, cut, per_cent, some
+
+# With so few known cells a column of different texts may be anything.
+FEW = 20
+_MANY_VALUES, _MANY_LABELS, _MANY_NUMBERS = 10, 50, 10
+_SHOWN, _LONGEST = 3, 100
+# From which share of all missing cells on those that play no part are named in any case.
+NOTABLE = 0.5
+
+
+class Counted(Protocol):
+    """What notices need of an index."""
+
+    @property
+    def schema(self) -> Schema: ...
+    @property
+    def label_counts(self) -> NDArray[np.int64]: ...
+    @property
+    def known(self) -> tuple[Any, ...]: ...
+    @property
+    def n_open(self) -> NDArray[np.int64]: ...
+
+
+# Columns that only name the rows.
+
+_ID_NAME = re.compile(r"(^|[_\W])(ids?|uuid|guid)$|[a-z0-9]I[dD]s?$|^id[_\W]", re.ASCII)
+
+
+def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: int = 0) -> bool:
+    """Return whether a column has nearly a text of its own for every row, or numbers the rows.
+
+    If the cells are groups of cells, ``counts`` has how many are in each, and ``n_rows`` the rows of the
+    table.
+    """
+    n_rows = n_rows or len(column)
+    if column.numbers is None:
+        if column.kind != "category" or column.declared:
+            return False
+        assert column.codes is not None
+        known = column.codes >= 0
+        n_known = int(known.sum() if counts is None else counts[known].sum())
+        if n_known <= FEW or 2 * len(column.values) <= n_known:
+            return False
+        return 2 * int(np.count_nonzero(np.bincount(column.codes[known]))) > n_known
+    n_cells = len(column) if counts is None else int(counts.sum())
+    if column.kind != "number" or column.sets or n_cells != n_rows or len(column) != n_rows:
+        return False
+    numbers = column.numbers
+    if n_rows <= FEW or not column.known.all():
+        return False
+    low, high = float(numbers.min()), float(numbers.max())
+    if not could_be_ids(column.name, low, high, n_rows):
+        return False
+    if numbers.dtype.kind == "f" and not bool((numbers == np.floor(numbers)).all()):
+        return False
+    return len(np.unique(numbers)) == n_rows
+
+
+def could_be_ids(name: str, low: float, high: float, n_rows: int) -> bool:
+    """Return whether different whole numbers between two others would be ids of all rows.
+
+    They have no gap; or at least half of the numbers of their range occur; or the column is called so.
+    """
+    if n_rows <= FEW or not max(abs(low), abs(high)) <= LARGEST_DOUBLE_INTEGER:
+        return False
+    span = high - low + 1
+    dense = span == n_rows or (n_rows > 5 * FEW and span <= 2 * n_rows)
+    called = _ID_NAME.search(name) or _ID_NAME.search(name.lower())
+    return dense or (called is not None and span >= n_rows)
+
+
+# Numbers that may stand for missing.
+
+_NINES = re.compile(r"-9+|9{2,}")
+# A sentinel is in at least one of so many cells, unless it is written in nines.
+_FREQUENT, _FEWEST = 100, 10
+
+
+def sentinels(numbers: NDArray[Any], counts: NDArray[np.int64] | None = None) -> list[str]:
+    """Return numbers at an end of a column's range that are frequent and lie apart from all others.
+
+    Numbers like -999 or 9999 lie apart if they are further from the others than these from each other, or
+    the only negative ones; others only beside ten or more different numbers, if the gap is wider than
+    half of their range and three times as wide as any other. ``counts`` is how many cells each number
+    stands for.
+
+    Examples
+    --------
+    >>> sentinels(np.array([1.0, 2.0, 2.0, 1.0, 99.0, 98.0])), sentinels(np.arange(50.0))
+    (['98', '99'], [])
+    """
+    held = np.isfinite(numbers)
+    known = numbers[held]
+    if not len(known):
+        return []
+    total = len(known) if counts is None else int(counts[held].sum())
+    found: list[str] = []
+    for end in (float(known.min()), float(known.max())):
+        nines = _NINES.fullmatch(text(end)) is not None
+        here = known == end
+        n_cells = np.count_nonzero(here) if counts is None else counts[held][here].sum()
+        if nines or (n_cells >= _FEWEST and n_cells * _FREQUENT >= total):
+            values = np.unique(known.astype(np.float64))
+            # A range beyond doubles is infinite, and no number lies apart from it.
+            with np.errstate(over="ignore"):
+                found += _apart(values if end == values[-1] else -values[::-1], end, nines)
+    return sorted(found, key=float)
+
+
+def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
+    """Return the end, with its neighbours in a row of codes such as 97, 98, 99, if it lies apart."""
+    sign = 1 if end == values[-1] else -1
+    n_codes = 1
+    while (
+        end > 0
+        and n_codes < 3
+        and len(values) > n_codes
+        and values[-n_codes] - values[-n_codes - 1] == 1
+    ):
+        n_codes += 1
+    for size in {n_codes, 1} if nines else {1}:
+        others = values[:-size]
+        if len(others) < (2 if size > 1 else 1):
+            continue
+        gap, span = values[-size] - others[-1], others[-1] - others[0]
+        if nines:
+            lone_negative = size == 1 and end < 0 and others[-1] <= 0
+            apart = gap > (10 * max(span, 1.0) if size > 1 else span) or lone_negative
+        else:
+            apart = len(others) >= 10 and 2 * gap > span and gap > 3 * float(np.diff(others).max())
+        if apart:
+            return [text(sign * float(value)) for value in values[-size:]]
+    return []
+
+
+# Texts that should be numbers or dates, and texts that are alike.
+
+
+def strays(texts: Sequence[str]) -> list[str]:
+    """Return the few distinct texts among many numbers or dates that are neither.
+
+    >>> strays(["unknown", *map(str, range(18, 80))])
+    ['unknown']
+    >>> strays(["red", "green", *map(str, range(5))])
+    []
+    """
+    # Fewer numbers may be grades, or a "3+" among 0, 1 and 2: a category.
+    if len(texts) <= _MANY_NUMBERS:
+        return []
+    sample = texts[:: len(texts) // 64 + 1]
+    if 2 * sum(map(is_amount, sample)) < len(sample):
+        return []
+    # Beyond three, and beyond a twentieth of all texts, they are codes.
+    most, found = max(3, len(texts) // 20), []
+    for written in texts:
+        if not is_amount(written):
+            found.append(written.strip())
+            if len(found) > most:
+                return []
+    return sorted(found) if len(texts) - len(found) >= _MANY_NUMBERS else []
+
+
+def _amounts(texts: Sequence[str]) -> Literal["numbers", "dates"] | None:
+    """Return what texts look like, by some of them: numbers, or dates as ISO 8601 writes them."""
+    sample = texts[:: len(texts) // 64 + 1]
+    if len(texts) > _MANY_NUMBERS and all(parsed_date(text) is not None for text in sample):
+        return "dates"
+    # Fewer different numbers are codes or grades more often than not.
+    if len(texts) > 2 * _MANY_NUMBERS and all(as_number(text) is not None for text in sample):
+        return "numbers"
+    return None
+
+
+def _alike(texts: Collection[str]) -> list[list[str]]:
+    """Return groups of texts that differ only in upper and lower case or in spaces around them."""
+    if len(texts) > 1000:
+        return []
+    groups: dict[str, list[str]] = {}
+    for written in texts:
+        groups.setdefault(written.strip().casefold(), []).append(written)
+    return [sorted(group) for group in groups.values() if len(group) > 1]
+
+
+# What was found while a table was counted.
+
+Places = dict[str, list[str]]
+
+
+@dataclass
+class Findings:
+    """What was odd while a table was counted, each with the names of its columns.
+
+    Parameters
+    ----------
+    taken
+        Texts that were taken as missing.
+    kept
+        Texts that may mean missing by the usual list, and are values where they are.
+    suspects
+        Other values that often mean missing.
+    strays
+        Texts that make a column of numbers or dates text.
+    texts
+        Columns of texts that look like numbers or dates, of tables that say of each column what it is.
+    empty, left_out
+        Columns without any known value, and columns that only name the rows.
+    """
+
+    taken: Places = field(default_factory=dict)
+    kept: Places = field(default_factory=dict)
+    suspects: Places = field(default_factory=dict)
+    strays: Places = field(default_factory=dict)
+    texts: Places = field(default_factory=dict)
+    empty: list[str] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+
+    def look_at(
+        self,
+        column: Column,
+        *,
+        declared: bool = False,
+        counts: NDArray[np.int64] | None = None,
+    ) -> None:
+        """Note what a column that is counted spells; ``declared`` if its values were.
+
+        If the cells are groups of cells, ``counts`` has how many are in each.
+        """
+        _note(self.taken, column.taken, column.name)
+        _note(self.kept, column.kept, column.name)
+        odd = [] if declared else self._look_at_texts(column)
+        if column.numbers is not None:
+            suspects = sentinels(column.numbers, counts) if column.kind == "number" else []
+        else:
+            suspects = sorted(
+                {
+                    value.strip()
+                    for code, value in enumerate(column.values)
+                    if value.strip().lower() in OFTEN and np.any(column.codes == code)
+                }
+            )
+        _note(self.suspects, (value for value in suspects if value not in odd), column.name)
+
+    def leave_out(self, column: Column) -> None:
+        """Note that a column names the rows, or seems to for the sake of a stray."""
+        self.left_out.append(column.name)
+        self._look_at_texts(column)
+
+    def _look_at_texts(self, column: Column) -> list[str]:
+        """Note texts that should be numbers or dates, and return the strays."""
+        if column.kind != "category" or column.declared or column.sets:
+            return []
+        kind = _amounts(column.values)
+        if kind is not None:
+            _note(self.texts, [kind], column.name)
+            return []
+        found = strays(column.values)
+        _note(self.strays, found, column.name)
+        return found
+
+    def sort_taken(self, names: Sequence[str]) -> None:
+        """Bring what was taken as missing into the order of the columns."""
+        place = {name: j for j, name in enumerate(names)}
+        taken = {
+            spelling: sorted(own, key=place.__getitem__) for spelling, own in self.taken.items()
+        }
+        order = sorted(taken, key=lambda spelling: (place[taken[spelling][0]], spelling))
+        self.taken = {spelling: taken[spelling] for spelling in order}
+
+    def add(self, other: Findings) -> None:
+        """Note what was found elsewhere too."""
+        for name in ("taken", "kept", "suspects", "strays", "texts"):
+            for spelling, names in getattr(other, name).items():
+                getattr(self, name).setdefault(spelling, []).extend(names)
+        self.empty += other.empty
+        self.left_out += other.left_out
+
+
+def _note(found: Places, spellings: Iterable[str], name: str) -> None:
+    for spelling in spellings:
+        names = found.setdefault(spelling, [])
+        if name not in names:
+            names.append(name)
+
+
+def refuse_nothing(schema: Schema, findings: Findings) -> None:
+    """Reject a table of which no column is left."""
+    if schema.features:
+        return
+    if findings.left_out:
+        raise NullproofError(
+            f"{_columns(findings.left_out)} would be left out as names of the rows, and no other "
+            "column holds a known value; keep one with keep or --keep, or give more columns"
+        )
+    raise NullproofError("no column holds any known value; give at least one feature")
+
+
+def notify(index: Counted, findings: Findings) -> None:
+    """Give notices, as `NullproofWarning`, of what is odd about a table."""
+    missing = index.schema.missing
+    for said in (
+        *_of_empty(findings.empty),
+        *_of_left_out(findings.left_out),
+        *no_part_notice(index, least=NOTABLE),
+        *_of_strays(findings.strays),
+        *_of_texts(findings.texts),
+        *_of_spellings(findings, missing),
+        *_of_commas(findings, missing),
+        *_of_missing_as_value(index),
+        *_of_leaks(index),
+        *_of_many_values(index),
+        *_of_alike(index.schema),
+        *_of_labels(index),
+    ):
+        notice(said)
+
+
+def standing_notices(index: Counted) -> list[str]:
+    """Return what should be known of an index wherever it is asked."""
+    found: Places = {}
+    for feature in index.schema.features:
+        if feature.kind == "category":
+            _note(found, strays(feature.values), feature.name)
+    return [
+        *_of_left_out(index.schema.left_out),
+        *no_part_notice(index),
+        *_of_strays(found),
+        *_of_alike(index.schema),
+        *_of_labels(index),
+    ]
+
+
+def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
+    """Name the columns with missing cells that play no part: with one value or bin, or left out.
+
+    Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With
+    ``least`` only where so large a share of the missing cells of all features is idle.
+    """
+    n_rows = int(index.label_counts.sum())
+    if n_rows <= FEW:
+        return
+    n_missing = dict(zip(index.schema.position, index.n_open.sum(axis=1).tolist(), strict=True))
+    idle: list[tuple[int, str, str]] = []
+    n_all = sum(n_missing.values())
+    for feature in index.schema.features:
+        if feature.n_values == 1 and n_missing[feature.name]:
+            why = "one bin" if feature.edges else "one value"
+            idle.append((n_missing[feature.name], feature.name, why))
+    if least and sum(count for count, _, _ in idle) < max(1, least * n_all):
+        return
+    idle += [
+        (record.n_missing, record.name, "left out")
+        for record in index.schema.columns
+        if record.why == NAMES_ROWS and record.n_missing
+    ]
+    if idle:
+        idle.sort(key=lambda one: -one[0])
+        said = [
+            f"{cut(name, _LONGEST)!r} ({why}, {per_cent(count / n_rows, PLAIN)} missing)"
+            for count, name, why in idle
+        ]
+        how = ""
+        if any(why == "one bin" for _, _, why in idle):
+            how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
+        if any(why == "left out" for _, _, why in idle):
+            how += "; to count what is left out: keep or --keep"
+        yield f"columns with missing cells that play no part: {_listed(said)}{how}"
+
+
+def _of_empty(names: list[str]) -> Iterator[str]:
+    if names:
+        yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
+
+
+def _of_left_out(names: Collection[str]) -> Iterator[str]:
+    if names:
+        yield (
+            f"left out, since {'they name' if len(names) > 1 else 'it names'} the rows: "
+            f"{_columns(names)}; to keep {_them(names)}: {_call('keep', '--keep', names)}"
+        )
+
+
+def _of_strays(found: Mapping[str, list[str]]) -> Iterator[str]:
+    if found:
+        several = len({name for names in found.values() for name in names}) > 1
+        yield (
+            f"because of {_places(found)} {'these columns count' if several else 'that column counts'} "
+            f"as text, not as numbers or dates; if {'they mean' if len(found) > 1 else 'it means'} "
+            f"missing, name {_them(found)}: {_call('missing', '--missing', found)}"
+        )
+
+
+def _of_texts(found: Mapping[str, list[str]]) -> Iterator[str]:
+    for kind, names in sorted(found.items()):
+        how = {
+            "dates": ", as pandas.to_datetime does",
+            "numbers": ", as pandas.to_numeric does, unless they are codes",
+        }
+        yield (
+            f"{_columns(names)} {'hold' if len(names) > 1 else 'holds'} {kind} as texts, each a value of "
+            f"its own; give {_them(names)} a type of {kind} first{how[kind]}"
+        )
+
+
+def _of_alike(schema: Schema) -> Iterator[str]:
+    """Name values that a person would write the same, first those of the label."""
+    columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
+    columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
+    found = [
+        f"{cut(', '.join(map(repr, group)), _LONGEST)} in {cut(name, _LONGEST)!r}"
+        for name, texts in columns
+        for group in _alike(texts)
+    ]
+    if found:
+        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN + 1 else ""
+        yield (
+            f"{'; '.join(found[:_SHOWN] if more else found)}{more} differ only in case or spaces and "
+            "count as different values; if they mean the same, write them alike"
+        )
+
+
+def _of_spellings(findings: Findings, missing: Missing) -> Iterator[str]:
+    named = {
+        *missing.named,
+        *(missing.only or ()),
+        *(x for _, own in missing.by_column for x in own),
+    }
+    taken = {s: names for s, names in findings.taken.items() if s not in named}
+    if taken:
+        yield (
+            f"{_places(taken)} {_were(taken)} taken as missing; if "
+            f"{'they are values' if len(taken) > 1 else 'it is a value'}, name what is missing "
+            "instead: missing_only=(…) or --missing-only TEXT"
+        )
+    if findings.kept:
+        yield (
+            f"{_places(findings.kept)} {_were(findings.kept)} taken as "
+            f"{'values' if len(findings.kept) > 1 else 'a value'}; if missing, name "
+            f"{_them(findings.kept)}: {_call('missing', '--missing', findings.kept)}"
+        )
+    if findings.suspects:
+        yield (
+            f"{_places(findings.suspects)} may mean missing; if so, name {_them(findings.suspects)}: "
+            f"{_call('missing', '--missing', findings.suspects)}, or for one column "
+            f"{_call_of_column(findings.suspects)}"
+        )
+
+
+def _of_commas(findings: Findings, missing: Missing) -> Iterator[str]:
+    option = "missing" if missing.only is None else "missing_only"
+    for name in missing.only or missing.named:
+        if "," in name and name not in findings.taken:
+            parts = [part.strip() for part in name.split(",")]
+            yield (
+                f"no cell is spelled {name!r}; if these are several spellings, give each on its own: "
+                f"{_call(option, '--' + option.replace('_', '-'), parts)}"
+            )
+
+
+def _of_missing_as_value(index: Counted) -> Iterator[str]:
+    """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
+    n_rows = int(index.label_counts.sum())
+    if n_rows <= 5 * FEW:
+        return
+    found = [
+        (int(gone.sum()), feature.name)
+        for feature, gone in zip(index.schema.features, index.n_open, strict=True)
+        if gone.any() and split_pays(gone.tolist(), (index.label_counts - gone).tolist())
+    ]
+    if found:
+        names = [name for _, name in sorted(found, key=lambda one: -one[0])]
+        yield (
+            f"being missing says much about the label in {_columns(names)}; if a blank is an answer there, "
+            f"count it as a value: {_call('missing_is_value', '--missing-is-value', names)}"
+        )
+
+
+def _of_leaks(index: Counted) -> Iterator[str]:
+    """Name columns that alone give the label in over 99.9 % of the rows."""
+    n_rows = int(index.label_counts.sum())
+    if n_rows <= 5 * FEW or int(index.label_counts.max()) > 0.99 * n_rows:
+        return
+    found = []
+    for feature, known in zip(index.schema.features, index.known, strict=True):
+        if 2 <= feature.n_values <= n_rows / 10:
+            counts = known.dense
+            n_known = int(counts.sum())
+            if 2 * n_known > n_rows and int(counts.max(axis=1).sum()) > 0.999 * n_known:
+                found.append(feature.name)
+    if found:
+        yield (
+            f"{_columns(found)} alone {'give' if len(found) > 1 else 'gives'} the label in over 99.9 % of "
+            f"the rows; if {_them(found)} would not be known for a new point, leave {_them(found)} out: "
+            f"{_call('ignore', '--ignore', found)}"
+        )
+
+
+def _of_many_values(index: Counted) -> Iterator[str]:
+    n_rows = int(index.label_counts.sum())
+    for feature in index.schema.features:
+        if feature.n_values > max(_MANY_VALUES, n_rows / 2):
+            yield (
+                f"column {feature.name!r} has {feature.n_values:,} values in {n_rows:,} rows and "
+                "tells next to nothing about a new point; leave it out with ignore or --ignore"
+            )
+
+
+def _of_labels(index: Counted) -> Iterator[str]:
+    labels, name = index.schema.labels, repr(cut(index.schema.label_name, _LONGEST))
+    if int(index.label_counts.sum()) <= FEW:
+        return
+    if len(labels) == 1:
+        yield (
+            f"the label column {name} has one class, {cut(repr(labels[0]), _LONGEST)}, so every "
+            "prediction is certain; give a column, or rows, with at least two"
+        )
+    elif len(labels) > _MANY_NUMBERS and _have_fractions(labels):
+        yield (
+            f"the label column {name} holds {len(labels):,} different numbers with fractions, each of "
+            "them a class; cut it into a few classes first, or name another column"
+        )
+    elif len(labels) > _MANY_LABELS:
+        yield (
+            f"the label column {name} has {len(labels):,} classes; join rare ones or cut numbers into "
+            "a few classes first, or name another column"
+        )
+
+
+def _have_fractions(labels: Iterable[Any]) -> bool:
+    numbers = [as_number(label) if isinstance(label, str) else label for label in labels]
+    return all(isinstance(number, int | float) for number in numbers) and any(
+        number != number // 1 for number in numbers if number is not None
+    )
+
+
+def records(
+    names: Sequence[str],
+    label: str,
+    findings: Findings,
+    ignored: Collection[str],
+    kinds: Mapping[str, str],
+) -> dict[str, ColumnRecord]:
+    """Return what became of each column, without the numbers of missing cells."""
+    left_out, empty = {*findings.left_out}, {*findings.empty}
+    found = {}
+    for name in names:
+        kind = kinds.get(name, "")
+        if name == label:
+            found[name] = ColumnRecord(name, "label", kind=kind)
+        elif name in ignored:
+            found[name] = ColumnRecord(name, "left out", "ignored", kind)
+        elif name in left_out:
+            found[name] = ColumnRecord(name, "left out", NAMES_ROWS, kind)
+        elif name in empty:
+            found[name] = ColumnRecord(name, "left out", "no cell is known", kind)
+        else:
+            found[name] = ColumnRecord(name, "feature", kind=kind)
+    return found
+
+
+def _places(found: Mapping[str, list[str]]) -> str:
+    said = [
+        f"{cut(spelling, _LONGEST)!r} in {_columns(names)}" for spelling, names in found.items()
+    ]
+    if len(said) > _SHOWN + 1:
+        said = [*said[:_SHOWN], f"{len(said) - _SHOWN} more texts"]
+    return " and ".join(said)
+
+
+def _columns(names: Collection[str]) -> str:
+    return _listed([repr(cut(name, _LONGEST)) for name in names])
+
+
+def _listed(shown: Sequence[str]) -> str:
+    """List the first of some texts, and how many more there are."""
+    if len(shown) <= _SHOWN + 1:
+        return ", ".join(shown)
+    return f"{', '.join(shown[:_SHOWN])} and {len(shown) - _SHOWN} more"
+
+
+def _call(option: str, flag: str, names: Collection[str]) -> str:
+    """Write how names are given to an option, in Python and on the command line."""
+    shown = [cut(name, _LONGEST) for name in names][: _SHOWN + 1]
+    python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
+    shell = " ".join(f'{flag} "{name}"' for name in shown)
+    return f"{option}=({python}) or {shell}"
+
+
+def _call_of_column(found: Mapping[str, list[str]]) -> str:
+    spelling, names = next(iter(found.items()))
+    return f'--missing "{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}"'
+
+
+def _them(found: Collection[str]) -> str:
+    return "them" if len(found) > 1 else "it"
+
+
+def _were(found: Collection[str]) -> str:
+    return "were" if len(found) > 1 else "was"

@@ -1,0 +1,179 @@
+"""How a table is read and its columns become features: one set of options, whoever asks."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+
+from nullproof.data.binning import Binning
+from nullproof.data.files import AS_IT_IS, FileOptions
+from nullproof.data.missing import REST, Missing, Spellings
+from nullproof.data.schema import Schema
+from nullproof.data.sources import Blocks, Table, open_blocks, open_table, refuse_unknown
+from nullproof.data.types import is_missing, text
+from nullproof.errors import NullproofError
+
+# How many bins "uniform" and "quantile" make unless a number is given.
+BINS = 5
+Unlabelled = Literal["refuse", "drop"]
+
+
+@dataclass(frozen=True)
+class TableOptions:
+    """The options of a table, checked; `CountIndex.from_table` explains each of them."""
+
+    missing: Spellings = ()
+    bins: int = BINS
+    binning: Binning | Mapping[str, Binning] = "mdl"
+    domains: Mapping[str, Iterable[Any]] = field(default_factory=dict)
+    ignore: Collection[str] = ()
+    unlabelled: Unlabelled = "refuse"
+    file: FileOptions = AS_IT_IS
+    keep: Collection[str] = ()
+    missing_only: Collection[str] | None = None
+    missing_is_value: Collection[str] = ()
+
+    def __post_init__(self) -> None:
+        for option in ("ignore", "keep", "missing_is_value"):
+            names = getattr(self, option)
+            names = (names,) if isinstance(names, str) else tuple(names)
+            object.__setattr__(self, option, names)
+        if not isinstance(self.missing, Mapping):
+            object.__setattr__(self, "missing", Missing.of(self.missing).named)
+        self.spelled  # noqa: B018 (options that contradict each other are rejected)
+        self._refuse_binning()
+        if self.unlabelled not in get_args(Unlabelled):
+            raise NullproofError(
+                f"unlabelled is {self.unlabelled!r}; give 'refuse', or 'drop' to leave out the rows that "
+                "have no label"
+            )
+        for name, values in self.domains.items():
+            if isinstance(values, str):
+                raise NullproofError(
+                    f"domains gives {values!r} for {name!r}; give a list of values"
+                )
+        # They are asked for more than once.
+        listed = {name: list(values) for name, values in self.domains.items()}
+        object.__setattr__(self, "domains", listed)
+
+    def _refuse_binning(self) -> None:
+        by_column = isinstance(self.binning, Mapping)
+        ways = [*self.binning.values()] if isinstance(self.binning, Mapping) else [self.binning]
+        for how in ways:
+            if not isinstance(how, str) or how not in get_args(Binning):
+                whose = " for a column" if by_column else ""
+                raise NullproofError(
+                    f"binning is {how!r}{whose}; give 'mdl', 'uniform', 'quantile' or 'none'"
+                )
+        whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
+        if not (whole and self.bins >= 1):
+            raise NullproofError(
+                f"bins is {self.bins!r}; give a whole number from 1 on, or binning='none' for no bins"
+            )
+        if self.bins != BINS and not {*ways} & {"uniform", "quantile"}:
+            raise NullproofError(
+                f"bins is {self.bins} but binning is {self.binning!r}, which asks for no number; give "
+                "binning='uniform' or 'quantile' with it"
+            )
+
+    @cached_property
+    def spelled(self) -> Missing:
+        """What means missing."""
+        return Missing.of(self.missing, self.missing_only, self.missing_is_value)
+
+    def refuse_unknown_columns(self, names: Collection[str]) -> None:
+        """Reject options that name a column the table does not have."""
+        refuse_unknown(self.ignore, names, "ignore")
+        refuse_unknown(self.domains, names, "domains")
+        binned = self.binning if isinstance(self.binning, Mapping) else ()
+        refuse_unknown((name for name in binned if name != REST), names, "binning")
+        refuse_unknown(self.keep, names, "keep")
+        refuse_unknown((name for name, _ in self.spelled.by_column), names, "missing")
+        refuse_unknown(self.missing_is_value, names, "missing_is_value")
+
+    def binning_of(self, name: str) -> Binning:
+        """Return how a column is binned; without ``"*"`` a mapping leaves the rest to the default."""
+        if not isinstance(self.binning, Mapping):
+            return self.binning
+        return self.binning.get(name, self.binning.get(REST, "mdl"))
+
+    def cuts(self, name: str) -> bool:
+        """Return whether the numbers of a column are put into bins."""
+        return self.binning_of(name) != "none" and not self.declared(name)
+
+    def declared(self, name: str) -> list[str]:
+        """Return the declared values of a column, as text."""
+        if name not in self.domains:
+            return []
+        return [text(value) for value in self.domains[name] if not is_missing(value)]
+
+    def may_leave_out(self, name: str) -> bool:
+        """Return whether a column may be left out if it only names the rows."""
+        return (
+            name not in self.keep and name not in self.missing_is_value and not self.declared(name)
+        )
+
+    def open(
+        self, source: Any, label: str | None, like: Schema | None = None, key: str | None = None
+    ) -> Table:
+        """Open a table; what means missing and which columns stay text are those of ``like``, if given.
+
+        The label and the ``key``, which names the rows, stay as they are written.
+        """
+        if isinstance(source, Table):
+            if self.missing or self.missing_only is not None:
+                raise NullproofError(
+                    f"missing is {self.spelled.named!r} but the table is opened already; give "
+                    "missing when it is opened"
+                )
+            self.file.refuse("opened already")
+            return source
+        return open_table(
+            source,
+            missing=self.spelled if like is None else like.missing,
+            as_text=(*stay_text(label, like), *([] if key is None else [key])),
+            domains={name: self.declared(name) for name in self.domains},
+            file=self.file,
+            like=None if like is None else dict(like.formats),
+        )
+
+    def open_blocks(
+        self, path: str, label: str | None, like: Schema, key: str | None = None
+    ) -> Blocks:
+        """Open a file in the same way, to be read in blocks."""
+        return open_blocks(
+            path,
+            missing=like.missing,
+            as_text=(*stay_text(label, like), *([] if key is None else [key])),
+            file=self.file,
+            like=dict(like.formats),
+        )
+
+    def refuse_beside_like(self, usual: TableOptions) -> None:
+        """Reject whatever is not as ``usual`` where an index to count like has settled it."""
+        settled = ("missing", "missing_only", "missing_is_value", "bins", "binning", "domains")
+        for name in (*settled, "ignore", "keep"):
+            if getattr(self, name) != getattr(usual, name):
+                raise NullproofError(
+                    f"{name} is given together with like, which has settled it; leave it out, or count "
+                    "anew without like"
+                )
+
+    def for_opened(self) -> dict[str, Any]:
+        """Return the options of `CountIndex.from_table` that a table still needs after it was opened."""
+        names = ("bins", "binning", "domains", "ignore", "unlabelled", "keep", "missing_is_value")
+        return {name: getattr(self, name) for name in names}
+
+
+AS_USUAL = TableOptions()
+
+
+def stay_text(label: str | None, like: Schema | None = None) -> tuple[str, ...]:
+    """Return the columns of a text file that stay text: the label, and the categories of ``like``."""
+    labels = [] if label is None else [label]
+    categories = [] if like is None else [f.name for f in like.features if f.kind == "category"]
+    return (*labels, *categories)

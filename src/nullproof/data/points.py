@@ -1,0 +1,461 @@
+"""The rows to predict, as codes of an index's features: all at once, or in chunks."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.data.keys import Key, KeyDoubts, RowNames, refuse_key, row_names
+from nullproof.data.options import AS_USUAL
+from nullproof.data.schema import Schema, encode, n_outside
+from nullproof.data.sources import Blocks, Table, open_table, rows_like
+from nullproof.errors import NullproofError, notice
+from nullproof.words import some
+
+Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
+OwnHoles = Literal["skip", "any"]
+# So many cells at a time turn from rows into columns within the cache.
+_CELLS = 1 << 17
+# Up to this code, looking for those that occur is faster than sorting them.
+_MANY_CODES = 1 << 12
+_LARGEST = int(np.iinfo(np.int32).max)
+# The codes after those of the values; the number of values is added to each.
+_UNSEEN, _SKIPPED, _MISSING, _FIRST_SET = range(4)
+
+
+@dataclass(frozen=True)
+class Points:
+    """Points as codes, one row of ``codes`` per feature.
+
+    A code below ``n_values`` is a value of the domain. The codes after these mean, in this order: a
+    value outside the domain, a missing cell that is left out (`read`), one that may hold any value, and
+    then the candidate sets ``sets[feature]``, one by one. ``source`` or ``rows`` are what they were read
+    from, ``n_outside`` counts per feature the points with a number beyond the outer edges of
+    its bins, and ``names`` are their own names, if a key was given.
+    """
+
+    codes: NDArray[np.int32]
+    n_values: NDArray[np.int64]
+    sets: tuple[tuple[tuple[int, ...], ...], ...]
+    single: bool = False
+    source: Any = None
+    own_missing: OwnHoles = "any"
+    rows: Any = None
+    n_outside: tuple[int, ...] = ()
+    names: RowNames | None = None
+
+    @classmethod
+    def without_holes(cls, codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> Points:
+        """Return points with one value for every feature."""
+        return cls(codes, n_values, ((),) * len(n_values))
+
+    def __len__(self) -> int:
+        return int(self.codes.shape[1])
+
+    @cached_property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The data frame that they were read from, if it was one."""
+        return None if self.source is None else nw.from_native(self.source, eager_only=True)
+
+    def read(self, own_missing: OwnHoles) -> Points:
+        """Return the points with their own missing cells read in one of two ways (theory 9).
+
+        ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
+        """
+        refuse_reading(own_missing)
+        if self._plain:
+            return self if self.own_missing == own_missing else self._called(own_missing)
+        before, after = (_MISSING, _SKIPPED) if own_missing == "skip" else (_SKIPPED, _MISSING)
+        codes = self.codes
+        for j in np.flatnonzero(self._largest >= self.n_values + before).tolist():
+            gone = self.codes[j] == int(self.n_values[j]) + before
+            if gone.any():
+                codes = self.codes.copy() if codes is self.codes else codes
+                np.copyto(codes[j], int(self.n_values[j]) + after, where=gone)
+        if codes is self.codes and self.own_missing == own_missing:
+            return self
+        return replace(self, codes=codes, own_missing=own_missing)
+
+    def _called(self, own_missing: OwnHoles) -> Points:
+        """Return the same points, read the other way; what was found of their codes is kept."""
+        other = Points.__new__(Points)
+        vars(other).update(vars(self), own_missing=own_missing)
+        return other
+
+    @property
+    def complete(self) -> NDArray[np.bool_]:
+        """Which points have one value for every feature that is not left out."""
+        if self._plain:
+            return np.ones(len(self), dtype=bool)
+        wanting = np.flatnonzero(self._largest > self.n_values + _SKIPPED)
+        last = self.n_values[wanting, None] + _SKIPPED
+        return np.asarray((self.codes[wanting] <= last).all(axis=0))
+
+    @property
+    def unseen(self) -> NDArray[np.bool_]:
+        """Features × points: cells with a value outside the domain."""
+        return np.asarray(self.codes == self.n_values[:, None])
+
+    @property
+    def n_unseen(self) -> NDArray[np.int64]:
+        """Per feature: how many points have a value outside the domain."""
+        n_unseen = np.zeros(len(self.n_values), dtype=np.int64)
+        if self._plain:
+            return n_unseen
+        # One feature after another: no copy of all codes.
+        for j in np.flatnonzero(self._largest >= self.n_values).tolist():
+            n_unseen[j] = np.count_nonzero(self.codes[j] == self.n_values[j])
+        return n_unseen
+
+    @property
+    def missing(self) -> NDArray[np.bool_]:
+        """Features × points: cells without any value, whether left out or read as any value."""
+        first = self.n_values[:, None] + _SKIPPED
+        return np.asarray((self.codes >= first) & (self.codes < first + 2))
+
+    @property
+    def skipped(self) -> NDArray[np.bool_]:
+        """Features × points: cells whose feature is left out."""
+        return np.asarray(self.codes == self.n_values[:, None] + _SKIPPED)
+
+    @property
+    def holes(self) -> NDArray[np.bool_]:
+        """Features × points: cells with more than one candidate; those left out have none."""
+        return np.asarray(self.codes > self.n_values[:, None] + _SKIPPED)
+
+    @cached_property
+    def n_own_missing(self) -> NDArray[np.int64]:
+        """Per point: its cells without a known value, left out or not."""
+        some = np.flatnonzero(self._largest > self.n_values)
+        n_missing: NDArray[np.int64] = (self.codes[some] > self.n_values[some, None]).sum(axis=0)
+        return n_missing
+
+    @cached_property
+    def _plain(self) -> bool:
+        """Whether every cell holds a value of its domain."""
+        return bool((self._largest < self.n_values).all())
+
+    @cached_property
+    def _largest(self) -> NDArray[np.int32]:
+        """The largest code of each feature: one quick look that settles most questions."""
+        largest: NDArray[np.int32] = self.codes.max(axis=1, initial=0)
+        return largest
+
+    def take(self, positions: NDArray[np.intp]) -> Points:
+        """Return some of the points."""
+        some = self.with_codes(self.codes.take(positions, axis=1))
+        return some if self.names is None else replace(some, names=self.names.take(positions))
+
+    def take_whole(self, positions: NDArray[np.intp]) -> Points:
+        """Return some of the points, each with its own cells."""
+        rows: Any = None
+        if self.frame is not None:
+            rows = self.frame[positions.tolist()].rows(named=True)
+        elif self.rows is not None:
+            rows = [self.rows[place] for place in positions.tolist()]
+        return replace(self.take(positions), rows=rows)
+
+    def with_codes(self, codes: NDArray[np.int32]) -> Points:
+        """Return other points of the same features and candidates."""
+        return replace(
+            self, codes=codes, source=None, rows=None, n_outside=(), single=False, names=None
+        )
+
+    def own(self, j: int, name: str, position: int) -> Any:
+        """Return a cell as the point itself has it, None where that is no longer known."""
+        if self.frame is not None:
+            return self.frame[name][position]
+        if self.rows is None:
+            return None
+        row = self.rows[position]
+        return row[name] if isinstance(row, Mapping) else row[j]
+
+    def used(self, j: int) -> tuple[NDArray[np.int32], NDArray[np.intp]]:
+        """Return the codes that occur in feature ``j``, and where each point's code is among them."""
+        own = self.codes[j]
+        if int(self._largest[j]) > _MANY_CODES:
+            codes, places = np.unique(own, return_inverse=True)
+            return codes, places
+        held = np.bincount(own) > 0
+        return np.flatnonzero(held).astype(np.int32), (np.cumsum(held) - 1)[own]
+
+    def kind(self, j: int, code: int) -> Kind:
+        """Return what a code of feature ``j`` means."""
+        meanings: tuple[Kind, ...] = ("known", "unseen", "skipped", "missing", "candidates")
+        return meanings[min(max(code - int(self.n_values[j]) + 1, 0), 4)]
+
+    def candidates(self, j: int, code: int) -> tuple[int, ...]:
+        """Return the codes that feature ``j`` may have where the point has ``code``."""
+        n_values = int(self.n_values[j])
+        if code <= n_values + _SKIPPED:
+            return (code,)
+        if code == n_values + _MISSING:
+            return tuple(range(n_values))
+        return self.sets[j][code - n_values - _FIRST_SET]
+
+    def with_candidates(self, j: int) -> Iterator[tuple[tuple[int, ...], NDArray[np.bool_]]]:
+        """Return each candidate set of feature ``j``, and which points have it."""
+        for s, candidates in enumerate(self.sets[j]):
+            yield candidates, self.codes[j] == int(self.n_values[j]) + _FIRST_SET + s
+
+    def choices(self, position: int) -> list[tuple[int, ...]]:
+        """Return the candidates of one point, feature by feature."""
+        column = self.codes[:, position].tolist()
+        return [self.candidates(j, code) for j, code in enumerate(column)]
+
+    def n_completions(self, position: int) -> int:
+        """Count the ways to fill the missing cells of one point."""
+        return math.prod(map(len, self.choices(position)))
+
+    def completions(self, position: int) -> Points:
+        """Return every way to fill the missing cells of one point."""
+        codes = np.array(list(itertools.product(*self.choices(position))), dtype=np.int32)
+        return self.with_codes(np.ascontiguousarray(codes.T))
+
+
+def refuse_reading(own_missing: Any, option: str = "own_missing") -> None:
+    """Reject what is none of the two readings of a point's own missing cells."""
+    if not isinstance(own_missing, str) or own_missing not in ("skip", "any"):
+        raise NullproofError(
+            f"{option} is {own_missing!r}; give 'skip' (predict from the cells that a point knows) "
+            "or 'any' (whatever its missing cells hold)"
+        )
+
+
+def evenly(places: NDArray[np.intp], n_wanted: int) -> NDArray[np.intp]:
+    """Pick ``n_wanted`` places at even distances, or all if there are not more."""
+    if len(places) <= n_wanted:
+        return places
+    picked: NDArray[np.intp] = places[np.arange(n_wanted) * len(places) // n_wanted]
+    return picked
+
+
+def encode_points(
+    schema: Schema, points: Any, *, smoothed: bool = True, key: Key | None = None
+) -> Points:
+    """Encode a table, an array, rows, or one point, and warn of what the training table never shows.
+
+    `Points` come back as they are, without a second warning. Where it is known that nothing is
+    ``smoothed``, the warning says what follows. ``key`` names the points.
+    """
+    refuse_key(schema, key)
+    column = key if isinstance(key, str) else None
+    encoded = points if isinstance(points, Points) else encode_quietly(schema, points, column)
+    if encoded is not points and (not encoded._plain or any(encoded.n_outside)):
+        warn_of_unseen(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
+    if key is None:
+        return encoded
+    names = row_names(key, encoded.frame, encoded.rows, len(encoded))
+    doubts = KeyDoubts()
+    doubts.look_at(names)
+    doubts.report()
+    return replace(encoded, names=names)
+
+
+def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Points:
+    """Encode a table, an array, rows, or one point (a tuple, a mapping or a series).
+
+    The column ``key`` of a file, which names the rows, stays as it is written.
+    """
+    if isinstance(points, Points):
+        return points
+    if _is_series(points):
+        points = points.to_dict()
+    if isinstance(points, list | tuple) and points and _is_series(points[0]):
+        points = [own.to_dict() if _is_series(own) else own for own in points]
+    if isinstance(points, np.ndarray) and _are_codes(schema, points):
+        return _from_codes(schema, np.asarray(points))
+    single = _is_one(points)
+    points = [points] if single else points
+    table = _table(schema, points, key)
+    codes = np.empty((len(schema.features), table.n_rows), dtype=np.int32)
+    all_sets: list[tuple[tuple[int, ...], ...]] = []
+    outside = []
+    for j, feature in enumerate(schema.features):
+        column = table.like(feature)
+        encoded = encode(feature, column)
+        codes[j] = encoded.codes
+        all_sets.append(_set_codes(codes[j], encoded.sets, feature.n_values))
+        outside.append(n_outside(feature, column))
+    _write_missing(codes, schema.n_values)
+    return Points(
+        codes,
+        schema.n_values,
+        tuple(all_sets),
+        single,
+        table.source,
+        rows=_own_rows(schema, points, table),
+        n_outside=tuple(outside),
+    )
+
+
+def _own_rows(schema: Schema, points: Any, table: Table) -> Any:
+    """Return the rows that points were read from, one cell per feature; None if they were no rows."""
+    if not isinstance(points, list | tuple | np.ndarray):
+        return None
+    if len(table.names) == len(schema.features):
+        return points
+    places = [table.names.index(feature.name) for feature in schema.features]
+    return [row if isinstance(row, Mapping) else [row[j] for j in places] for row in points]
+
+
+def _are_codes(schema: Schema, array: NDArray[Any]) -> bool:
+    plain = array.dtype.kind == "i" and not isinstance(array, np.ma.MaskedArray)
+    return plain and all(feature.kind == "code" for feature in schema.features)
+
+
+def _from_codes(schema: Schema, array: NDArray[Any]) -> Points:
+    """Take over codes block by block, which turns rows into columns within the cache."""
+    if array.ndim != 2 or array.shape[1] != len(schema.features):
+        raise _wrong_shape(array, schema)
+    n_values = schema.n_values
+    codes = np.empty(array.shape[::-1], dtype=np.int32)
+    sizes = n_values.astype(np.int32)[:, None]
+    step = max(1, _CELLS // len(sizes))
+    for start in range(0, len(array), step):
+        block = array[start : start + step]
+        if array.dtype.itemsize > codes.dtype.itemsize:
+            block = np.minimum(np.maximum(block, -1), _LARGEST)
+        own = codes[:, start : start + step]
+        own[:] = block.T
+        unknown = own < 0 if own.min() < 0 else None
+        np.minimum(own, sizes, out=own)
+        if unknown is not None:
+            np.copyto(own, sizes + _MISSING, where=unknown)
+    return Points.without_holes(codes, n_values)
+
+
+def _wrong_shape(array: NDArray[Any], schema: Schema) -> NullproofError:
+    return NullproofError(
+        f"the points have shape {array.shape} but the index has {len(schema.features)} features; "
+        "give one row per point and one column per feature"
+    )
+
+
+def _is_one(points: Any) -> bool:
+    if isinstance(points, Mapping):
+        return True
+    if not isinstance(points, tuple | list):
+        return False
+    nested = (Mapping, tuple, list, np.ndarray)
+    return bool(points) and not all(isinstance(x, nested) and getattr(x, "ndim", 1) for x in points)
+
+
+def _is_series(points: Any) -> bool:
+    """Return whether something is a row of a pandas frame."""
+    return hasattr(points, "to_dict") and getattr(points, "ndim", 2) == 1
+
+
+def _table(schema: Schema, points: Any, key: str | None) -> Table:
+    if isinstance(points, list | tuple):
+        return rows_like(schema, points)
+    if isinstance(points, np.ndarray) and not points.dtype.names:
+        columns = schema.row_columns(points.shape[1]) if points.ndim == 2 else ()
+        if points.ndim != 2 or points.shape[1] != len(columns):
+            raise _wrong_shape(points, schema)
+        return open_table(points, missing=schema.missing).renamed(columns)
+    table = AS_USUAL.open(points, None, schema, key)
+    names = [feature.name for feature in schema.features]
+    lacking = [name for name in names if name not in table.known_names]
+    if lacking:
+        raise NullproofError(
+            f"the points lack {len(lacking)} of the {len(names)} features: {some(map(repr, lacking), 3)}; "
+            "add the column, empty where it is not known"
+        )
+    return table
+
+
+def _set_codes(
+    codes: NDArray[np.int32], sets: Mapping[int, tuple[int, ...]], n_values: int
+) -> tuple[tuple[int, ...], ...]:
+    """Write the codes of cells with several candidates, and return their candidates in order."""
+    places: dict[tuple[int, ...], int] = {}
+    for row, candidates in sets.items():
+        codes[row] = n_values + _FIRST_SET + places.setdefault(candidates, len(places))
+    return tuple(places)
+
+
+def _write_missing(codes: NDArray[np.int32], n_values: NDArray[np.int64]) -> None:
+    """Write the codes of missing cells, of as many features at a time as fit into the cache."""
+    missing = (n_values + _MISSING).astype(np.int32)[:, None]
+    n_features, n_points = codes.shape
+    step = max(1, _CELLS // max(1, n_points))
+    for start in range(0, n_features, step):
+        own = codes[start : start + step]
+        unknown = own < 0
+        if unknown.any():
+            np.copyto(own, missing[start : start + step], where=unknown)
+
+
+def warn_of_unseen(
+    schema: Schema,
+    n_unseen: NDArray[np.int64],
+    n_outside: Sequence[int] | NDArray[np.int64],
+    *,
+    smoothed: bool,
+) -> None:
+    """Warn about values in the points that never occur in the training data, or lie beyond its ends."""
+    if unseen := _named(schema, n_unseen):
+        follows = (
+            "for every label they count as values of no row"
+            if smoothed
+            else "without smoothing (alpha = 0) every label ties at zero there"
+        )
+        notice(f"points hold values that the training table never shows in {unseen}; {follows}")
+    if outside := _named(schema, n_outside):
+        notice(
+            f"points lie outside what the training table shows in {outside}; they count to the bins at "
+            "its ends"
+        )
+
+
+def _named(schema: Schema, counts: Sequence[int] | NDArray[np.int64]) -> str:
+    """Name the features that have some cells, with how many."""
+    places = np.flatnonzero(counts).tolist()
+    return some([f"{schema.features[j].name!r} ({counts[j]})" for j in places], 5)
+
+
+class Chunk(NamedTuple):
+    """Some points, the table that they come in, where the first of them stands, what is read so far."""
+
+    points: Points
+    table: Table
+    first: int
+    share: float
+
+
+def read_points_in_chunks(
+    schema: Schema, blocks: Blocks, own_missing: OwnHoles, key: str | None, *, smoothed: bool
+) -> Iterator[Chunk]:
+    """Encode points block by block; after the last, warn of all what `encode_points` warns of.
+
+    Parameters
+    ----------
+    key
+        The column that names the points. The names are kept in memory, to find those of several points.
+    smoothed
+        Whether there is any smoothing.
+    """
+    wanted = {*schema.position, schema.label_name, *([] if key is None else [key])}
+    n_unseen, n_outside = np.zeros((2, len(schema.features)), dtype=np.int64)
+    doubts, first = KeyDoubts(), 0
+    for table, share in blocks.tables(wanted):
+        points = encode_quietly(schema, table)
+        n_unseen += points.n_unseen
+        n_outside += np.array(points.n_outside, dtype=np.int64)
+        if key is not None:
+            names = row_names(key, points.frame, points.rows, len(points))
+            doubts.look_at(names)
+            points = replace(points, names=names)
+        yield Chunk(points.read(own_missing), table, first, share)
+        first += len(points)
+    warn_of_unseen(schema, n_unseen, n_outside, smoothed=smoothed)
+    doubts.report()

@@ -1,0 +1,484 @@
+"""What an index counts: features with their closed domains, and labels; how a column becomes codes.
+
+A code is the position of a value in its feature's domain. A domain is what the known cells of the training
+table show, together with what was declared (theory 1).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.data.binning import (
+    EVERY_ROW,
+    Binning,
+    Rows,
+    Shown,
+    bin_codes,
+    bin_texts,
+    both_shown,
+    code_type,
+    is_single,
+    late_bin_text,
+    learn_bins,
+    rounded_down,
+    shown_numbers,
+)
+from nullproof.data.missing import MISSING_VALUE, USUAL, Missing
+from nullproof.data.types import (
+    MISSING,
+    Column,
+    Kind,
+    as_number,
+    at_microseconds,
+    date_text,
+    distinct,
+    in_order,
+    parsed_date,
+    text,
+)
+from nullproof.errors import NullproofError
+from nullproof.words import cut, many, some
+
+
+@dataclass(frozen=True)
+class Feature:
+    """One column of the training table and its closed domain.
+
+    Parameters
+    ----------
+    kind
+        ``"category"``, ``"boolean"``, ``"number"``, ``"date"``, or ``"code"`` (integers 0, 1, …, negative =
+        missing).
+    values
+        The domain as text, in a fixed order; a bin is written by what the training table shows in it.
+    edges
+        Bin edges of a binned number or date (microseconds since 1970); empty where every value is
+        its own category.
+    bins
+        For binned columns: which bin each of the first values is.
+    missing_is_value
+        Whether a missing cell holds the value ``(missing)`` of the domain.
+    """
+
+    name: str
+    kind: Kind
+    values: tuple[str, ...]
+    edges: tuple[float, ...] = ()
+    bins: tuple[int, ...] = ()
+    missing_is_value: bool = False
+
+    @property
+    def n_values(self) -> int:
+        return len(self.values)
+
+    @cached_property
+    def domain(self) -> frozenset[str]:
+        return frozenset(self.values)
+
+    @cached_property
+    def codes(self) -> dict[str, int]:
+        return {value: code for code, value in enumerate(self.values)}
+
+    @property
+    def missing_code(self) -> int:
+        """The code of a missing cell: -1, or that of the value which stands for missing."""
+        return self.codes[MISSING_VALUE] if self.missing_is_value else MISSING
+
+    @property
+    def shows_single_values(self) -> bool:
+        """Whether a column in bins shows one number or moment alone in each of them."""
+        return bool(self.edges) and all(map(is_single, self.values))
+
+    def __repr__(self) -> str:
+        values = f"{many(self.n_values, 'value')}: {some(self.values, 4)}"
+        return f"Feature({self.name!r}, {self.kind}, {values})"
+
+
+Use = Literal["feature", "label", "left out"]
+NAMES_ROWS = "it names the rows"
+NO_VALUE = "no cell is known"
+IGNORED = "ignored"
+
+
+@dataclass(frozen=True)
+class ColumnRecord:
+    """What became of one column of the training table.
+
+    Parameters
+    ----------
+    why
+        Why the column was left out.
+    n_missing
+        Its missing cells when it was counted; None if it was not read.
+    """
+
+    name: str
+    use: Use
+    why: str = ""
+    kind: str = ""
+    n_missing: int | None = None
+
+
+@dataclass(frozen=True)
+class Schema:
+    """What an index counts by.
+
+    Parameters
+    ----------
+    features, labels
+        In order, with the features' domains.
+    missing
+        What means missing in every table that is read by this schema.
+    columns
+        All columns of the training table, in its order; empty for plain rows and codes.
+    formats
+        How the training file wrote the numbers and dates of some features.
+    weights
+        How much each feature counts, in eighths (theory 12); empty if all count alike.
+    """
+
+    features: tuple[Feature, ...]
+    labels: tuple[Any, ...]
+    label_name: str = "label"
+    missing: Missing = USUAL
+    columns: tuple[ColumnRecord, ...] = ()
+    formats: tuple[tuple[str, str], ...] = ()
+    weights: tuple[int, ...] = ()
+
+    @cached_property
+    def n_values(self) -> NDArray[np.int64]:
+        """The size of each feature's domain."""
+        return np.array([len(feature.values) for feature in self.features], dtype=np.int64)
+
+    @cached_property
+    def label_codes(self) -> dict[str, int]:
+        return {text(label): code for code, label in enumerate(self.labels)}
+
+    @cached_property
+    def position(self) -> dict[str, int]:
+        return {feature.name: j for j, feature in enumerate(self.features)}
+
+    @cached_property
+    def left_out(self) -> tuple[str, ...]:
+        """The columns that only name the rows, and are no features."""
+        return tuple(record.name for record in self.columns if record.why == NAMES_ROWS)
+
+    def row_columns(self, width: int) -> tuple[str, ...]:
+        """Return the columns of a plain row: the features, or all columns where their names are places.
+
+        The names ``x0``, ``x1``, … of rows without names say where each column stands.
+        """
+        names = tuple(feature.name for feature in self.features)
+        numbered = tuple(f"x{j}" for j in range(width))
+        return numbered if {*numbered} == {*names, *self.left_out} else names
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """A column as codes of a feature: -1 = missing, ``n_values`` = outside the domain."""
+
+    codes: NDArray[Any]
+    sets: dict[int, tuple[int, ...]]
+
+
+# Learn a domain.
+
+
+def fit_feature(
+    column: Column,
+    *,
+    bins: int,
+    binning: Binning,
+    domain: Sequence[str] = (),
+    rows: Rows = EVERY_ROW,
+    missing_is_value: bool = False,
+) -> tuple[Feature, Encoded]:
+    """Learn the domain of a training column and encode the column with it.
+
+    ``domain`` are declared values; ``rows`` has the label of each cell, which ``binning="mdl"`` needs.
+    """
+    if domain and not column.known.any() and not column.sets and None not in map(as_number, domain):
+        column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
+    if column.kind in ("number", "date") and not domain and binning != "none":
+        return _fit_bins(column, bins, binning, rows, missing_is_value)
+    if column.kind == "date" and any(parsed_date(value) is None for value in domain):
+        column = _as_text(column)
+    values = _values_of(column, domain)
+    if missing_is_value:
+        values = (*(v for v in values if v != MISSING_VALUE), MISSING_VALUE)
+    feature = Feature(column.name, column.kind, values, missing_is_value=missing_is_value)
+    return feature, encode(feature, column)
+
+
+def binned_feature(
+    name: str, kind: Kind, edges: tuple[float, ...], shown: Shown, missing_is_value: bool = False
+) -> Feature:
+    """Return the feature of a column that holds some of its bins."""
+    feature = Feature(name, kind, (), edges, missing_is_value=missing_is_value)
+    return _with_texts(feature, bin_texts(edges, kind, shown))
+
+
+def _with_texts(feature: Feature, texts: Mapping[int, str]) -> Feature:
+    bins = tuple(sorted(texts))
+    extra = (MISSING_VALUE,) if feature.missing_is_value else ()
+    return replace(feature, bins=bins, values=(*(texts[b] for b in bins), *extra))
+
+
+def _fit_bins(
+    column: Column, bins: int, binning: Binning, rows: Rows, missing_is_value: bool
+) -> tuple[Feature, Encoded]:
+    candidates = [x for cells in column.sets.values() for x in cells]
+    extra = np.array(candidates) if candidates else None
+    found = learn_bins(column, bins, binning, rows, extra)
+    feature = binned_feature(column.name, column.kind, found.edges, found.shown, missing_is_value)
+    if len(feature.bins) < len(found.edges) - 1:
+        return feature, encode(feature, column)
+    return feature, _encoded(feature, column, found.codes)
+
+
+def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
+    """Return the values of a column without bins, candidates and declared values included."""
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if column.numbers is None:
+        if column.kind == "boolean":
+            declared = [value.lower() for value in declared]
+        seen = {*column.values}
+        if not seen.issubset(column.declared):
+            assert column.codes is not None
+            used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
+            seen = {column.values[code] for code in used if code >= 0}
+        return in_order({*seen, *map(text, candidates), *declared, *column.declared})
+    read = parsed_date if column.kind == "date" else as_number
+    given = [read(value) for value in declared]
+    if None in given:
+        raise NullproofError(
+            f"domains declares texts for column {column.name!r}, which holds numbers; "
+            "declare numbers there or turn the column into text"
+        )
+    numbers = [*distinct(column.held)[0].tolist(), *candidates, *given]
+    return in_order({column.write(number) for number in numbers})
+
+
+def widen_feature(feature: Feature, column: Column) -> Feature:
+    """Return the feature with those values of a further column added that its domain lacks; bins stay."""
+    encoded = encode(feature, column)
+    outside = encoded.codes == feature.n_values
+    column = _as_kind(feature, column)
+    candidates = [x for cells in column.sets.values() for x in cells]
+    if feature.edges:
+        found = np.concatenate([column.held, np.array(candidates, dtype=column.held.dtype)])
+        return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
+    if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
+        return feature
+    # Candidates that are all outside have one code too, but no value of their own.
+    outside &= column.known
+    if column.numbers is not None:
+        new = {column.write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
+    else:
+        assert column.codes is not None
+        new = {column.values[code] for code in np.unique(column.codes[outside])}
+        new.update(map(text, candidates))
+    if feature.kind == "code":
+        return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
+    return replace(feature, values=in_order({*feature.values, *new}))
+
+
+def _with_bins(feature: Feature, shown: Shown) -> Feature:
+    """Add bins that came into use; one written as its one number may show more of them now."""
+    texts = dict(zip(feature.bins, feature.values, strict=False))
+    for b, pair in shown.items():
+        now = late_bin_text(feature.edges, feature.kind, b, pair)
+        if b not in texts:
+            texts[b] = now
+        elif is_single(texts[b]) and texts[b] != now:
+            read = parsed_date if feature.kind == "date" else as_number
+            before = read(texts[b])
+            ends = both_shown({b: pair}, {b: (before, before)})[b]
+            texts[b] = late_bin_text(feature.edges, feature.kind, b, ends)
+    return _with_texts(feature, texts)
+
+
+# Encode with a domain learned before.
+
+
+def encode(feature: Feature, column: Column) -> Encoded:
+    """Encode a column with a domain learned before; other values get the code ``n_values``."""
+    column = _as_kind(feature, column)
+    if column.numbers is not None:
+        return _encoded(feature, column, _encode_numbers(feature, column.numbers))
+    assert column.codes is not None
+    codes, outside = feature.codes, feature.n_values
+    found = [*(codes.get(value, outside) for value in column.values), MISSING]
+    own = column.codes
+    changes = column.sets or feature.missing_is_value
+    if changes or own.dtype != code_type(outside) or found[:-1] != [*range(len(found) - 1)]:
+        own = np.array(found, dtype=code_type(outside))[own]
+    return _encoded(feature, column, own)
+
+
+def _encoded(feature: Feature, column: Column, codes: NDArray[Any]) -> Encoded:
+    """Add missing cells and candidate sets; candidates that fall into one bin are one value."""
+    if column.mask is not None:
+        codes[~column.mask] = MISSING
+    if feature.missing_is_value:
+        codes[codes == MISSING] = feature.missing_code
+    sets = {}
+    for row, cells in column.sets.items():
+        candidates = encode_set(feature, cells)
+        codes[row] = candidates[0] if len(candidates) == 1 else MISSING
+        if len(candidates) > 1:
+            sets[row] = candidates
+    return Encoded(codes, sets)
+
+
+def encode_set(feature: Feature, cells: tuple[Any, ...]) -> tuple[int, ...]:
+    """Encode the candidates of one cell."""
+    if feature.kind in ("number", "date", "code"):
+        codes = _encode_numbers(feature, np.array(cells)).tolist()
+    else:
+        codes = [feature.codes.get(text(cell), feature.n_values) for cell in cells]
+    return tuple(sorted({int(code) for code in codes}))
+
+
+def _encode_numbers(feature: Feature, array: NDArray[Any]) -> NDArray[Any]:
+    """Encode numbers: their bin, or the category that equals them; NaN is missing."""
+    n_values, kind = feature.n_values, code_type(feature.n_values)
+    if feature.edges:
+        codes = bin_codes(array, feature.edges, feature.kind)
+        if feature.bins != tuple(range(len(feature.edges) - 1)):
+            table = np.full(len(feature.edges), n_values, dtype=kind)
+            table[list(feature.bins)] = range(len(feature.bins))
+            table[-1] = MISSING
+            codes = table[codes]
+        return codes.astype(kind, copy=False)
+    if feature.kind == "code":
+        outside = (array >= n_values) | (array > np.floor(array))
+        inside = np.where(outside, np.float64(n_values), array).astype(np.float64)
+        return np.maximum(np.nan_to_num(inside, nan=MISSING), MISSING).astype(kind)
+    found, cells = distinct(array)
+    write = date_text if feature.kind == "date" else text
+    table = np.array(
+        [feature.codes.get(write(x), n_values) if x == x else MISSING for x in found.tolist()],
+        dtype=kind,
+    )
+    return table[cells]
+
+
+def n_outside(feature: Feature, column: Column) -> int:
+    """Count the finite cells beyond the outer edges of a feature's bins; one bin has none."""
+    if not feature.edges or math.isinf(feature.edges[0]):
+        return 0
+    held = _as_kind(feature, column).held
+    if not len(held):
+        return 0
+    # The outer edges of moments may be rounded, up or down.
+    least, greatest = held.astype(np.float64), rounded_down(held)
+    low, high = feature.edges[0], feature.edges[-1]
+    if least.min() >= low and greatest.max() <= high:
+        return 0
+    below = np.count_nonzero((least < low) & (least > -math.inf))
+    return int(below + np.count_nonzero((greatest > high) & (greatest < math.inf)))
+
+
+def decode(feature: Feature, code: int) -> Any:
+    """Return a value with this code; for a bin, the middle of its interval; None outside the domain."""
+    if code >= feature.n_values or (feature.missing_is_value and code == feature.missing_code):
+        return None
+    if feature.edges:
+        low, high = feature.edges[feature.bins[code]], feature.edges[feature.bins[code] + 1]
+        # The sum of huge ends is no double; one bin for all has no ends at all.
+        middle = (low + high) / 2 if math.isfinite(low + high) else low / 2 + high / 2
+        middle = middle if math.isfinite(middle) else 0.0
+        # Between neighbouring doubles the middle is rounded, perhaps into the next bin.
+        middle = middle if middle < high else low
+        return at_microseconds(middle) if feature.kind == "date" else middle
+    value = feature.values[code]
+    if feature.kind == "boolean":
+        return value == "true"
+    if feature.kind in ("number", "code"):
+        return as_number(value)
+    moment = parsed_date(value) if feature.kind == "date" else None
+    return value if moment is None else at_microseconds(moment)
+
+
+def _as_kind(feature: Feature, column: Column) -> Column:
+    """Bring a column to the kind that the feature was learned with, or reject it."""
+    numeric = ("number", "code")
+    if feature.kind == column.kind or {feature.kind, column.kind} <= {*numeric}:
+        return column
+    if not column.sets and not np.any(column.known):
+        if feature.kind in ("category", "boolean"):
+            return Column(column.name, feature.kind, codes=np.full(len(column), MISSING))
+        return Column(column.name, feature.kind, numbers=np.full(len(column), math.nan))
+    if feature.kind in (*numeric, "date") and column.kind == "category":
+        return _texts_parsed(feature, column)
+    if feature.kind == "category" and column.numbers is not None:
+        return _as_text(column)
+    if {feature.kind, column.kind} == {"boolean", "category"}:
+        return _case_blind(feature, column)
+    raise _wrong_kind(feature, column)
+
+
+def _texts_parsed(feature: Feature, column: Column) -> Column:
+    """Read texts as numbers or dates; which cells are missing stays."""
+    assert column.codes is not None
+    read = parsed_date if feature.kind == "date" else as_number
+
+    def parse(written: str) -> int | float:
+        number = read(written)
+        if number is None:
+            raise _wrong_kind(feature, column, written)
+        return number
+
+    numbers: list[int | float] = [0] * (len(column.values) + 1)
+    for code in np.unique(column.codes[column.codes >= 0]).tolist():
+        numbers[code] = parse(column.values[code])
+    sets = {row: tuple(parse(text(x)) for x in cells) for row, cells in column.sets.items()}
+    whole = all(isinstance(number, int) for number in numbers)
+    table = np.array(numbers, dtype=np.int64 if whole else np.float64)
+    parsed = Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
+    return parsed if column.known.all() else parsed.without(~column.known)
+
+
+def _as_text(column: Column) -> Column:
+    """Make every number or date of a column a category of its own."""
+    known = column.known
+    found, places = distinct(column.held)
+    codes = np.full(len(column), MISSING, dtype=np.int32)
+    codes[known] = places
+    texts = [column.write(x) for x in found.tolist()]
+    sets = {row: tuple(column.write(x) for x in cells) for row, cells in column.sets.items()}
+    return Column(column.name, "category", codes=codes, values=texts, sets=sets)
+
+
+def _case_blind(feature: Feature, column: Column) -> Column:
+    """Match true, True and TRUE: libraries write booleans in different cases."""
+    by_lower = {value.lower(): value for value in feature.values}
+    assert column.codes is not None
+    # Values may be categories that no cell holds.
+    for code in np.unique(column.codes[column.known]).tolist():
+        if column.values[code].lower() not in ("true", "false"):
+            raise _wrong_kind(feature, column, column.values[code])
+    texts = [by_lower.get(value.lower(), value) for value in column.values]
+    sets = {row: tuple(by_lower.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
+    return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
+
+
+def _wrong_kind(feature: Feature, column: Column, example: str | None = None) -> NullproofError:
+    words = {"category": "text", "boolean": "true/false", "code": "codes"}
+    came = words.get(column.kind, column.kind + "s")
+    if example is None and len(column.values):
+        example = column.values[0]
+    shown = "" if example is None else f" such as {cut(example)!r}"
+    needed = words.get(feature.kind, feature.kind + "s")
+    return NullproofError(
+        f"column {column.name!r} holds {came}{shown}, but the training table holds {needed} "
+        f"there ({some(map(cut, feature.values), 3)}); give the column in the same form"
+    )

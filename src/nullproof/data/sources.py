@@ -1,0 +1,785 @@
+"""The one door for tables: every source in memory becomes a `Table` of polars series or codes.
+
+Paths, pandas (with or without pyarrow), polars, pyarrow, NumPy (structured and masked arrays too), mappings
+and plain rows. Nothing behind this door knows where a column came from. `native_frame` takes results back.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import difflib
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.data.files import (
+    AS_IT_IS,
+    FileOptions,
+    FileTable,
+    Stamp,
+    file_blocks,
+    read_file,
+    stamp,
+)
+from nullproof.data.limits import check_limits
+from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
+from nullproof.data.schema import Feature, Schema
+from nullproof.data.texts import Formats, type_texts
+from nullproof.data.types import (
+    MISSING,
+    Column,
+    is_missing,
+    is_number,
+    moment,
+    seconds,
+    text,
+    to_kind,
+    unsupported,
+)
+from nullproof.errors import NullproofError, explained
+from nullproof.words import some
+
+if TYPE_CHECKING:
+    import polars as pl
+
+# Up to so many cells a query of polars takes longer than its work.
+_FEW = 300
+# Columns of results that hold text even where they hold nothing but None.
+_TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column that arrives as codes, -1 where missing; ``declared`` if the values are a domain."""
+
+    codes: NDArray[Any]
+    values: list[str]
+    declared: bool = True
+
+
+if TYPE_CHECKING:
+    Raw = pl.Series | Coded
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of any origin, whose columns are read one at a time.
+
+    Parameters
+    ----------
+    get
+        Returns the cells of a column: a series of one of the five kinds, or codes.
+    missing
+        What means missing.
+    source
+        The data frame behind it, as it came; None for arrays, mappings and rows.
+    in_file
+        Whether it comes from a text file.
+    taken
+        By column, the spellings that were taken as missing when the file was read.
+    formats
+        How a file wrote the numbers and dates of some columns.
+    rows
+        The rows of the source that the table has; None for all.
+    stamp
+        Changes when the file is changed.
+    skipped
+        Rows of the file that are no data, and were left out.
+    """
+
+    names: tuple[str, ...]
+    n_all: int
+    get: Callable[[str], Raw]
+    missing: Missing = USUAL
+    source: Any = None
+    in_file: bool = False
+    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    formats: Formats = field(default_factory=dict)
+    rows: NDArray[np.intp] | None = None
+    stamp: Stamp | None = None
+    skipped: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        check_limits(n_columns=len(self.names))
+
+    @property
+    def n_rows(self) -> int:
+        return self.n_all if self.rows is None else len(self.rows)
+
+    @cached_property
+    def known_names(self) -> frozenset[str]:
+        return frozenset(self.names)
+
+    @cached_property
+    def frame(self) -> nw.DataFrame[Any] | None:
+        """The data frame behind it, of narwhals."""
+        return None if self.source is None else nw.from_native(self.source, eager_only=True)
+
+    def renamed(self, names: Sequence[str]) -> Table:
+        """Return the same columns under other names."""
+        if tuple(names) == self.names:
+            return self
+        places = dict(zip(names, self.names, strict=True))
+        return replace(self, names=tuple(names), get=lambda name: self.get(places[name]))
+
+    def some(self, rows: NDArray[np.intp]) -> Table:
+        """Return some of the rows, as if there were no others."""
+        return replace(self, rows=rows if self.rows is None else self.rows[rows])
+
+    def column(self, name: str, declared: Iterable[str] = ()) -> Column:
+        """Read one column to learn from, with its declared values."""
+        return self._read(name, self.missing.rule(name, declared, in_file=self.in_file))
+
+    def labels(self, name: str) -> Column:
+        """Read a column of labels."""
+        return self._read(name, self.missing.rule(name, in_file=self.in_file).of_labels)
+
+    def like(self, feature: Feature) -> Column:
+        """Read the column of a feature learned before."""
+        name = feature.name
+        rule = self.missing.settled(name, feature.kind, feature.domain, in_file=self.in_file)
+        return self._read(name, rule)
+
+    def _read(self, name: str, rule: Rule) -> Column:
+        if name not in self.known_names:
+            raise no_such_column(name, self.names)
+        raw = self.get(name)
+        if self.rows is not None:
+            if isinstance(raw, Coded):
+                raw = replace(raw, codes=raw.codes[self.rows])
+            else:
+                raw = raw.gather(self.rows)
+        column = read_column(name, raw, rule)
+        if name in self.taken:
+            column.taken = (*column.taken, *self.taken[name])
+        return column
+
+
+def no_such_column(name: str, names: Sequence[str]) -> NullproofError:
+    """Return the error for a column that a table does not have, with the names that come close."""
+    by_case = [own for own in names if own.lower() == str(name).lower()]
+    close = by_case or difflib.get_close_matches(str(name), names[:1000], n=3, cutoff=0.5)
+    named = [repr(near) for near in close or names[:10]] or ["no columns"]
+    hint = f"did you mean {' or '.join(named)}?" if close else f"it has {', '.join(named)}"
+    return NullproofError(f"there is no column {name!r} in the table; {hint}")
+
+
+def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -> None:
+    """Reject an option that names a column the table does not have."""
+    wanted = list(wanted)
+    if not wanted:
+        return
+    known = frozenset(names)
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        raise NullproofError(
+            f"{option} names the column {unknown[0]!r}, which is not among {some(names, 20)}"
+        )
+
+
+# From a series or codes to a column: its kind, and which cells are missing.
+
+
+def read_column(name: str, raw: Raw, rule: Rule = NOTHING_SPELLED) -> Column:
+    """Read the cells of a column."""
+    import polars as pl
+
+    if isinstance(raw, Coded):
+        return _text_column(name, raw, rule)
+    dtype = raw.dtype
+    if dtype == pl.Float64:
+        numbers = (raw.fill_null(float("nan")) if raw.null_count() else raw).to_numpy()
+        return _without_named(Column(name, "number", numbers), rule.numbers)
+    if dtype == pl.Int64:
+        return _without_named(_integers(name, "number", raw), rule.numbers)
+    if dtype == pl.Datetime:
+        return _without_named(_integers(name, "date", raw.to_physical()), rule.moments)
+    if dtype == pl.Boolean:
+        codes = raw.cast(pl.Int8).fill_null(MISSING).to_numpy()
+        for code, value in enumerate(("false", "true")):
+            if value in rule.named:
+                codes = np.where(codes == code, np.int8(MISSING), codes)
+        return Column(name, "boolean", codes=codes, values=("false", "true"))
+    if isinstance(dtype, pl.List):
+        return _lists(name, raw, rule)
+    coded = factorized(raw)
+    return _text_column(name, coded, rule, raw if dtype == pl.String else None)
+
+
+def _integers(name: str, kind: Any, raw: pl.Series) -> Column:
+    if not raw.null_count():
+        return Column(name, kind, raw.to_numpy())
+    return Column(name, kind, raw.fill_null(0).to_numpy(), mask=raw.is_not_null().to_numpy())
+
+
+def _without_named(column: Column, named: Sequence[float]) -> Column:
+    for number in named:
+        gone = column.numbers == number
+        if gone.any():  # type: ignore[union-attr]
+            column = column.without(gone)  # type: ignore[arg-type]
+    return column
+
+
+def _text_column(name: str, coded: Coded, rule: Rule, texts: pl.Series | None = None) -> Column:
+    """Take out what is spelled missing; what stood beside it may turn out to be numbers."""
+    codes, values = coded.codes, coded.values
+    declared = coded.values if coded.declared else ()
+    if declared:
+        rule = rule.declaring(declared)
+    spelled = [place for place, value in enumerate(values) if rule.looks_missing(value)]
+    if not spelled:
+        return Column(name, "category", codes=codes, values=values, declared=declared)
+    used = np.bincount(codes.astype(np.int64) + 1, minlength=len(values) + 1) > 0
+    held = [value for place, value in enumerate(values) if used[place + 1]]
+    found = rule.find(held, marked=bool(used[0]))
+    # Named spellings that no cell holds are no values of the domain either.
+    gone = found.gone.union(values[p] for p in spelled if values[p].strip() in rule.named)
+    if not gone:
+        return Column(
+            name, "category", codes=codes, values=values, declared=declared, kept=found.kept
+        )
+    if texts is not None and rule.retypes and found.gone:
+        typed = type_texts(texts, rule)
+        if typed is not None:
+            column = read_column(name, typed[0], rule)
+            column.taken = typed[1].taken
+            return column
+    table = np.arange(-1, len(values), dtype=np.int32)
+    table[[place + 1 for place in spelled if values[place] in gone]] = MISSING
+    return Column(
+        name,
+        "category",
+        codes=table[codes + 1],
+        values=values,
+        declared=[value for value in declared if value not in gone],
+        taken=found.taken,
+        kept=found.kept,
+    )
+
+
+def factorized(series: pl.Series) -> Coded:
+    """Return texts, Categoricals and Enums as codes."""
+    import polars as pl
+
+    if series.dtype == pl.Enum:
+        codes = series.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+        return Coded(codes, series.dtype.categories.to_list())  # type: ignore[attr-defined]
+    if len(series) < _FEW:
+        cells = series.cast(pl.String).to_list()
+        places: dict[Any, int] = {}
+        found = [MISSING if x is None else places.setdefault(x, len(places)) for x in cells]
+        return Coded(np.array(found, dtype=np.int32), [*places], declared=False)
+    values = series.drop_nulls().unique().cast(pl.String)
+    made = series.cast(pl.String).cast(pl.Enum(values))
+    codes = made.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+    return Coded(codes, values.to_list(), declared=False)
+
+
+def _lists(name: str, series: pl.Series, rule: Rule) -> Column:
+    """Read lists of candidates: one candidate is a value, an unknown one among several means any."""
+    import polars as pl
+
+    inner = to_kind(series.explode().alias(name))
+    if isinstance(inner.dtype, pl.List):
+        raise NullproofError(f"column {name!r}: a candidate is itself a list; give plain values")
+    if inner.dtype == pl.Datetime:
+        inner = inner.to_physical()
+    is_text = inner.dtype in (pl.String, pl.Categorical, pl.Enum)
+    cells = inner.to_list()
+    first: list[Any] = []
+    sets: dict[int, tuple[Any, ...]] = {}
+    at = 0
+    for row, size in enumerate(series.list.len().to_list()):
+        if size == 0:
+            raise NullproofError(
+                f"column {name!r}, row {row}: the set of candidates is empty; "
+                "give at least one value, or None where any is possible"
+            )
+        own = list(dict.fromkeys(cells[at : at + (size or 1)]))
+        at += size or 1
+        unknown = any(is_missing(x) or text(x).strip() in rule.named for x in own)
+        first.append(own[0] if len(own) == 1 and not unknown else None)
+        if len(own) > 1 and not unknown:
+            sets[row] = tuple(own)
+    plain = pl.Series(name, first, inner.dtype if not is_text else pl.String, strict=False)
+    if series.explode().dtype in (pl.Date, pl.Datetime):
+        plain = plain.cast(pl.Datetime("us"))
+    if is_text or inner.dtype == pl.Boolean:
+        sets = {row: tuple(map(text, own)) for row, own in sets.items()}
+        # What a set names as a candidate is a value.
+        rule = replace(rule.declaring(x for own in sets.values() for x in own), retypes=not sets)
+    column = read_column(name, plain, rule)
+    column.sets = sets
+    return column
+
+
+# The door.
+
+
+def open_table(
+    source: Any,
+    *,
+    missing: Missing = USUAL,
+    as_text: Collection[str] = (),
+    domains: Mapping[str, Collection[str]] | None = None,
+    file: FileOptions = AS_IT_IS,
+    like: Formats | None = None,
+) -> Table:
+    """Open a path, a data frame, an array or a mapping.
+
+    Parameters
+    ----------
+    as_text
+        Columns that a text file must not turn into numbers.
+    domains
+        Declared values by column.
+    file, like
+        As `read_file` has them.
+    """
+    if isinstance(source, str | Path):
+        before = stamp(source)
+        found = read_file(
+            source, missing=missing, as_text=as_text, domains=domains, options=file, like=like
+        )
+        return replace(_of_file(found, missing), stamp=before)
+    file.refuse(f"a {type(source).__name__}")
+    if isinstance(source, np.ndarray):
+        return _of_array(source, missing)
+    if isinstance(source, Mapping):
+        return _of_mapping(source, missing)
+    return _of_frame(source, missing)
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A table that comes in blocks of rows: its columns, and a way to go through the blocks.
+
+    Each block is a table with at least the ``wanted`` columns, and comes with the share of all rows that
+    are read then.
+    """
+
+    names: tuple[str, ...]
+    tables: Callable[[Collection[str]], Iterator[tuple[Table, float]]]
+
+    @classmethod
+    def of(cls, table: Table) -> Blocks:
+        """Return a table that is in memory as one block."""
+        return cls(table.names, lambda _: iter([(table, 1.0)]))
+
+
+def open_blocks(
+    path: str | Path,
+    *,
+    missing: Missing,
+    as_text: Collection[str],
+    file: FileOptions,
+    like: Formats,
+) -> Blocks:
+    """Open a file to be read in blocks; parameters as `open_table` has them."""
+    names, read = file_blocks(path, missing=missing, as_text=as_text, options=file, like=like)
+
+    def tables(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
+        for block, share in read(wanted):
+            yield _of_file(block, missing), share
+
+    return Blocks(names, tables)
+
+
+def _of_file(found: FileTable, missing: Missing) -> Table:
+    table = _of_polars(found.frame, missing)
+    return replace(
+        table,
+        in_file=found.from_text,
+        taken=found.taken,
+        formats=found.formats,
+        skipped=found.skipped,
+    )
+
+
+def _of_frame(source: Any, missing: Missing) -> Table:
+    if nw.dependencies.is_pandas_dataframe(source):
+        names = [str(name) for name in source.columns.tolist()]
+        if not all(isinstance(name, str) for name in source.columns):
+            # pandas numbers the columns of an array.
+            source = source.set_axis(names, axis="columns")
+        _refuse_twice(names)
+        get = partial(_pandas_column, source)
+        return Table(tuple(names), len(source), get, missing, source)
+    if nw.dependencies.is_polars_dataframe(source):
+        return _of_polars(source, missing)
+    if nw.dependencies.is_pyarrow_table(source):
+        _refuse_twice(source.column_names)
+        names = source.column_names
+        return Table(
+            tuple(names), source.num_rows, lambda n: arrow_series(n, source[n]), missing, source
+        )
+    try:
+        frame: Any = nw.from_native(source)
+        if isinstance(frame, nw.LazyFrame):
+            with explained(frame.implementation.name):
+                return _of_polars(frame.collect("polars").to_native(), missing)
+        return replace(_of_polars(frame.to_polars(), missing), source=source)
+    except TypeError:
+        raise NullproofError(
+            f"{type(source).__name__} is not a table; give a data frame of pandas, polars, "
+            "pyarrow or DuckDB, or the path of a file"
+        ) from None
+    except nw.exceptions.DuplicateError as problem:
+        named = " ".join(str(problem).split()).rpartition("- ")[2]
+        raise NullproofError(
+            f"the table has a column name twice ({named}); give each column its own name"
+        ) from None
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    if len({*names}) < len(names):
+        twice = next(name for place, name in enumerate(names) if name in names[:place])
+        raise NullproofError(
+            f"the table has a column name twice ({twice!r}); give each column its own name"
+        )
+
+
+def _of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
+    columns = {series.name: series for series in frame.get_columns()}
+
+    def get(name: str) -> Raw:
+        import polars as pl
+
+        series = columns[name]
+        if series.dtype == pl.Object:
+            return series_of_cells(name, series.to_list())
+        return to_kind(series)
+
+    return Table(tuple(columns), frame.height, get, missing, frame)
+
+
+def arrow_series(name: str, array: Any) -> pl.Series:
+    """Return an array of Arrow as a series; dictionaries are what their values are."""
+    import polars as pl
+
+    kind = array.type
+    if hasattr(kind, "value_type") and hasattr(kind, "index_type"):
+        array = array.cast(kind.value_type)
+    try:
+        return to_kind(pl.Series(name, pl.from_arrow(array)))
+    except NullproofError:
+        raise
+    except BaseException as problem:
+        # A panic of polars is no Exception.
+        if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        raise unsupported(name, f"type {kind}") from problem
+
+
+def _pandas_column(frame: Any, name: str) -> Raw:
+    """Read a column of pandas by its dtype; pyarrow is needed only where the column is made by it."""
+    import polars as pl
+
+    column = frame[name]
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        if dtype.kind == "O":
+            return series_of_cells(name, column.tolist())
+        return _array_column(name, column.to_numpy())
+    if hasattr(dtype, "categories"):
+        return _categories(name, column.array.codes, dtype.categories.tolist())
+    if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
+        if len(column) < _FEW and dtype.name in ("str", "string"):
+            cells = [None if is_missing(cell) else cell for cell in column.tolist()]
+            return pl.Series(name, cells, pl.String)
+        return arrow_series(name, column.array.__arrow_array__())
+    if dtype.name in ("str", "string"):
+        return pl.Series(name, [None if is_missing(x) else x for x in column.tolist()], pl.String)
+    if getattr(dtype, "tz", None) is not None:
+        return _array_column(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if getattr(dtype, "numpy_dtype", None) is not None and dtype.kind in "iufb":
+        # Masked numbers and booleans.
+        gone = column.isna().to_numpy()
+        cells = column.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return _array_column(name, cells).set(pl.Series(gone), None)
+    raise unsupported(name, f"type {dtype}")
+
+
+def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Raw:
+    """Return a categorical as codes of texts; two categories with one text are one value."""
+    if any(isinstance(value, tuple | list | bytes | Mapping) for value in categories):
+        raise unsupported(name, "categories that are no plain values")
+    values = [text(value) for value in categories]
+    if len({*values}) < len(values):
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        table = np.array([*(places[value] for value in values), MISSING], dtype=np.int32)
+        codes, values = table[codes], [*places]
+    return Coded(codes, values)
+
+
+def _array_column(name: str, array: NDArray[Any]) -> pl.Series:
+    """Return a plain or masked one-dimensional array as a series."""
+    import polars as pl
+
+    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    plain = np.asarray(array.data if mask is not None else array)
+    if plain.dtype.kind in "OUSV":
+        cells = plain.tolist()
+        if mask is not None:
+            cells = [
+                None if gone else cell for cell, gone in zip(cells, mask.tolist(), strict=True)
+            ]
+        return series_of_cells(name, cells)
+    if plain.dtype.kind == "c":
+        raise unsupported(name, "complex numbers")
+    if plain.dtype.kind in "mM":
+        series = _ticks(name, plain)
+    else:
+        if plain.dtype.kind == "f":
+            plain = plain.astype(np.float64, copy=False)
+        series = to_kind(pl.Series(name, np.ascontiguousarray(plain)))
+    return series if mask is None else series.set(pl.Series(mask), None)
+
+
+def _ticks(name: str, array: NDArray[Any]) -> pl.Series:
+    """Return time stamps as microseconds and durations as seconds."""
+    import polars as pl
+
+    gone = np.isnat(array)
+    if array.dtype.kind == "m":
+        found = array / np.timedelta64(1, "s")
+        return pl.Series(name, np.where(gone, np.nan, found.astype(np.float64)))
+    unit, _ = np.datetime_data(array.dtype)
+    if unit in ("ns", "ps", "fs", "as"):
+        ticks = array.astype("datetime64[ns]")
+        return to_kind(
+            _nulled(pl.Series(name, ticks.astype(np.int64)), gone).cast(pl.Datetime("ns"))
+        )
+    if unit in ("Y", "M", "W", "D", "h", "m", "s"):
+        # Far years overflow microseconds: seconds tell whether they are within the limits.
+        within = array.astype("datetime64[s]").astype(np.int64)[~gone]
+        if len(within) and not (within.min() >= -62_135_596_800 and within.max() < 253_402_300_800):
+            raise unsupported(name, "years before 1 or after 9999")
+    whole = array.astype("datetime64[us]").astype(np.int64)
+    return to_kind(_nulled(pl.Series(name, whole), gone).cast(pl.Datetime("us")))
+
+
+def _nulled(series: pl.Series, gone: NDArray[np.bool_]) -> pl.Series:
+    import polars as pl
+
+    return series.set(pl.Series(gone), None) if gone.any() else series
+
+
+def _of_array(array: NDArray[Any], missing: Missing) -> Table:
+    if array.dtype.names:
+        fields = {name: array[name] for name in array.dtype.names}
+        return Table(tuple(fields), len(array), lambda n: _array_column(n, fields[n]), missing)
+    if array.ndim != 2:
+        raise NullproofError(
+            f"the array has {array.ndim} dimensions; give two: one row per point, "
+            "one column per feature"
+        )
+    names = tuple(f"x{j}" for j in range(array.shape[1]))
+    get = lambda name: _array_column(name, array[:, int(name[1:])])  # noqa: E731
+    return Table(names, len(array), get, missing)
+
+
+def _of_mapping(source: Mapping[Any, Any], missing: Missing) -> Table:
+    columns = {str(name): cells for name, cells in source.items()}
+    columns = {
+        name: cells if hasattr(cells, "__len__") else list(cells) for name, cells in columns.items()
+    }
+    lengths = {len(cells) for cells in columns.values()}
+    if len(lengths) > 1:
+        raise NullproofError("the columns differ in length; give one cell per row in each")
+    n_rows = lengths.pop() if lengths else 0
+    return Table(tuple(columns), n_rows, lambda name: raw_cells(name, columns[name]), missing)
+
+
+def raw_cells(name: str, cells: Any) -> Raw:
+    """Return the cells of one column: an array, a series of any library, or plain Python cells."""
+    import polars as pl
+
+    if isinstance(cells, np.ndarray):
+        return _array_column(name, cells)
+    if isinstance(cells, pl.Series):
+        plain = cells.dtype == pl.Object
+        return series_of_cells(name, cells.to_list()) if plain else to_kind(cells.alias(name))
+    if nw.dependencies.is_pandas_series(cells):
+        return _pandas_column({name: cells}, name)
+    if hasattr(cells, "to_pylist") and hasattr(cells, "type"):
+        return arrow_series(name, cells)
+    if hasattr(cells, "to_numpy"):
+        return _array_column(name, cells.to_numpy())
+    return series_of_cells(name, list(cells))
+
+
+def series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
+    """Return plain Python cells as a series: one kind for all of them; sets of candidates as lists."""
+    try:
+        return _typed_cells(name, cells)
+    except UnicodeEncodeError as problem:
+        raise NullproofError(
+            f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
+            "hold; mend that text in the table"
+        ) from problem
+
+
+def _typed_cells(name: str, cells: Sequence[Any]) -> pl.Series:
+    import polars as pl
+
+    cells = [
+        cell.item()
+        if isinstance(cell, np.ndarray) and not cell.ndim and not is_missing(cell)
+        else cell
+        for cell in cells
+    ]
+    several = any(
+        type(cell) is tuple or isinstance(cell, set | frozenset | list | np.ndarray)
+        for cell in cells
+        if not is_missing(cell)
+    )
+    if several:
+        return _series_of_sets(name, cells)
+    plain = [None if is_missing(cell) else cell for cell in cells]
+    kinds = {type(cell) for cell in plain}
+    if kinds <= {str, type(None)}:
+        return pl.Series(name, plain, pl.String)
+    held = [cell for cell in plain if cell is not None]
+    dtype, write = _kind_of_cells(name, held)
+    return pl.Series(name, [None if cell is None else write(cell) for cell in plain], dtype)
+
+
+def _series_of_sets(name: str, cells: Sequence[Any]) -> pl.Series:
+    import polars as pl
+
+    lists: list[list[Any] | None] = []
+    for cell in cells:
+        if isinstance(cell, np.ndarray) and not is_missing(cell):
+            cell = cell.tolist()
+        if type(cell) is tuple or isinstance(cell, set | frozenset | list):
+            lists.append([None if is_missing(one) else one for one in cell])
+        else:
+            lists.append(None if is_missing(cell) else [cell])
+    held = [one for own in lists if own for one in own if one is not None]
+    if any(isinstance(one, list | tuple | set | frozenset) for one in held):
+        raise NullproofError(f"column {name!r}: a candidate is itself a list; give plain values")
+    dtype, write = _kind_of_cells(name, held)
+    made = [
+        None if own is None else [None if one is None else write(one) for one in own]
+        for own in lists
+    ]
+    return pl.Series(name, made, pl.List(dtype))
+
+
+def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
+    """Return the type that holds all of some Python values, and how each is written in it."""
+    import polars as pl
+
+    if not held:
+        return pl.String, text
+    if any(isinstance(cell, bytes | Mapping | tuple | complex) for cell in held):
+        raise NullproofError(
+            f"column {name!r} holds bytes or nested values, which cannot be counted; "
+            "turn it into text, numbers or dates, or leave it out with ignore"
+        )
+    if all(isinstance(cell, bool | np.bool_) for cell in held):
+        return pl.Boolean, bool
+    if all(map(is_number, held)):
+        return _kind_of_numbers(name, held)
+    if all(isinstance(cell, dt.timedelta | np.timedelta64) for cell in held):
+        return pl.Float64, seconds
+    if all(isinstance(cell, dt.date | np.datetime64) for cell in held):
+        if any(getattr(cell, "nanosecond", 0) for cell in held):
+            raise unsupported(name, "nanoseconds that microseconds do not hold")
+        return pl.Datetime("us"), _datetime
+    return pl.String, text
+
+
+def _datetime(cell: Any) -> dt.datetime:
+    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=moment(cell))
+
+
+def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
+    import polars as pl
+
+    whole = [int(cell) for cell in held if isinstance(cell, int | np.integer)]
+    if len(whole) == len(held):
+        if not all(-(2**63) <= number < 2**63 for number in whole):
+            raise unsupported(name, "integers beyond 64 bits")
+        return pl.Int64, int
+    if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
+        raise unsupported(name, "integers that no double holds beside other numbers")
+    return pl.Float64, float
+
+
+def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = USUAL) -> Table:
+    """Open plain rows (tuples, lists or mappings), whose cells may be sets of candidates."""
+    columns: dict[str, list[Any]] = {name: [] for name in names}
+    lists = [*columns.values()]
+    for position, row in enumerate(rows):
+        if isinstance(row, Mapping):
+            lacking = [name for name in names if name not in row]
+            if lacking:
+                raise NullproofError(
+                    f"row {position} has no value for {lacking[0]!r}; "
+                    "give one value per feature, or None where it is not known"
+                )
+            row = [row[name] for name in names]
+        if isinstance(row, str) or not hasattr(row, "__len__"):
+            raise NullproofError(
+                f"row {position} is {row!r}; give a tuple with one value per feature"
+            )
+        if len(row) != len(names):
+            raise NullproofError(
+                f"row {position} has {len(row)} values but there are {len(names)} features; "
+                "give one value per feature, in the order of index.features"
+            )
+        for cells, cell in zip(lists, row, strict=True):
+            cells.append(cell)
+    table = _of_mapping(columns, missing)
+    return replace(table, n_all=len(rows))
+
+
+def rows_like(schema: Schema, rows: Sequence[Any]) -> Table:
+    """Open plain rows of a schema learned before, with or without the columns that it left out."""
+    first = rows[0] if len(rows) else ()
+    width = len(first) if hasattr(first, "__len__") and not isinstance(first, Mapping) else 0
+    return open_rows(rows, schema.row_columns(width), missing=schema.missing)
+
+
+def labels_apart(labels: Any, missing: Missing = USUAL) -> Column:
+    """Read labels that came without a table: each is a label, unless its spelling was named."""
+    rule = replace(missing.rule("label"), usual=False)
+    if isinstance(labels, np.ndarray) and labels.ndim != 1:
+        raise NullproofError(f"the labels are an array of shape {labels.shape}; give one per row")
+    return read_column("label", raw_cells("label", labels), rule.of_labels)
+
+
+# Back to the caller's library.
+
+
+def native_frame(
+    columns: dict[str, list[Any]], like: nw.DataFrame[Any] | None, *, same_rows: bool = True
+) -> Any:
+    """Return plain columns as a data frame of the library of another, else of polars.
+
+    Where it has the ``same_rows`` it also takes over the pandas index.
+    """
+    if like is None:
+        import polars as pl
+
+        texts = {name: pl.String for name in _TEXTS if name in columns}
+        return pl.DataFrame(columns, schema_overrides=texts)
+    made = nw.from_dict(columns, backend=like.implementation)
+    if like.implementation.is_pandas_like() and same_rows:
+        native = made.to_native()
+        native.index = like.to_native().index
+        return native
+    return made.to_native()
+
+
+def some_rows(frame: nw.DataFrame[Any] | None, places: NDArray[np.intp]) -> Any:
+    """Return some rows of a frame, if there is one."""
+    return None if frame is None else frame[places.tolist()]

@@ -1,1 +1,0 @@
-"""From files and data frames to coded columns, and back."""
