@@ -21,6 +21,7 @@ from nullproof.counts.count import (
     count_together,
     counts_together,
 )
+from nullproof.counts.weights import sampled_rows, with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
 from nullproof.data.limits import check_limits
@@ -61,7 +62,7 @@ class Learned:
         found = records(names, labels.label_name, self.findings, {*options.ignore}, self.kinds)
         schema = replace(
             labels,
-            features=tuple(features),
+            features=options.weighted(features),
             missing=replace(missing, as_value=tuple(options.missing_is_value)),
             columns=tuple(
                 replace(record, n_missing=self.n_missing.get(name))
@@ -85,6 +86,8 @@ def count_table(
     features: list[Feature] = []
     learned = Learned()
     as_value = frozenset(options.missing_is_value)
+    sample = sampled_rows(table.n_rows, len(names), len(found))
+    sampled: list[NDArray[Any]] = []
 
     def fitted(name: str) -> tuple[Findings, Column, Feature | None, Encoded | None]:
         domain, own = options.declared(name), Findings()
@@ -113,11 +116,16 @@ def count_table(
             learned.kinds[column.name] = column.kind
             if feature is not None and encoded is not None:
                 features.append(feature)
+                if options.weights == "learned":
+                    sampled.append(encoded.codes[sample])
                 yield encoded
             else:
                 learned.n_missing[column.name] = int((~column.known).sum())
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
+    if options.weights == "learned" and features:
+        known, n_rows = [known for known, _, _ in pairs], tally(row_labels, None, len(found))
+        features = with_learned_weights(features, known, sampled, row_labels[sample], n_rows)
     schema = Schema((), found, labels.name)
     schema = learned.schema(schema, features, table.names, options, table.missing, table.formats)
     index = _assembled(schema, pairs, row_labels)

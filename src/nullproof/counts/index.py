@@ -7,7 +7,7 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
@@ -38,6 +38,7 @@ from nullproof.counts.update import (
     remove_rows,
     widen,
 )
+from nullproof.counts.weights import sampled_rows, with_learned_weights
 from nullproof.data.binning import Binning
 from nullproof.data.files import FileOptions
 from nullproof.data.labels import (
@@ -48,9 +49,9 @@ from nullproof.data.labels import (
     report_unlabelled,
 )
 from nullproof.data.missing import MISSING_VALUE, Spellings
-from nullproof.data.options import TableOptions, Unlabelled
+from nullproof.data.options import TableOptions, Unlabelled, Weights
 from nullproof.data.points import Points, encode_points
-from nullproof.data.schema import ColumnRecord, Schema, Use
+from nullproof.data.schema import ONE, ColumnRecord, Schema, Use
 from nullproof.data.sources import (
     labels_apart,
     native_frame,
@@ -96,6 +97,7 @@ class CountIndex(IndexFields):
         missing_is_value: Collection[str] = (),
         bins: int = 5,
         binning: Binning | Mapping[str, Binning] = "mdl",
+        weights: Weights = "equal",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
         keep: Collection[str] = (),
@@ -134,6 +136,11 @@ class CountIndex(IndexFields):
             width; ``"quantile"``: bins with equally many rows; ``"none"``: every distinct value is a
             category. Or a mapping from column to one of these, with ``"*"``
             for the rest. Edges come from the known cells alone, and are the same in every world.
+        weights
+            ``"equal"``: every column counts 1, as in the paper and in plain Naive Bayes; ``"learned"``:
+            columns that repeat each other or tell little count less (docs/theory.md, 12). Or a mapping
+            from column to a multiple of 1/8 from 0 to 2, with ``"*"`` for the rest. Weights come from
+            the known cells alone, and are the same in every world.
         domains
             Declared categories per column, added to those seen.
         ignore
@@ -168,6 +175,7 @@ class CountIndex(IndexFields):
             keep,
             missing_only,
             missing_is_value,
+            weights,
         )
         if like is None:
             warn_of_companion(table)
@@ -205,6 +213,7 @@ class CountIndex(IndexFields):
         missing: Spellings = (),
         missing_only: Collection[str] | None = None,
         missing_is_value: Collection[str] = (),
+        weights: Weights = "equal",
         keep: Collection[str] = (),
     ) -> CountIndex:
         """Count plain rows, where every value is a category and a cell may be None or a set of candidates.
@@ -225,6 +234,7 @@ class CountIndex(IndexFields):
             keep=keep,
             missing_only=missing_only,
             missing_is_value=missing_is_value,
+            weights=weights,
         )
         if like is not None:
             options.refuse_beside_like(TableOptions(binning="none"))
@@ -245,7 +255,12 @@ class CountIndex(IndexFields):
 
     @classmethod
     def from_codes(
-        cls, codes: NDArray[np.integer], labels: Any, *, n_values: Sequence[int] | None = None
+        cls,
+        codes: NDArray[np.integer],
+        labels: Any,
+        *,
+        n_values: Sequence[int] | None = None,
+        weights: Weights = "equal",
     ) -> CountIndex:
         """Count integers that are codes already: 0, 1, … are values, negative numbers missing.
 
@@ -256,6 +271,8 @@ class CountIndex(IndexFields):
         n_values
             Size of each domain, at most 100,000,000; by default the largest code of each column
             plus one.
+        weights
+            As for `from_table`; columns are called ``x0``, ``x1``, …
         """
         codes = checked_codes(codes)
         sizes = domain_sizes(codes.max(axis=0).tolist(), n_values)
@@ -264,7 +281,16 @@ class CountIndex(IndexFields):
             raise NullproofError(
                 f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
             )
-        return cls.of(count_array(Schema(code_features(sizes), names), codes, row_labels))
+        options = TableOptions(binning="none", weights=weights)
+        options.refuse_unknown_columns(_numbered(len(sizes)))
+        features = options.weighted(code_features(sizes))
+        index = cls.of(count_array(Schema(features, names), codes, row_labels))
+        if weights != "learned":
+            return index
+        rows = sampled_rows(len(codes), len(sizes), len(names))
+        counts = index.known, codes[rows].T, row_labels[rows], index.label_counts
+        learned = tuple(with_learned_weights(features, *counts))
+        return replace(index, schema=replace(index.schema, features=learned))
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -408,7 +434,7 @@ class ColumnLine(NamedTuple):
     """What an index says of one column of its table.
 
     ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
-    the domain, or the bins, which have ``edges``.
+    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts.
     """
 
     name: str
@@ -418,11 +444,12 @@ class ColumnLine(NamedTuple):
     missing: float | None
     values: tuple[str, ...]
     edges: tuple[float, ...]
+    weight: float | None = None
 
     @property
     def plays_a_part(self) -> bool:
         """Whether a prediction can depend on the column."""
-        return self.use == "feature" and len(self.values) > 1
+        return self.use == "feature" and len(self.values) > 1 and self.weight != 0
 
     @property
     def shown_values(self) -> str:
@@ -496,6 +523,7 @@ class Columns(Sequence[ColumnLine]):
             "why": [line.why or None for line in lines],
             "kind": [line.kind for line in lines],
             "missing": [line.missing for line in lines],
+            "weight": [line.weight for line in lines],
             "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
             "values": [line.shown_values for line in lines],
         }
@@ -517,6 +545,7 @@ class Columns(Sequence[ColumnLine]):
                 use,
                 line.kind,
                 "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
+                "" if line.weight in (None, 1.0) else f"weight {line.weight:g}",
             ]
             said = ", ".join(part for part in (*parts, line.shown_values) if part)
             lines.append(f"  {line.name}: {said}")
@@ -544,7 +573,14 @@ def columns_of(index: CountIndex) -> Columns:
             n_missing += int(index.exact(j, np.array([feature.codes[MISSING_VALUE]])).sum())
         share = n_missing / n_rows
         return ColumnLine(
-            feature.name, "feature", "", feature.kind, share, feature.values, feature.edges
+            feature.name,
+            "feature",
+            "",
+            feature.kind,
+            share,
+            feature.values,
+            feature.edges,
+            feature.weight / ONE,
         )
 
     return Columns(map(line, listed))

@@ -192,6 +192,7 @@ def _header(index: IndexFields) -> dict[str, Any]:
                 "edges": [repr(e) for e in f.edges],
                 "bins": f.bins,
                 "missing_is_value": f.missing_is_value,
+                "weight": f.weight,
             }
             for f in schema.features
         ],
@@ -274,6 +275,7 @@ def _index(header: dict[str, Any], frame: pl.DataFrame) -> IndexFields:
                 edges,
                 tuple(written["bins"]),
                 written["missing_is_value"],
+                written["weight"],
             )
         )
         part = slice(int(cuts[j]), int(cuts[j + 1]))

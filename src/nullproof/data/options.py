@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from numbers import Real
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from nullproof.data.binning import Binning
 from nullproof.data.files import AS_IT_IS, FileOptions
 from nullproof.data.missing import REST, Missing, Spellings
-from nullproof.data.schema import Schema
+from nullproof.data.schema import ONE, Feature, Schema
 from nullproof.data.sources import Blocks, Table, open_blocks, open_table, refuse_unknown
 from nullproof.data.types import is_missing, text
 from nullproof.errors import NullproofError
@@ -20,6 +21,9 @@ from nullproof.errors import NullproofError
 # How many bins "uniform" and "quantile" make unless a number is given.
 BINS = 5
 Unlabelled = Literal["refuse", "drop"]
+Weights = Literal["learned", "equal"] | Mapping[str, float]
+# Weights are multiples of 1/8 from 0 to this.
+MOST_WEIGHT = 2
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,7 @@ class TableOptions:
     keep: Collection[str] = ()
     missing_only: Collection[str] | None = None
     missing_is_value: Collection[str] = ()
+    weights: Weights = "equal"
 
     def __post_init__(self) -> None:
         for option in ("ignore", "keep", "missing_is_value"):
@@ -46,6 +51,7 @@ class TableOptions:
             object.__setattr__(self, "missing", Missing.of(self.missing).named)
         self.spelled  # noqa: B018 (options that contradict each other are rejected)
         self._refuse_binning()
+        self._refuse_weights()
         if self.unlabelled not in get_args(Unlabelled):
             raise NullproofError(
                 f"unlabelled is {self.unlabelled!r}; give 'refuse', or 'drop' to leave out the rows that "
@@ -80,6 +86,31 @@ class TableOptions:
                 "binning='uniform' or 'quantile' with it"
             )
 
+    def _refuse_weights(self) -> None:
+        if not isinstance(self.weights, Mapping):
+            if self.weights not in ("learned", "equal"):
+                raise NullproofError(
+                    f"weights is {self.weights!r}; give 'learned', 'equal', or a mapping from column to "
+                    f"a multiple of 1/8 from 0 to {MOST_WEIGHT}"
+                )
+            return
+        for name, weight in self.weights.items():
+            is_number = isinstance(weight, Real) and not isinstance(weight, bool)
+            if not (is_number and 0 <= weight <= MOST_WEIGHT and float(weight * ONE).is_integer()):
+                raise NullproofError(
+                    f"the weight of {name!r} is {weight!r}; give a multiple of 1/8 from 0 to {MOST_WEIGHT}"
+                )
+
+    def weighted(self, features: Iterable[Feature]) -> tuple[Feature, ...]:
+        """Give features their weights where these are given; without ``"*"`` the rest count 1."""
+        if not isinstance(self.weights, Mapping):
+            return tuple(features)
+        rest = self.weights.get(REST, 1)
+        return tuple(
+            replace(feature, weight=int(self.weights.get(feature.name, rest) * ONE))
+            for feature in features
+        )
+
     @cached_property
     def spelled(self) -> Missing:
         """What means missing."""
@@ -91,6 +122,8 @@ class TableOptions:
         refuse_unknown(self.domains, names, "domains")
         binned = self.binning if isinstance(self.binning, Mapping) else ()
         refuse_unknown((name for name in binned if name != REST), names, "binning")
+        weighted = self.weights if isinstance(self.weights, Mapping) else ()
+        refuse_unknown((name for name in weighted if name != REST), names, "weights")
         refuse_unknown(self.keep, names, "keep")
         refuse_unknown((name for name, _ in self.spelled.by_column), names, "missing")
         refuse_unknown(self.missing_is_value, names, "missing_is_value")
@@ -156,7 +189,7 @@ class TableOptions:
     def refuse_beside_like(self, usual: TableOptions) -> None:
         """Reject whatever is not as ``usual`` where an index to count like has settled it."""
         settled = ("missing", "missing_only", "missing_is_value", "bins", "binning", "domains")
-        for name in (*settled, "ignore", "keep"):
+        for name in (*settled, "weights", "ignore", "keep"):
             if getattr(self, name) != getattr(usual, name):
                 raise NullproofError(
                     f"{name} is given together with like, which has settled it; leave it out, or count "
@@ -166,6 +199,7 @@ class TableOptions:
     def for_opened(self) -> dict[str, Any]:
         """Return the options of `CountIndex.from_table` that a table still needs after it was opened."""
         names = ("bins", "binning", "domains", "ignore", "unlabelled", "keep", "missing_is_value")
+        names = (*names, "weights")
         return {name: getattr(self, name) for name in names}
 
 

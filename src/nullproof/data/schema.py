@@ -46,6 +46,9 @@ from nullproof.data.types import (
 from nullproof.errors import NullproofError
 from nullproof.words import cut, many, some
 
+# A weight of 1: weights are multiples of 1/8.
+ONE = 8
+
 
 @dataclass(frozen=True)
 class Feature:
@@ -65,6 +68,8 @@ class Feature:
         For binned columns: which bin each of the first values is.
     missing_is_value
         Whether a missing cell holds the value ``(missing)`` of the domain.
+    weight
+        How much the column counts, in eighths (theory 12).
     """
 
     name: str
@@ -73,6 +78,7 @@ class Feature:
     edges: tuple[float, ...] = ()
     bins: tuple[int, ...] = ()
     missing_is_value: bool = False
+    weight: int = ONE
 
     @property
     def n_values(self) -> int:
@@ -140,8 +146,6 @@ class Schema:
         All columns of the training table, in its order; empty for plain rows and codes.
     formats
         How the training file wrote the numbers and dates of some features.
-    weights
-        How much each feature counts, in eighths (theory 12); empty if all count alike.
     """
 
     features: tuple[Feature, ...]
@@ -150,7 +154,11 @@ class Schema:
     missing: Missing = USUAL
     columns: tuple[ColumnRecord, ...] = ()
     formats: tuple[tuple[str, str], ...] = ()
-    weights: tuple[int, ...] = ()
+
+    @cached_property
+    def weights(self) -> tuple[int, ...]:
+        """How much each feature counts, in eighths."""
+        return tuple(feature.weight for feature in self.features)
 
     @cached_property
     def n_values(self) -> NDArray[np.int64]:

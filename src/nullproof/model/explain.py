@@ -22,9 +22,10 @@ from nullproof.cell_words import CellWords, cell_words
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import key_at
 from nullproof.data.points import OwnHoles, Points
+from nullproof.data.schema import ONE
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
-from nullproof.model.model import ONE, Model
+from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.predict import exact_shares, log_supports, winners
 from nullproof.model.verdicts import least_ratio, verdicts

@@ -22,6 +22,7 @@ from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import Key
 from nullproof.data.limits import check_limits
 from nullproof.data.points import OwnHoles, Points, encode_points
+from nullproof.data.schema import ONE
 from nullproof.model.bias import Floats, Groups, groups_of, held
 from nullproof.model.parameters import (
     Alpha,
@@ -33,8 +34,6 @@ from nullproof.model.parameters import (
 )
 
 Terms = tuple[Floats, NDArray[np.int32]]
-# A weight of 1, in the unit in which weights are kept.
-ONE = 8
 WIDE = 10_000
 # Each feature has so many rows of terms besides those of its values.
 _SPECIAL = 3
@@ -69,7 +68,7 @@ class Model:
         self.bias, self.fixed = exact_bias(index, bias)
         self.m, self.d = len(index.labels), len(index.schema.features)
         # In eighths. Supports are compared to a power that makes all exponents whole numbers.
-        self.weights: tuple[int, ...] = index.schema.weights or (ONE,) * self.d
+        self.weights = index.schema.weights
         self.has_equal_weights = all(weight == ONE for weight in self.weights)
         unit = math.gcd(ONE, *self.weights)
         self.power, self.exponents = ONE // unit, [weight // unit for weight in self.weights]

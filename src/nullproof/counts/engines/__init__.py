@@ -179,6 +179,11 @@ def count_lazy(
     """Count a lazy table, by a schema learned before if there is one."""
     with explained(table.frame.implementation.name):
         table.refuse_unknown(table.label)
+        if options.weights == "learned":
+            raise NullproofError(
+                "weights is 'learned', which needs the rows, but a lazy table is counted where it is; give "
+                "weights='equal', or like= an index whose weights were learned from some of its rows"
+            )
         check_limits(n_columns=len(table.names))
         if options.unlabelled == "drop":
             table = _labelled(table)
