@@ -47,7 +47,8 @@ def test_random_tables(chunk: int) -> None:
     print("seed", seed)
     rng = random.Random(seed)
     for _ in range(math.ceil(N_TABLES / N_CHUNKS)):
-        holed = random_holed(rng, n_rows=10, own_missing=rng.choice((0.1, 0.1, 0.5)))
+        own_missing, weighted = rng.choice((0.1, 0.1, 0.5)), rng.random() < 0.5
+        holed = random_holed(rng, n_rows=10, own_missing=own_missing, weighted=weighted)
         judge, index, reading = holed.judge(), holed.index(), rng.choice(READINGS)
         bias = random_bias(rng, judge)
         result = certify(
@@ -176,7 +177,7 @@ def test_many_points_equal_one_by_one() -> None:
     """A certificate does not depend on the company its point was asked in."""
     rng = random.Random(SEED)
     for _ in range(80):
-        holed = random_holed(rng, own_missing=0.3)
+        holed = random_holed(rng, own_missing=0.3, weighted=rng.random() < 0.5)
         index = holed.index()
         options: dict[str, Any] = {
             "bias": random_bias(rng, holed.judge()),
@@ -254,7 +255,7 @@ def test_any_value_is_stricter_than_skipping() -> None:
     rng = random.Random(SEED)
     n_held = 0
     for n_asked in range(300):
-        holed = random_holed(rng, own_missing=0.4)
+        holed = random_holed(rng, own_missing=0.4, weighted=rng.random() < 0.5)
         index, points = holed.index(), list(holed.points)
         bias = random_bias(rng, holed.judge())
         skipped, whatever = (
@@ -275,7 +276,7 @@ def test_any_value_is_the_set_of_the_whole_domain() -> None:
     """A hole under "any" is the set of all values, which means the same under both readings."""
     rng = random.Random(SEED)
     for _ in range(100):
-        holed = random_holed(rng, own_missing=0.5)
+        holed = random_holed(rng, own_missing=0.5, weighted=rng.random() < 0.5)
         named = [
             tuple(
                 frozenset(domain) if cell is None else cell

@@ -21,7 +21,7 @@ from support import oracle, strategies
 from support.amounts import SEED, n_tables
 from support.counted import index_of
 from support.large_counts import judge_of_codes
-from support.strategies import Case, cases, holes, random_case, with_cell
+from support.strategies import Case, cases, holes, random_case, random_weights, with_cell
 
 from nullproof import CountIndex, NullproofError, certify
 
@@ -70,12 +70,18 @@ def assert_equals_oracle(case: Case, own_missing: Reading = "any") -> None:
 
 @pytest.mark.parametrize("part", PARTS)
 def test_random_tables(part: int) -> None:
-    """T1 to T4: certain, label and possible equal the enumeration of every world, in both readings."""
+    """T1 to T4, T16: certain, label and possible equal the enumeration of every world, in both readings.
+
+    Three of four tables have weights.
+    """
     seed = f"{SEED}-{part}"
     print("seed", seed)
     rng = random.Random(seed)
     for _ in range(math.ceil(N_TABLES / len(PARTS))):
-        assert_equals_oracle(random_case(rng), rng.choice(READINGS))
+        case = random_case(rng)
+        if rng.random() < 0.75:
+            case = replace(case, weights=random_weights(rng, len(case.features)))
+        assert_equals_oracle(case, rng.choice(READINGS))
 
 
 @pytest.mark.filterwarnings("ignore:column .* tells next to nothing:nullproof.NullproofWarning")

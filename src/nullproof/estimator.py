@@ -17,7 +17,7 @@ from nullproof.counts.build import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings
-from nullproof.data.options import TableOptions
+from nullproof.data.options import TableOptions, Weights
 from nullproof.data.points import (
     OwnHoles,
     Points,
@@ -70,6 +70,10 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         that pays; ``"uniform"`` makes bins of equal width and ``"quantile"`` bins with equally many
         rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
+    weights
+        ``"equal"``: every column counts 1; ``"learned"``: columns that repeat each other or tell little
+        count less; or a mapping from column to a multiple of 1/8 from 0 to 2, with ``"*"`` for the rest.
+        The first chunk fixes them.
     missing
         Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
         or a mapping from column to spellings with ``"*"`` for all columns.
@@ -89,6 +93,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     index_
         The counts that all answers come from; `CountIndex.save` writes them to a file, `from_index`
         makes an estimator of them again.
+    weights_
+        How much each column counts.
     classes_, n_features_in_, feature_names_in_
         As everywhere in scikit-learn.
 
@@ -112,6 +118,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior: Prior = None,
         binning: Binning | Mapping[str, Binning] = "mdl",
         bins: int = 5,
+        weights: Weights = "equal",
         missing: Spellings = (),
         missing_is_value: Collection[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
@@ -122,6 +129,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.prior = prior
         self.bins = bins
         self.binning = binning
+        self.weights = weights
         self.missing = missing
         self.missing_is_value = missing_is_value
         self.domains = domains
@@ -202,6 +210,13 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Tell for each row whether every world within the bias predicts the same label."""
         return certificates_of(self._model, self._points(X))
 
+    def decide(self, X: Any, otherwise: Any = None) -> NDArray[np.object_]:  # noqa: N803
+        """Return the label where it is certain, or holds up to ``bias``, and ``otherwise`` elsewhere."""
+        judged = self.certify(X)
+        labels: NDArray[np.object_] = judged.label
+        labels[~judged.certain] = otherwise
+        return labels
+
     def tolerance(self, X: Any) -> NDArray[np.float64]:  # noqa: N803
         """The largest bias up to which each row's prediction holds; NaN where not even 0 decides."""
         return tolerances_of(self._model, self._points(X)).value
@@ -260,6 +275,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             self.binning,
             self.domains or {},
             missing_is_value=self.missing_is_value,
+            weights=self.weights,
         )
 
     def _counted(self, table: Table, classes: Any, codes: NDArray[np.int32]) -> CountIndex:
@@ -332,6 +348,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         refuse_reading(self.own_missing)
         self._fitted = Model(index, self.alpha, self.prior, self.bias)
         self.index_, self.classes_ = index, classes
+        self.weights_ = self._fitted.float_weights
 
 
 def _refuse_weights(unsupported: Mapping[str, Any]) -> None:
@@ -360,7 +377,7 @@ def _widened_schema(schema: Schema, table: Table, options: TableOptions, rows: R
             fitted, _ = fit_feature(
                 column, bins=options.bins, binning=binning, rows=rows, missing_is_value=as_value
             )
-            features.append(fitted)
+            features += options.weighted([fitted])
     return replace(schema, features=tuple(features))
 
 

@@ -43,11 +43,11 @@ class BoxJudge(Judge):
         n_rows, alpha = self.n_rows[label], self.alpha
         if not n_rows and not alpha:
             return [Fraction(0)]
-        corners = [self.share[label]] * 2
+        corners = [self.share[label] ** self.exponents[0]] * 2
         for j, value in zip(kept, point, strict=True):
             below = n_rows + alpha * len(self.domains[j])
             for place, count in enumerate(self.box(label, j, value, bias[j])):
-                corners[place] *= (count + alpha) / below
+                corners[place] *= ((count + alpha) / below) ** self.exponents[1 + j]
         return corners
 
     def holds(self, point: oracle.Row, bias: Any) -> bool:

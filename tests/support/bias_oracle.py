@@ -155,12 +155,17 @@ def outcomes_row_by_row(
 
 
 def support(
-    share: Fraction, counts: Sequence[int], n_rows: int, domains: oracle.Domains, alpha: Any
+    share: Fraction,
+    counts: Sequence[int],
+    n_rows: int,
+    domains: oracle.Domains,
+    alpha: Any,
+    weights: Sequence[int] | None = None,
 ) -> Fraction:
     """Compute one label's support; a label without rows has none unless there is smoothing."""
     if not n_rows and not Fraction(alpha):
         return Fraction(0)
-    return oracle.support(share, counts, n_rows, domains, alpha)
+    return oracle.support(share, counts, n_rows, domains, alpha, weights)
 
 
 # Group by group -----------------------------------------------------------------------------------
@@ -218,15 +223,18 @@ class Judge:
         *,
         alpha: Any = 0,
         prior: oracle.Prior = None,
+        weights: Sequence[int] | None = None,
     ) -> None:
+        # In eighths: supports are compared by their eighth powers, which are fractions.
+        self.exponents = (1, *[1] * len(domains)) if weights is None else (8, *weights)
         self.domains = domains
         self.names = list(n_rows)
         self.n_rows = n_rows
         self.alpha = Fraction(alpha)
-        weights: Mapping[Any, Any] = n_rows if prior is None else dict.fromkeys(n_rows, 1)
-        weights = prior if isinstance(prior, Mapping) else weights
-        total = sum(Fraction(weights[label]) for label in n_rows)
-        self.share = {label: Fraction(weights[label]) / total for label in n_rows}
+        shares: Mapping[Any, Any] = n_rows if prior is None else dict.fromkeys(n_rows, 1)
+        shares = prior if isinstance(prior, Mapping) else shares
+        total = sum(Fraction(shares[label]) for label in n_rows)
+        self.share = {label: Fraction(shares[label]) / total for label in n_rows}
         self.known = known
         self.groups = {
             group: (n_cells, reference(known, group, alpha)) for group, n_cells in n_open.items()
@@ -243,6 +251,7 @@ class Judge:
         alpha: Any = 0,
         prior: oracle.Prior = None,
         all_labels: Sequence[Any] | None = None,
+        weights: Sequence[int] | None = None,
     ) -> Self:
         """Count a table."""
         names = oracle.distinct(labels) if all_labels is None else all_labels
@@ -254,6 +263,7 @@ class Judge:
             domains,
             alpha=alpha,
             prior=prior,
+            weights=weights,
         )
 
     def counts(self, label: Any, j: int, value: Any, bias: Fraction) -> frozenset[int]:
@@ -280,10 +290,13 @@ class Judge:
         over, under = alpha.numerator, alpha.denominator
         products, below = {1}, 1
         for j, value in zip(kept, point, strict=True):
-            terms = [count * under + over for count in self.counts(label, j, value, bias[j])]
+            power = self.exponents[1 + j]
+            counts = self.counts(label, j, value, bias[j])
+            terms = {(count * under + over) ** power for count in counts}
             products = {product * term for product in products for term in terms}
-            below *= n_rows * under + over * len(self.domains[j])
-        return [self.share[label] * Fraction(product, below) for product in products]
+            below *= (n_rows * under + over * len(self.domains[j])) ** power
+        share = self.share[label] ** self.exponents[0]
+        return [share * Fraction(product, below) for product in products]
 
     def verdict(self, point: oracle.Row, bias: Bias, own_missing: OwnHoles = "skip") -> Verdict:
         """Go through all worlds of the bias and all completions of the point.

@@ -26,7 +26,7 @@ from support.bias_oracle import (
     open_groups,
     support,
 )
-from support.strategies import POOLS, UNSEEN
+from support.strategies import POOLS, UNSEEN, random_weights, weights_by_name
 
 if TYPE_CHECKING:
     from nullproof import CertifiedNB
@@ -59,6 +59,7 @@ class Holed:
     alpha: Any = 0
     prior: Any = None  # None, "uniform" or a mapping from label to number
     has_empty_label: bool = False
+    eighths: tuple[int, ...] | None = None  # the weights of the columns
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -91,6 +92,7 @@ class Holed:
             alpha=self.alpha,
             prior=self.prior,
             all_labels=self.names,
+            weights=self.eighths,
         )
 
     def index(self) -> CountIndex:
@@ -102,11 +104,16 @@ class Holed:
                 [*self.labels, EMPTY],
                 features=self.features,
                 domains=declared,
+                weights=weights_by_name(self.features, self.eighths),
             )
             index = CountIndex.from_rows(self.rows, self.labels, like=like)
         else:
             index = CountIndex.from_rows(
-                self.rows, self.labels, features=self.features, domains=declared
+                self.rows,
+                self.labels,
+                features=self.features,
+                domains=declared,
+                weights=weights_by_name(self.features, self.eighths),
             )
         assert list(index.labels) == self.names
         return index
@@ -125,7 +132,14 @@ class Holed:
         share = oracle.shares(self.labels, self.names, self.prior)
         domains = [self.domains[j] for j in kept]
         return {
-            label: support(share[label], own, self.labels.count(label), domains, self.alpha)
+            label: support(
+                share[label],
+                own,
+                self.labels.count(label),
+                domains,
+                self.alpha,
+                self.eighths and [self.eighths[j] for j in kept],
+            )
             for label, own in zip(self.names, counts, strict=True)
         }
 
@@ -138,6 +152,7 @@ class Holed:
             rows=tuple(tuple(self.rows[i][j] for j in by_feature) for i in by_row),
             labels=tuple(self.labels[i] for i in by_row),
             domains=tuple(self.domains[j] for j in by_feature),
+            eighths=self.eighths and tuple(self.eighths[j] for j in by_feature),
             points=tuple(tuple(point[j] for j in by_feature) for point in self.points),
         )
         return moved, by_feature
@@ -152,6 +167,7 @@ class Holed:
             self,
             rows=tuple(map(cut, self.rows)),
             domains=cut(self.domains),
+            eighths=self.eighths and cut(self.eighths),
             points=tuple(map(cut, self.points)),
         )
 
@@ -180,6 +196,7 @@ def random_holed(
     own_missing: float = 0.0,
     only_null: bool = False,
     only_text: bool = False,
+    weighted: bool = False,
 ) -> Holed:
     """Draw a table of at most ``n_rows`` rows and one to three points.
 
@@ -191,6 +208,8 @@ def random_holed(
         Without candidate sets in the table or in the points.
     only_text
         Without numbers and without labels that no row has, as the estimator takes a table.
+    weighted
+        With weights other than 1.
     """
     n = rng.randint(2, n_rows)
     names = LABELS[: rng.choice((2, 2, 2, 3, 3, 4))]
@@ -218,6 +237,7 @@ def random_holed(
         rng.choice(ALPHAS),
         prior,
         has_empty_label,
+        random_weights(rng, len(domains)) if weighted else None,
     )
 
 

@@ -12,7 +12,11 @@ from support.strategies import Case
 def index_of(case: Case) -> CountIndex:
     """Count the table of a case."""
     return CountIndex.from_rows(
-        case.rows, case.labels, features=case.features, domains=case.declared
+        case.rows,
+        case.labels,
+        features=case.features,
+        domains=case.declared,
+        weights=case.given_weights,
     )
 
 

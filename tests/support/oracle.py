@@ -97,14 +97,23 @@ def count(
 
 
 def support(
-    share: Fraction, counts: Sequence[int], n_rows: int, domains: Domains, alpha: Any
+    share: Fraction,
+    counts: Sequence[int],
+    n_rows: int,
+    domains: Domains,
+    alpha: Any,
+    weights: Sequence[int] | None = None,
 ) -> Fraction:
-    """Compute one label's support from its counts; without rows and smoothing it is zero."""
+    """Compute one label's support from its counts; without rows and smoothing it is zero.
+
+    With weights, which are in eighths, it is the eighth power of the support: that is a fraction, and
+    larger where the support is.
+    """
     smooth = Fraction(alpha)
-    product = share
-    for agreeing, domain in zip(counts, domains, strict=True):
+    product = share if weights is None else share**8
+    for agreeing, domain, weight in zip(counts, domains, weights or [1] * len(counts), strict=True):
         total = n_rows + smooth * len(domain)
-        product *= (agreeing + smooth) / total if total else 0
+        product *= ((agreeing + smooth) / total) ** weight if total else 0
     return product
 
 
@@ -174,6 +183,7 @@ def outcomes(
     alpha: Any = 0,
     prior: Prior = None,
     all_labels: Sequence[Label] | None = None,
+    weights: Sequence[int] | None = None,
 ) -> list[Supports]:
     """List the supports of all worlds and completions, those of equal counts only once.
 
@@ -184,7 +194,7 @@ def outcomes(
 
     @functools.cache
     def remembered(label: Label, own: tuple[int, ...]) -> Fraction:
-        return support(share[label], own, labels.count(label), domains, alpha)
+        return support(share[label], own, labels.count(label), domains, alpha, weights)
 
     return [
         {label: remembered(label, own) for label, own in zip(names, counts, strict=True)}

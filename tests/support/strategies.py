@@ -57,6 +57,7 @@ class Case:
     points: tuple[tuple[Any, ...], ...]
     alpha: Any
     prior: Any  # None, "uniform" or a mapping from label to number
+    weights: tuple[int, ...] | None = None  # in eighths, one per feature
 
     @property
     def domains(self) -> list[tuple[Hashable, ...]]:
@@ -78,7 +79,13 @@ class Case:
             [self.domains[j] for j in kept],
             alpha=self.alpha,
             prior=self.prior,
+            weights=self.weights and [self.weights[j] for j in kept],
         )
+
+    @property
+    def given_weights(self) -> Any:
+        """The weights as nullproof takes them."""
+        return weights_by_name(self.features, self.weights)
 
     def prior_for(self, labels: Sequence[Any]) -> Any:
         """Return the prior as nullproof takes it: numbers in the order of ``labels``."""
@@ -90,6 +97,20 @@ class Case:
 def random_case(rng: random.Random) -> Case:
     """Draw a case from a seeded generator."""
     return _case(rng.randrange)
+
+
+def random_weights(rng: random.Random, n_features: int) -> tuple[int, ...]:
+    """Draw weights in eighths, from 0 to 2, often round ones."""
+    return tuple(
+        rng.choice((0, 1, 4, 8, 8, 12, 15, 16, rng.randrange(17))) for _ in range(n_features)
+    )
+
+
+def weights_by_name(features: Sequence[str], weights: Sequence[int] | None) -> Any:
+    """Write weights in eighths as nullproof takes them; equal ones by their name."""
+    if weights is None:
+        return "equal"
+    return {name: weight / 8 for name, weight in zip(features, weights, strict=True)}
 
 
 @st.composite

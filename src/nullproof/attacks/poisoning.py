@@ -177,6 +177,7 @@ def attack_of(
     on_progress: Progress | None = None,
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
+    model.refuse_weights("poison")
     refuse_seed(seed)
     found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
     model, reach = found.model, found.reach
@@ -209,6 +210,7 @@ def row_attack_of(
     on_progress: Progress | None = None,
 ) -> RowAttack:
     """The attack by added rows on points whose verdicts, over all worlds, are known."""
+    model.refuse_weights("poison")
     model = model.unbiased
     found = radii_of(model, points, judged, on_progress, threat="rows")
     _refuse_unbreakable(found, points, skip_unbreakable)

@@ -90,6 +90,7 @@ class Cleaner:
         self._confidence = Confidence(confidence, cells)
         self._costs = column_costs(index, costs)
         model = Model(index, alpha, prior, bias)
+        model.refuse_weights("Cleaner")
         self._own = OwnAnswers(index.schema, model.points(points, own_missing))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))

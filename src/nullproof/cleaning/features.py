@@ -136,6 +136,7 @@ def feature_effects(
       x1: 0 would be certain, 0 could be (1 hole)
     """
     model = Model(index, alpha, prior, bias)
+    model.refuse_weights("cleaning_plan")
     encoded = model.points(points, own_missing)
     return effects_of(model, encoded, verdicts(model, encoded))
 

@@ -127,6 +127,7 @@ def cases(
     Cases(best=array([1., 0.]), worst=array([2., 0.]), proven=array([ True,  True]))
     """
     model = Model(index, alpha, prior)
+    model.refuse_weights("cleaning_plan")
     encoded = model.points(points, own_missing)
     return cases_of(model, encoded, verdicts(model, encoded))
 

@@ -314,6 +314,7 @@ def plan_of(
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
     """The plan for points whose verdicts are known; options as for `cleaning_plan`."""
+    model.refuse_weights("cleaning_plan")
     if budget is not None and not (is_number(budget) and budget >= 0):
         raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
     strict = model.unbiased is model

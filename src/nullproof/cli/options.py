@@ -12,7 +12,7 @@ import typer
 
 from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo, tell
-from nullproof.cli.written import written_binning, written_missing, written_prior
+from nullproof.cli.written import written_binning, written_missing, written_prior, written_weights
 from nullproof.errors import NullproofError, notice
 from nullproof.words import many, some
 
@@ -79,6 +79,15 @@ class Request:
             "--binning",
             metavar="[COL=]HOW",
             help="'mdl' (the default), 'uniform', 'quantile' or 'none'; repeatable.",
+        ),
+    ] = None
+    weights: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--weights",
+            metavar="[COL=]WEIGHT",
+            help="How much columns count: 'equal' (the default), 'learned', or a multiple of 1/8 from 0 to "
+            "2; repeatable.",
         ),
     ] = None
     missing: Annotated[
@@ -416,6 +425,7 @@ class Request:
             keep=self.keep or (),
             missing_only=self.missing_only,
             missing_is_value=self.missing_is_value or (),
+            weights=written_weights(self.weights),
         )
 
     @property

@@ -13,7 +13,18 @@ from nullproof.errors import NullproofError
 from nullproof.words import either
 
 # What is asked when a table is counted, and not again where it is counted like an index.
-COUNTING = (*("bins", "binning", "missing", "missing_only", "missing_is_value", "ignore", "keep"),)
+COUNTING = (
+    *(
+        "bins",
+        "binning",
+        "weights",
+        "missing",
+        "missing_only",
+        "missing_is_value",
+        "ignore",
+        "keep",
+    ),
+)
 
 
 def refuse_together(request: Request) -> None:

@@ -61,6 +61,17 @@ def written_binning(written: list[str]) -> Any:
     return _by_column("--binning", written, lambda _, how: how, None, "ways")
 
 
+def written_weights(written: list[str] | None) -> Any:
+    """Read how weights are found, or weights by column; one without a column is that of the rest."""
+    from nullproof.model.parameters import REST, written_number
+
+    def read(_: str, weight: str) -> Any:
+        return weight if weight in ("equal", "learned") else written_number(weight)
+
+    found = _by_column("--weights", written, read, "equal", "weights")
+    return found if isinstance(found, str | dict) else {REST: found}
+
+
 def written_missing(written: Sequence[str]) -> Any:
     """Read spellings of missing, each TEXT for all columns or COLUMN=TEXT for one."""
     from nullproof.model.parameters import REST

@@ -159,6 +159,7 @@ class Explanation:
             "value": [None if cell is None else cell.value for cell in cells],
             "kind": ["prior" if cell is None else cell.kind for cell in cells],
             **{name: [lead[place] for lead in logs] for place, name in enumerate(Lead._fields)},
+            "weight": [1.0, *(term.weight for term in self.terms)],
         }
 
     def file_columns(self) -> dict[str, list[Any]]:
@@ -180,7 +181,12 @@ class Explanation:
             "total": self._plain(self.total, self.rival),
             "prior": _plain(self.prior, self.label, self.rival),
             "terms": [
-                {**term.cell._asdict(), **self._plain(term.lead, self.rival)} for term in self.terms
+                {
+                    **term.cell._asdict(),
+                    **self._plain(term.lead, self.rival),
+                    "weight": term.weight,
+                }
+                for term in self.terms
             ],
             "rivals": [
                 {"label": str(rival), **self._plain(lead, rival)}
@@ -206,7 +212,8 @@ class Explanation:
             ends = " to ".join(self.said(log) for log in (term.lead.least, term.lead.greatest))
             said = self.said(term.lead.reference)
             where = "" if ends == f"{said} to {said}" else f" ({ends})"
-            lines.append(f"  {term.cell.feature}: {term.cell.shown}: {said}{where}")
+            weight = "" if term.weight == 1 else f", weight {term.weight:g}"
+            lines.append(f"  {term.cell.feature}: {term.cell.shown}: {said}{where}{weight}")
         return "\n".join(lines + (["  …"] if len(self.terms) > 5 else []))
 
 
@@ -224,7 +231,8 @@ def explain(
     """Tell which cells of a point speak for its label and against it, and by how much.
 
     Each cell adds a term to the lead of the label over a rival: the logarithm of how many times as
-    frequent its value is among the rows of the label as among those of the rival. Three numbers are
+    frequent its value is among the rows of the label as among those of the rival, times the weight of its
+    column. Three numbers are
     given for each: in the *least* world, where the missing cells suit the label worst; by the
     *reference*, the estimate from the known cells that `predict` uses; and in the *greatest* world,
     where they suit it best. The label is certain if its least lead over every rival is above 0.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nullproof.data.points import Points
 from nullproof.model.bias import Floats
-from nullproof.model.model import Model, WIDE
+from nullproof.model.model import WIDE, Model
 
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]

@@ -267,6 +267,7 @@ def odds_of(
     Unless it is to ``keep`` the points so far, Ctrl-C ends it. ``rule`` is that of the same model and
     cells, if there is one already.
     """
+    model.refuse_weights("label_odds")
     if not isinstance(gap, numbers.Real) or not _LEAST_GAP <= gap <= 1:
         raise NullproofError(f"gap is {gap!r}; give a number from {_LEAST_GAP:f} to 1")
     rule = rule or Sureness(model, cells)

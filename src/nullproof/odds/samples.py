@@ -130,6 +130,7 @@ def sampled_odds(
     _refuse_number(n)
     refuse_seed(seed)
     model, encoded = Model(index, alpha, prior), _complete(index, points, own_missing)
+    model.refuse_weights("label_odds")
     filling, rng = Filling(index, cells), np.random.default_rng(seed)
     found = np.zeros((len(encoded), model.m))
     for own, codes in zip(found, encoded.codes.T.tolist(), strict=True):

@@ -99,6 +99,7 @@ def count_worlds(
         )
     _refuse_many_cells(index)
     model = Model(index, alpha, prior)
+    model.refuse_weights("count_worlds")
     possible = tuple(np.flatnonzero(verdicts(model, points).possible[0]).tolist())
     filling = Filling(index)
     n_worlds = [_n_fillings(index, i) for i in range(model.m)]

@@ -189,6 +189,7 @@ def certified_accuracy_curve(
     """
     refuse_threat(threat, only)
     model, reach = Model(index, alpha, prior), Reach.of(index, only)
+    model.refuse_weights("certified_accuracy_curve")
     return accuracy_curve_of(model, model.points(points, own_missing), labels, threat, reach)
 
 

@@ -151,6 +151,7 @@ def radii_of(
 
     ``reach`` says which cells can be blanked; by default all.
     """
+    model.refuse_weights("radius")
     model, reach = model.unbiased, reach or Reach.of(model.index)
     result = replace(_nothing_attacked(model, points, found.winner, reach), threat=threat)
     places = np.flatnonzero(found.certain & points.complete)

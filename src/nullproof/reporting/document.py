@@ -217,6 +217,7 @@ def document_of(
     Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
     bias; what to clean and which features to complete is about the bias.
     """
+    judged.model.refuse_weights("report")
     points, strict = judged.points, judged.model.unbiased
     judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
     curve = judged.curve(truth)
