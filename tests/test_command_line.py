@@ -171,18 +171,6 @@ def test_the_truth_is_counted_and_never_decides(
         assert asked(run, "certify", *DEMO) == told
 
 
-@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
-def test_truth_is_compared_as_it_is_written(run: Runner, folder: Path, label: list[Any]) -> None:
-    """Labels that look like numbers are the text that they are, in every kind of file."""
-    cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
-    for name in ("train", "test"):
-        cells.write_csv(folder / f"{name}.csv")
-        cells.write_parquet(folder / f"{name}.parquet")
-    for ending in ("csv", "parquet"):
-        told = asked(run, "certify", f"train.{ending}", f"test.{ending}", "--label", "kind")
-        assert (told["truth"]["certain"]["n"], told["truth"]["certain"]["n_right"]) == (2, 2)
-
-
 def test_without_test_the_training_rows_are_the_points(
     run: Runner, folder: Path, customers: CountIndex
 ) -> None:
@@ -653,22 +641,6 @@ def test_help_opens_with_an_example(run: Runner) -> None:
         assert (done.code, done.err) == (0, "")
         assert "Example: nullproof" in done.out.partition("Options")[0]
     assert run("--version") == run("certify", "--version") == (0, f"nullproof {__version__}\n", "")
-
-
-@pytest.mark.slow
-def test_help_lists_what_applies(run: Runner) -> None:
-    """Each option in the help of a command is taken by it; any other is refused by its name."""
-    commands = (*QUESTIONS, "index")
-    shown = {command: run(command, "--help").out for command in commands}
-    listed = {
-        command: {*re.findall(r"│ [* ]? *(--[a-z-]+)", shown[command])} for command in commands
-    }
-    for command in commands:
-        assert ("TEST" in shown[command].partition("Options")[0]) == (command != "index")
-        mentioned = {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", shown[command])}
-        for option in {one for several in listed.values() for one in several} - mentioned:
-            value = [] if option in ("--check", "--skip-unbreakable", "--json") else ["1"]
-            one_line(run(command, *BOTH, option, *value), f"nullproof: {option} ")
 
 
 # Streams --------------------------------------------------------------------------------------------
