@@ -114,22 +114,6 @@ def test_same_answers_from_numbers(make: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(array))
 
 
-def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) -> None:
-    """Certificates become a frame of the points' library; pandas keeps its index."""
-    frame = pandas_frame().set_axis([f"customer {i}" for i in range(len(LABELS))])
-    told = reference.certify(frame).to_frame()
-    assert isinstance(told, pd.DataFrame)
-    assert told.index.equals(frame.index)
-    assert {"predicted", "verdict", "certain", "label", "tolerance"} <= {*told.columns}
-    some = frame.iloc[[5, 3, 8]]
-    assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
-    assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)
-    assert isinstance(reference.certify(pa.table(COLUMNS)).to_frame(), pa.Table)
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        told = reference.certify(object_array()).to_frame()
-    assert isinstance(told, pl.DataFrame)
-
-
 @pytest.mark.parametrize(
     "labels",
     [

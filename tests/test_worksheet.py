@@ -335,19 +335,6 @@ def test_wrong_files(work: Runner) -> None:
     refused(work, "other.csv, line 2", "other.csv")
 
 
-def test_files_are_not_overwritten(work: Runner) -> None:
-    """What is read is not written over, neither the table nor the worksheets."""
-    write("sheet.csv", filled_in(fresh(work)))
-    before = Path("sheet.csv").read_text()
-    for more in (
-        ("-o", "places.csv"),
-        ("--answers", "sheet.csv", "-o", "sheet.csv"),
-        ("--answers", "sheet.csv", "--repaired", "places.csv"),
-    ):
-        one_line(work(*CLEAN, *more), "read")
-    assert (Path("sheet.csv").read_text(), Path("places.csv").read_text()) == (before, TRAIN)
-
-
 def test_saved_index(work: Runner) -> None:
     """A saved index is enough for a plan; cells need the table."""
     assert work("index", "places.csv", *OPTIONS[:4], "-o", "places.index").code == 0
