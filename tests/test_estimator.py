@@ -44,9 +44,7 @@ pa = pytest.importorskip("pyarrow")
 EXPECTED_FAILURES: dict[str, str] = {}  # name of the check: why it must fail
 
 ESTIMATORS = [
-    CertifiedNB(),
-    CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
-    CertifiedNB(prior="uniform", binning="none"),
+    CertifiedNB(bins=3, binning="quantile"),
     CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
 ]
 
