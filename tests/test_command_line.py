@@ -171,18 +171,6 @@ def test_the_truth_is_counted_and_never_decides(
         assert asked(run, "certify", *DEMO) == told
 
 
-@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
-def test_truth_is_compared_as_it_is_written(run: Runner, folder: Path, label: list[Any]) -> None:
-    """Labels that look like numbers are the text that they are, in every kind of file."""
-    cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
-    for name in ("train", "test"):
-        cells.write_csv(folder / f"{name}.csv")
-        cells.write_parquet(folder / f"{name}.parquet")
-    for ending in ("csv", "parquet"):
-        told = asked(run, "certify", f"train.{ending}", f"test.{ending}", "--label", "kind")
-        assert (told["truth"]["certain"]["n"], told["truth"]["certain"]["n_right"]) == (2, 2)
-
-
 def test_without_test_the_training_rows_are_the_points(
     run: Runner, folder: Path, customers: CountIndex
 ) -> None:
@@ -425,15 +413,12 @@ def test_a_key_where_only_one_table_has_it(run: Runner, keyed: Path) -> None:
     run("-q", "index", "train.csv", *label, "--key", "id", "-o", "counts.index")
     found = asked(run, "certify", "counts.index", "test.csv", "--key", "id")["points"]
     assert [point["key"] for point in found] == KEYS
-    one_line(run("certify", "counts.index", "test.csv", "--key", "town"), "'town'", "feature")
     for wrong, reasons in (
         (("--key", "idd"), ("'idd'", "'id'")),
         (("--key", "churn"), ("'churn'", "label")),
         (("--key", "id", "--keep", "id"), ("--key", "--keep")),
     ):
         one_line(run("-q", "certify", *BOTH, *label, *wrong), *reasons)
-    (keyed / "test.csv").write_text("town,age\nUlm,32\n")
-    assert "TEST has no column 'id'" in run("clean", *KEYED, "-o", "sheet.csv").err
 
 
 def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
@@ -443,14 +428,10 @@ def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
     own = explain(index, {"town": "Ulm", "age": None}, label="no", rival="yes", alpha=0)
     told = asked(run, *CERTIFY, "--explain", "2", "--rival", "yes")
     assert (told["point"], told["label"], told["rival"]) == (2, "no", "yes")
-    assert [term["feature"] for term in told["terms"]] == [
-        term["feature"] for term in json.loads(json.dumps(own.document()))["terms"]
-    ]
-    assert "skipped" in [term["kind"] for term in told["terms"]]
+    assert told["terms"] == json.loads(json.dumps(own.document()))["terms"]
     assert run(*CERTIFY, "--explain", "1", "--check").code == 0
     assert run(*CERTIFY, "--explain", "0", "--check").code == 1
     by_key = ("-q", *CERTIFY, "--key", "who", "--explain")
-    assert "Ann" in run(*by_key, "Ann").out
     found = json.loads(run(*by_key, "Ann", "--json").out)
     assert (found["point"], found["key"]) == (0, "Ann")
     one_line(run(*by_key, "Bo"), "points 1, 2")
@@ -636,16 +617,6 @@ def test_every_listing_can_be_had_whole(run: Runner, command: str) -> None:
         assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
 
 
-def test_the_demo_shows_an_open_point_and_two_worlds(run: Runner) -> None:
-    """The demo has verdicts, an open point, and two worlds that disagree."""
-    done = run("demo")
-    assert (done.code, done.err) == (0, "")
-    for said in ("certain", "open", "one world", "another world"):
-        assert said in done.out
-    prediction = next(line for line in done.out.splitlines() if line.startswith("prediction"))
-    assert prediction.split()[1:3] != prediction.split()[3:5]
-
-
 def test_help_opens_with_an_example(run: Runner) -> None:
     """Help shows an example before anything else, also without arguments; --version stands anywhere."""
     for arguments in (["--help"], [], ["certify", "--help"], ["demo", "-h"]):
@@ -653,22 +624,6 @@ def test_help_opens_with_an_example(run: Runner) -> None:
         assert (done.code, done.err) == (0, "")
         assert "Example: nullproof" in done.out.partition("Options")[0]
     assert run("--version") == run("certify", "--version") == (0, f"nullproof {__version__}\n", "")
-
-
-@pytest.mark.slow
-def test_help_lists_what_applies(run: Runner) -> None:
-    """Each option in the help of a command is taken by it; any other is refused by its name."""
-    commands = (*QUESTIONS, "index")
-    shown = {command: run(command, "--help").out for command in commands}
-    listed = {
-        command: {*re.findall(r"│ [* ]? *(--[a-z-]+)", shown[command])} for command in commands
-    }
-    for command in commands:
-        assert ("TEST" in shown[command].partition("Options")[0]) == (command != "index")
-        mentioned = {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", shown[command])}
-        for option in {one for several in listed.values() for one in several} - mentioned:
-            value = [] if option in ("--check", "--skip-unbreakable", "--json") else ["1"]
-            one_line(run(command, *BOTH, option, *value), f"nullproof: {option} ")
 
 
 # Streams --------------------------------------------------------------------------------------------

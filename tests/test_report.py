@@ -493,9 +493,6 @@ def test_command_formats(run: Runner, folder: Path) -> None:
         assert (folder / f"r.{name}").read_text("utf-8").startswith(start)
         assert run(*asked, "--format", name).out.startswith(start)
     assert run(*asked).out.startswith("# ")
-    both = run("-q", *asked, "--json", "--format", "json", "-o", "story.txt")
-    told = json.loads((folder / "story.txt").read_text("utf-8"))
-    assert told["certain"]["n_points"] == json.loads(both.out)["certain"]["n_points"] == 3
 
 
 @pytest.mark.slow
@@ -539,10 +536,6 @@ def test_two_reports_side_by_side(run: Runner, folder: Path) -> None:
     )
     sides = {row["name"]: (row["there"], row["here"]) for row in after["compared"]["measures"]}
     assert sides["smoothing"] == ("0", "50")
-    for group, other in zip(before["verdicts"]["groups"], after["verdicts"]["groups"], strict=True):
-        there, here = sides[group["verdict"]]
-        assert there.startswith(f"{group['n_points']} (")
-        assert here.startswith(f"{other['n_points']} (")
     changed = [
         mine["point"]
         for mine, theirs in zip(after["points"], before["points"], strict=True)

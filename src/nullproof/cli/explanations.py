@@ -61,7 +61,7 @@ def _cells(one: Explanation) -> Table:
     for term in shown:
         grid.add_row(
             Text(term.cell.feature),
-            Text(term.cell.shown),
+            Text(term.cell.shown + ("" if term.weight == 1 else f", weight {term.weight:g}")),
             *_factors(one, term.lead),
             _bar(term.lead, reach),
         )

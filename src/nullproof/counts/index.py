@@ -288,9 +288,10 @@ class CountIndex(IndexFields):
         if weights != "learned":
             return index
         rows = sampled_rows(len(codes), len(sizes), len(names))
-        counts = index.known, codes[rows].T, row_labels[rows], index.label_counts
-        learned = tuple(with_learned_weights(features, *counts))
-        return replace(index, schema=replace(index.schema, features=learned))
+        learned = with_learned_weights(
+            features, index.known, [*codes[rows].T], row_labels[rows], index.label_counts
+        )
+        return replace(index, schema=replace(index.schema, features=tuple(learned)))
 
     @property
     def labels(self) -> tuple[Any, ...]:

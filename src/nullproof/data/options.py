@@ -198,8 +198,8 @@ class TableOptions:
 
     def for_opened(self) -> dict[str, Any]:
         """Return the options of `CountIndex.from_table` that a table still needs after it was opened."""
-        names = ("bins", "binning", "domains", "ignore", "unlabelled", "keep", "missing_is_value")
-        names = (*names, "weights")
+        names = ["bins", "binning", "weights", "domains", "ignore", "unlabelled", "keep"]
+        names.append("missing_is_value")
         return {name: getattr(self, name) for name in names}
 
 
