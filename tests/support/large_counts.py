@@ -24,7 +24,9 @@ Piles = Sequence[tuple[Any, int]]  # cells of one label in one column, and how o
 
 
 def index_of_piles(
-    columns: Sequence[Mapping[Any, Piles]], domains: Sequence[Sequence[Any]]
+    columns: Sequence[Mapping[Any, Piles]],
+    domains: Sequence[Sequence[Any]],
+    weights: Any = "equal",
 ) -> CountIndex:
     """Make an index from the cells of every column and label; a cell may be None or a set."""
     labels = list(columns[0])
@@ -36,6 +38,7 @@ def index_of_piles(
         labels,
         domains=dict(zip(names, domains, strict=True)),
         keep=names,
+        weights=weights,
     )
     index: CountIndex | None = None
     for bit in reversed(range(max(n for _, _, n in rows).bit_length())):
@@ -64,7 +67,11 @@ def _rows(columns: Sequence[Mapping[Any, Piles]], label: Any) -> list[tuple[tupl
 
 
 def index_from_counts(
-    sizes: Sequence[int], known: Sequence[Any], n_null: Sequence[Sequence[int]] | None = None
+    sizes: Sequence[int],
+    known: Sequence[Any],
+    n_null: Sequence[Sequence[int]] | None = None,
+    *,
+    weights: Any = "equal",
 ) -> CountIndex:
     """Make an index of labels ``L0``, … and values ``"0"``, …: ``known[feature][value][label]``.
 
@@ -83,7 +90,7 @@ def index_from_counts(
         }
         for counts, domain, open_cells in zip(known, domains, missing, strict=True)
     ]
-    index = index_of_piles(columns, domains)
+    index = index_of_piles(columns, domains, weights)
     assert index.n_rows == sum(sizes)
     return index
 
