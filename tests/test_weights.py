@@ -51,7 +51,11 @@ def random_codes(
     rng: np.random.Generator, n_rows: int | None = None
 ) -> tuple[NDArray[Any], NDArray[Any], list[int]]:
     """Draw a table whose columns tell different amounts, and repeat each other more or less."""
-    n, d, m = n_rows or int(rng.integers(100, 400)), int(rng.integers(1, 7)), int(rng.integers(2, 5))
+    n, d, m = (
+        n_rows or int(rng.integers(100, 400)),
+        int(rng.integers(1, 7)),
+        int(rng.integers(2, 5)),
+    )
     labels = rng.integers(0, m, n)
     labels[:m] = np.arange(m)
     hidden = np.where(rng.random(n) < 0.6, labels, rng.integers(0, m, n))
@@ -81,9 +85,7 @@ def plain_terms(
             for j, value in enumerate(row):
                 known = codes[(labels == label) & (codes[:, j] >= 0), j]
                 n_same, n_known = int((known == value).sum()) - is_own, len(known) - is_own
-                of_label.append(
-                    0.0 if value < 0 else math.log((n_same + 1) / (n_known + sizes[j]))
-                )
+                of_label.append(0.0 if value < 0 else math.log((n_same + 1) / (n_known + sizes[j])))
             of_row.append(of_label)
         terms.append(of_row)
         counts = [int((labels == label).sum()) - (label == own) for label in range(m)]
@@ -191,7 +193,9 @@ def test_many_columns_are_learned_too() -> None:
     rng = np.random.default_rng(SEED)
     n, d = 300, 300
     labels = rng.integers(0, 2, n)
-    codes = np.where(rng.random((n, d)) < rng.random(d), labels[:, None], rng.integers(0, 2, (n, d)))
+    codes = np.where(
+        rng.random((n, d)) < rng.random(d), labels[:, None], rng.integers(0, 2, (n, d))
+    )
     index = CountIndex.from_codes(codes, labels, n_values=[2] * d, weights="learned")
     best = optimum(codes, labels, [2] * d) * 8
     learned = np.array(weights_of(index), dtype=float)
@@ -267,7 +271,10 @@ def test_a_column_of_weight_0_cannot_matter() -> None:
         points = [(a, b) for a in "ab" for b in "ab"]
         longer = [(*point, rng.choice("ab")) for point in points]
         for alpha in (0, 1):
-            short, whole = certify(without, points, alpha=alpha), certify(index, longer, alpha=alpha)
+            short, whole = (
+                certify(without, points, alpha=alpha),
+                certify(index, longer, alpha=alpha),
+            )
             np.testing.assert_array_equal(short.possible, whole.possible)
             np.testing.assert_array_equal(short.tolerance, whole.tolerance)
             assert short.predicted.tolist() == whole.predicted.tolist()
@@ -304,12 +311,14 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
 def test_what_does_not_know_weights_refuses_them() -> None:
     """Attacks, odds, cleaning and the report refuse weights other than 1 in one sentence."""
     index, points = weighted(), [("a", "x", "p")]
-    asked: list[Any] = [radius, poison, label_odds, cleaning_plan, report, count_worlds, Cleaner]
+    asked: list[Any] = [radius, poison, label_odds, cleaning_plan, report, count_worlds]
     for ask in asked:
         with pytest.raises(NullproofError, match="weights='equal'"):
             ask(index, points)
     with pytest.raises(NullproofError, match="weights='equal'"):
         certified_accuracy_curve(index, points, ["yes"])
+    with pytest.raises(NullproofError, match="weights='equal'"):
+        Cleaner(index, points, ROWS, LABELS)
 
 
 def test_how_many_weights_are_0_is_told() -> None:
