@@ -27,7 +27,6 @@ from support.command_line import (
     TEST,
     TRAIN,
     Runner,
-    demo_tables,
     one_line,
     started,
     write_customers,
@@ -598,23 +597,6 @@ def test_the_next_command_can_be_pasted(
     assert done.out == ""
     _, _, line = done.err.partition("next: nullproof ")
     assert run(*shlex.split(line.splitlines()[0])).code == 0
-
-
-@pytest.mark.parametrize("command", ["certify", "radius", "odds"])
-@pytest.mark.usefixtures("customers")
-def test_every_listing_can_be_had_whole(run: Runner, command: str) -> None:
-    """--all shows every point, the weakest first; without it a line says what is left out."""
-    pl.concat([demo_tables()[1]] * 20).write_csv("new.csv")
-    short, whole = (run("-q", command, *DEMO, *more).out for more in ((), ("--all",)))
-    assert ("--all" in short, "--all" in whole) == (True, False)
-    places = [
-        int(row[0]) for line in whole.splitlines() if (row := line.split()) and row[0].isdigit()
-    ]
-    assert {*range(160)} <= {*places}
-    if command == "certify":
-        verdicts = re.findall(r"^ *\d+ +\w+ +(open|holds|certain)", whole, re.MULTILINE)
-        assert len(verdicts) == 160
-        assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
 
 
 def test_help_opens_with_an_example(run: Runner) -> None:

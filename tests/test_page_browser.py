@@ -135,30 +135,6 @@ def test_an_analysis_that_is_gone_is_told(browser: Browser, server: Served) -> N
     page.context.close()
 
 
-def test_the_label_is_proposed_and_judged_before_the_run(page: Page, tmp_path: Path) -> None:
-    """Few values are proposed, a column of prices is told, and rows without a label go by a button."""
-    lines = [
-        f"n{k},{['', 'unknown', 'v1', 'v7'][k % 4]},{'vw'[k % 2]},{k}.5,{f'label {k % 2}' * (k < 57)}"
-        for k in range(60)
-    ]
-    (tmp_path / "t.csv").write_text("\n".join(["who,f0,f1,price,class", *lines]))
-    page.set_input_files("#drop-train input", tmp_path / "t.csv")
-    page.wait_for_selector("#options:not([hidden])")
-    label = page.get_by_label("Column to predict")
-    assert label.input_value() == "class"
-    label.select_option("price")
-    assert "60 different values in 60 rows" in page.inner_text(".label-told .problem")
-    label.select_option("class")
-    assert page.locator(".label-told .problem").count() == 0
-    page.click("text=Leave out the 3 rows without a label")
-    assert "3 rows without a label are left out" in page.inner_text(".label-told")
-    assert page.get_by_label("What names the rows").input_value() == "who"
-    assert page.get_by_label("Spellings of missing").input_value() == "unknown"
-    page.click("text=Find out what is certain")
-    wait_for_result(page)
-    assert "57 rows" in page.inner_text("#certain")
-
-
 def test_a_job_can_be_cancelled_from_anywhere(page: Page) -> None:
     """The button is on the screen wherever the page is scrolled to, and the old answer stays."""
     show_example(page)

@@ -6,6 +6,7 @@ import argparse
 import io
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -109,7 +110,7 @@ def test_greedy_is_optimal_unless_a_rival_saturates() -> None:
             assert found.saturated or found.n_claimed == found.n_cells == optimum
             n_longer += found.n_cells > optimum
             n_false += found.n_claimed < optimum
-        both = union([points[0], points[0]], lambda p, table=table: greedy_search(table, p))
+        both = union([points[0], points[0]], partial(greedy_search, table))
         assert both.n_cells == greedy_search(table, points[0]).n_cells
     assert n_longer
     assert n_false

@@ -174,7 +174,7 @@ def enclosed(case: Case, only: Any, best: float, steps: int) -> Attack | None:
         with pytest.raises(NullproofError, match="no attack can break"):
             poison(index, list(case.points), steps=1, **options)
         return None
-    attack = poison(index, list(case.points), steps=steps, **options)
+    attack: Attack = poison(index, list(case.points), steps=steps, **options)
     assert attack.lower_bound <= best <= attack.n_cells, (case, only)
     assert attack.optimal == (attack.lower_bound == attack.n_cells)
     assert_works(case, attack, options)

@@ -376,16 +376,6 @@ def test_points_are_told_with_their_own_numbers(form: str) -> None:
     assert made.document["outside"] == [{"feature": "age", "n_points": 1}]
 
 
-def test_progress_is_told() -> None:
-    """Every step is named and the share behind only grows, from 0 to 1."""
-    said: list[tuple[str, float]] = []
-    report(INDEX, POINTS, on_progress=lambda what, share: said.append((what, share)))
-    shares = [share for _, share in said]
-    assert shares == sorted(shares)
-    assert (shares[0], shares[-1]) == (0, 1)
-    assert all(what for what, _ in said)
-
-
 # HTML and Markdown ----------------------------------------------------------------------------------
 
 
