@@ -441,7 +441,8 @@ def _refuse_twice(names: Sequence[str]) -> None:
     if len({*names}) < len(names):
         twice = next(name for place, name in enumerate(names) if name in names[:place])
         raise NullproofError(
-            f"the table has a column name twice ({twice!r}); give each column its own name"
+            f"the table has a column name twice ({twice!r} {names.count(twice)} times); give each column "
+            "its own name"
         )
 
 
@@ -655,16 +656,18 @@ def _series_of_sets(name: str, cells: Sequence[Any]) -> pl.Series:
     import polars as pl
 
     lists: list[list[Any] | None] = []
-    for cell in cells:
+    for row, cell in enumerate(cells):
         if isinstance(cell, np.ndarray) and not is_missing(cell):
             cell = cell.tolist()
         if type(cell) is tuple or isinstance(cell, set | frozenset | list):
             lists.append([None if is_missing(one) else one for one in cell])
+            if any(isinstance(one, list | tuple | set | frozenset) for one in cell):
+                raise NullproofError(
+                    f"column {name!r}, row {row}: a candidate is itself a list; give plain values"
+                )
         else:
             lists.append(None if is_missing(cell) else [cell])
     held = [one for own in lists if own for one in own if one is not None]
-    if any(isinstance(one, list | tuple | set | frozenset) for one in held):
-        raise NullproofError(f"column {name!r}: a candidate is itself a list; give plain values")
     dtype, write = _kind_of_cells(name, held)
     made = [
         None if own is None else [None if one is None else write(one) for one in own]
