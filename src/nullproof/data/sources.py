@@ -244,8 +244,8 @@ def _text_column(name: str, coded: Coded, rule: Rule, texts: pl.Series | None = 
         return Column(
             name, "category", codes=codes, values=values, declared=declared, kept=found.kept
         )
-    if texts is not None and rule.retypes and found.gone:
-        typed = type_texts(texts, rule)
+    if not coded.declared and rule.retypes and found.gone:
+        typed = type_texts(_texts_of(coded) if texts is None else texts, rule)
         if typed is not None:
             column = read_column(name, typed[0], rule)
             column.taken = typed[1].taken
@@ -260,6 +260,14 @@ def _text_column(name: str, coded: Coded, rule: Rule, texts: pl.Series | None = 
         declared=[value for value in declared if value not in gone],
         taken=found.taken,
         kept=found.kept,
+    )
+
+
+def _texts_of(coded: Coded) -> pl.Series:
+    import polars as pl
+
+    return pl.Series([*coded.values, None], dtype=pl.String).gather(
+        np.where(coded.codes < 0, len(coded.values), coded.codes)
     )
 
 
@@ -494,7 +502,8 @@ def _pandas_column(frame: Any, name: str) -> Raw:
         if len(column) < _FEW and dtype.name in ("str", "string"):
             cells = [None if is_missing(cell) else cell for cell in column.tolist()]
             return pl.Series(name, cells, pl.String)
-        return arrow_series(name, column.array.__arrow_array__())
+        array = column.array.__arrow_array__()
+        return _arrow_texts(array) if dtype.name in ("str", "string") else arrow_series(name, array)
     if dtype.name in ("str", "string"):
         return pl.Series(name, [None if is_missing(x) else x for x in column.tolist()], pl.String)
     if getattr(dtype, "tz", None) is not None:
@@ -505,6 +514,15 @@ def _pandas_column(frame: Any, name: str) -> Raw:
         cells = column.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
         return _array_column(name, cells).set(pl.Series(gone), None)
     raise unsupported(name, f"type {dtype}")
+
+
+def _arrow_texts(array: Any) -> Coded:
+    """Return texts of Arrow as codes, which takes half of the time of turning them into polars."""
+    encoded = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+    encoded = encoded.dictionary_encode()
+    places = encoded.indices
+    codes = (places.fill_null(MISSING) if places.null_count else places).to_numpy()
+    return Coded(codes, encoded.dictionary.to_pylist(), declared=False)
 
 
 def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Raw:
