@@ -324,16 +324,17 @@ def _datetimes(series: pl.Series) -> pl.Series:
     """Return dates and time stamps as microseconds in UTC, if that loses nothing."""
     import polars as pl
 
-    if getattr(series.dtype, "time_unit", "") == "ns":
-        _refuse_lost(series.name, series.to_physical() % 1000)
-    if getattr(series.dtype, "time_zone", None) is not None:
-        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    found = series.cast(pl.Datetime("us"))
-    ticks = found.to_physical()
-    low, high = ticks.min(), ticks.max()
-    if low is not None and not (low >= _FIRST and high < _LAST):  # type: ignore[operator]
+    unit = getattr(series.dtype, "time_unit", "D")
+    # Time stamps with a zone are stored in UTC. Integers, since polars ends in a panic at far years.
+    ticks = series.to_physical().cast(pl.Int64)
+    if unit == "ns":
+        _refuse_lost(series.name, ticks % 1000)
+        ticks, unit = ticks // 1000, "us"
+    factor = {"D": DAY, "ms": 1000, "us": 1}[unit]
+    low, high = (int(end) for end in (ticks.min() or 0, ticks.max() or 0))  # type: ignore[arg-type]
+    if not (_FIRST <= low * factor and high * factor < _LAST):
         raise unsupported(series.name, "years before 1 or after 9999")
-    return found
+    return (ticks * factor).cast(pl.Datetime("us"))
 
 
 def _refuse_lost(name: str, rest: pl.Series) -> None:
