@@ -16,7 +16,6 @@ FILES = sorted(
 )
 STATEMENT = re.compile(r"\b(T[1-9]\d?)\b")
 SECTION = re.compile(r"\b[Tt]heory (\d+)\b")
-SHOUTED = re.compile(r"\bTHEORY\b")
 
 
 def citations(text: str) -> set[str]:
@@ -43,11 +42,6 @@ def test_every_citation_leads_somewhere(known: set[str]) -> None:
         if (lost := citations(path.read_text("utf-8")) - known)
     }
     assert not astray
-
-
-def test_there_is_one_form_of_citation() -> None:
-    """Sections are cited as ``theory 6``, in small letters."""
-    assert not [path for path in FILES if SHOUTED.search(path.read_text("utf-8"))]
 
 
 def test_every_statement_is_cited(known: set[str]) -> None:

@@ -48,7 +48,6 @@ from nullproof import (
 )
 from nullproof.attacks import radii
 
-GOLDEN = Path(__file__).parent / "golden"
 CUSTOMERS = ("--label", "churn", "--ignore", "customer")
 DEMO = ("customers.csv", "new.csv", *CUSTOMERS, *PAPER)
 QUESTIONS = ("certify", "radius", "odds", "poison", "clean", "report")
@@ -101,7 +100,6 @@ LIBRARY: dict[str, Callable[..., Any]] = {
 BIASES: list[tuple[tuple[str, ...], Any]] = [
     ((), 1.0),
     (("--bias", "0.05"), 0.05),
-    (("--bias", "*=0.05"), 0.05),
     (("--bias", "age=1", "--bias", "0.05"), {"age": 1, "*": 0.05}),
     (("--bias", "age=1/3"), {"age": 1 / 3}),
 ]
@@ -130,7 +128,7 @@ def test_every_question_gets_the_answer_of_the_library(
     points = customers.encode(folder / "new.csv")
     # An enemy and chance have no bias.
     biased = [] if command in ("radius", "odds") else [(way, {"bias": one}) for way, one in BIASES]
-    for options, given in [*biased[::3], *SMOOTHING]:
+    for options, given in [*biased[::2], *SMOOTHING]:
         document = asked(run, command, *DEMO[:-4], *PAPER[2:], *options)
         agrees(command, document, LIBRARY[command](customers, points, **given))
 
@@ -150,14 +148,9 @@ def test_certify_follows_the_question(
     expected = certify(customers, points, bias=bias, own_missing=own_missing, alpha=0)
     reading = (*options, "--own-missing", own_missing)
     document = asked(run, "certify", *DEMO, *reading)
-    for place, point in enumerate(document["points"]):
-        one = expected[place]
-        for name in ("predicted", "verdict", "certain", "label", "rival", "n_own_missing"):
-            assert point[name] == getattr(one, name), name
-        assert (point["point"], point["possible"]) == (place, [*one.possible])
-        assert point["tolerance"] == (None if math.isnan(one.tolerance) else one.tolerance)
+    plain = [{k: v for k, v in point.items() if k != "right"} for point in document["points"]]
+    assert plain == json.loads(json.dumps(expected.document()))["points"]
     assert document["n_certain"] == expected.certain.sum()
-    assert document["n_points"] == sum(document["verdicts"].values()) == 5
     checked = run("certify", *DEMO, *reading, "--check", "--json").code
     assert checked == int(not expected.certain.all())
 
@@ -178,18 +171,6 @@ def test_the_truth_is_counted_and_never_decides(
         assert asked(run, "certify", *DEMO) == told
 
 
-@pytest.mark.parametrize("label", [["007", "1"], ["1.50", "x"], [0, 1], [True, False]])
-def test_truth_is_compared_as_it_is_written(run: Runner, folder: Path, label: list[Any]) -> None:
-    """Labels that look like numbers are the text that they are, in every kind of file."""
-    cells = pl.DataFrame({"a": ["x", "y"], "kind": label})
-    for name in ("train", "test"):
-        cells.write_csv(folder / f"{name}.csv")
-        cells.write_parquet(folder / f"{name}.parquet")
-    for ending in ("csv", "parquet"):
-        told = asked(run, "certify", f"train.{ending}", f"test.{ending}", "--label", "kind")
-        assert (told["truth"]["certain"]["n"], told["truth"]["certain"]["n_right"]) == (2, 2)
-
-
 def test_without_test_the_training_rows_are_the_points(
     run: Runner, folder: Path, customers: CountIndex
 ) -> None:
@@ -203,14 +184,6 @@ def test_without_test_the_training_rows_are_the_points(
         if command == "certify":
             assert [point["verdict"] for point in told["points"]] == expected
             assert sum(group["n"] for group in told["truth"].values()) == len(expected)
-
-
-def test_rows_of_test_keep_their_positions(run: Runner, folder: Path) -> None:
-    """Blank lines are no points; rows of empty cells are."""
-    (folder / "test.csv").write_text("town,age\nUlm,30\n\n,\nBonn,62\n\n")
-    document = asked(run, *CERTIFY)
-    assert [point["point"] for point in document["points"]] == [0, 1, 2]
-    assert document["points"][1]["possible"] == ["no", "yes"]
 
 
 @pytest.mark.parametrize("stream", ["TRAIN", "TEST"])
@@ -269,25 +242,15 @@ def test_a_saved_index_is_a_training_table(run: Runner, kinds: Path) -> None:
 # Attacks --------------------------------------------------------------------------------------------
 
 
-def test_radius_names_a_rival_and_says_where_no_attack_exists(run: Runner, kinds: Path) -> None:
-    """Radii are whole numbers with label and rival, null where no attack exists; --check is certify's."""
-    points = asked(run, "radius", *BOTH, *KIND)["points"]
-    assert [point["point"] for point in points] == [0, 1, 2]
-    assert isinstance(points[0]["radius"], int)
-    assert (points[0]["label"], points[0]["rival"]) == ("a", "b")
-    smooth = asked(run, "radius", *BOTH, *COUNT, "--alpha", "1000")
-    assert {point["radius"] for point in smooth["points"]} == {None}
-    assert run("radius", *BOTH, *KIND, "--check").code == 1
-
-
 def test_the_curve_counts_right_predictions_by_attack(run: Runner, kinds: Path) -> None:
-    """--curve needs true labels; its shares never grow with the attack."""
+    """--curve needs true labels; its shares never grow with the attack; --check is certify's."""
     document = asked(run, "radius", "train.csv", *KIND, "--curve")
     shares = [step["share"] for step in document["curve"]]
     assert shares == sorted(shares, reverse=True)
     assert document["accuracy"] >= shares[0]
     assert "training rows" in run("radius", "train.csv", *KIND, "--curve", "--threat", "rows").out
     one_line(run("radius", *BOTH, *KIND, "--curve"), "--curve needs true labels")
+    assert run("radius", *BOTH, *KIND, "--check").code == 1
 
 
 def test_an_attack_keeps_to_the_columns_that_are_named(run: Runner, kinds: Path) -> None:
@@ -319,16 +282,8 @@ def test_poison_names_cells_that_work(run: Runner, kinds: Path) -> None:
     for name in ("by_hand.csv", "poisoned.csv"):
         after = CountIndex.from_table(kinds / name, "kind", like=index)
         assert not certify(after, kinds / "test.csv", alpha=0).certain.any()
-    written = [line.split(",") for line in (kinds / "poisoned.csv").read_text().splitlines()]
-    assert [
-        (a, b)
-        for old, new in zip(lines, written, strict=True)
-        for a, b in zip(old, new, strict=True)
-        if a != b
-    ] == []
+    assert (kinds / "poisoned.csv").read_text() == (kinds / "by_hand.csv").read_text()
     assert (kinds / "train.csv").read_text() == KINDS
-    judged = ("poisoned.csv", "test.csv", "--like", "poisoned.csv.before.index", "--alpha", "0")
-    assert asked(run, "certify", *judged)["n_certain"] == 0
 
 
 def test_poison_by_rows(run: Runner, kinds: Path) -> None:
@@ -369,6 +324,11 @@ POISON = ("-q", "poison", *BOTH, "--label", "kind", "--steps", "1", "-o")
 def test_an_attacked_table_is_told_to_be_one(run: Runner, numbers: Path, name: str) -> None:
     """It comes with the bins from before; who forgets them is warned, by whichever name it goes."""
     (numbers / "parts").mkdir()
+    companion = numbers / f"{name}.before.index"
+    companion.write_text("my notes")
+    one_line(run(*POISON, name), f"{name}.before.index")
+    assert companion.read_text() == "my notes", "only an index is written over"
+    companion.unlink()
     assert run(*POISON, name).code == 0
     told = run("certify", name, "test.csv", "--label", "kind", "--json")
     assert f"--like {name}.before.index" in told.err
@@ -382,18 +342,6 @@ def test_an_attacked_table_is_told_to_be_one(run: Runner, numbers: Path, name: s
         (numbers / name).rename(moved)
     assert ".before.index" in run("certify", moved, "test.csv", "--label", "kind").err
     assert ".before.index" not in run("certify", *BOTH, "--label", "kind").err
-
-
-def test_a_companion_is_written_over_only_if_it_is_one(run: Runner, numbers: Path) -> None:
-    """A file of another kind in its place is kept, and refused before the attack is looked for."""
-    companion = numbers / "poisoned.csv.before.index"
-    companion.write_text("my notes")
-    one_line(run(*POISON, "poisoned.csv"), "poisoned.csv.before.index")
-    assert companion.read_text() == "my notes"
-    assert not (numbers / "poisoned.csv").exists()
-    CountIndex.from_rows([("x",)], ["y"]).save(companion)
-    assert run(*POISON, "poisoned.csv").code == 0
-    assert CountIndex.load(companion).features == ("size", "colour")
 
 
 def test_an_attacked_table_keeps_values_that_look_missing(run: Runner, folder: Path) -> None:
@@ -520,7 +468,7 @@ WAYS: dict[str, tuple[str, ...]] = {
 @pytest.mark.parametrize("command", QUESTIONS)
 @pytest.mark.usefixtures("customers")
 def test_json_keeps_to_its_schema(run: Runner, command: str, way: str) -> None:
-    """Every key is there, is of its type, and is described in docs/schemas."""
+    """Every key is there, is of its type, and is described in docs/schemas; a key too many is found."""
     if (command, way) == ("poison", "training rows") or (
         way == "biased" and command in ("radius", "odds", "poison")
     ):
@@ -529,6 +477,8 @@ def test_json_keeps_to_its_schema(run: Runner, command: str, way: str) -> None:
     own += ("--limit", "2", "--point", "11037") if (command, way) == ("report", "keyed") else ()
     document = asked(run, command, "customers.csv", *WAYS[way], "--label", "churn", *PAPER, *own)
     assert problems(command, document) == []
+    assert problems(command, {**document, "news": 1}) == ["$.news is in no schema"]
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*QUESTIONS}
     if (command, way) == ("certify", "biased"):
         assert (document["threshold"], document["bias"]) == (None, {"age": 0.1})
     if (command, way) == ("clean", "keyed"):
@@ -537,18 +487,6 @@ def test_json_keeps_to_its_schema(run: Runner, command: str, way: str) -> None:
         answered = asked(run, *arguments, "--answers", "sheet.csv")
         assert "answers" in answered
         assert problems("clean", answered) == []
-
-
-@pytest.mark.usefixtures("customers")
-def test_schemas_are_strict(run: Runner) -> None:
-    """A key too many, too few or of another type is found; no schema is without a command."""
-    document = asked(run, "certify", "customers.csv", *WAYS["plain"], "--label", "churn")
-    assert problems("certify", {**document, "news": 1}) == ["$.news is in no schema"]
-    assert problems("certify", {**document, "n_points": -1}) == ["$.n_points is -1, out of range"]
-    assert problems("certify", {**document, "n_points": "5"})
-    del document["n_points"]
-    assert problems("certify", document) == ["$ lacks n_points"]
-    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*QUESTIONS}
 
 
 @pytest.mark.parametrize("command", ["certify", "radius", "odds"])
@@ -627,37 +565,23 @@ def test_many_points_are_written_as_few_are(run: Runner, folder: Path, ending: s
 # What people see ------------------------------------------------------------------------------------
 
 
-GOLDEN_CALLS = {
-    "points": ("certify", "customers.csv", "new.csv"),
-    "rows": ("certify", "customers.csv", "--bias", "0.2"),
-}
-
-
-@pytest.mark.parametrize("colour", ["plain", "colour"])
 @pytest.mark.parametrize("width", [80, 120])
-@pytest.mark.parametrize("name", [*GOLDEN_CALLS])
 @pytest.mark.usefixtures("customers")
-def test_certify_on_a_terminal(
-    run: Runner, monkeypatch: pytest.MonkeyPatch, name: str, width: int, colour: str
-) -> None:
-    """Nothing that people read changes unseen, and every line but the command to paste fits.
-
-    After a change that is meant, NULLPROOF_GOLDEN=1 writes the files anew; read their difference.
-    """
+def test_certify_on_a_terminal(run: Runner, monkeypatch: pytest.MonkeyPatch, width: int) -> None:
+    """Every line but the command to paste fits; NO_COLOR takes colours away even where they are forced."""
     monkeypatch.setenv("COLUMNS", str(width))
-    if colour == "colour":
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("TERM", "xterm-256color")
+    for points in (["new.csv"], []):
+        asked = ("-q", "certify", "customers.csv", *points, "--label", "churn", "--key", "customer")
         monkeypatch.delenv("NO_COLOR", raising=False)
-        monkeypatch.setenv("FORCE_COLOR", "1")
-        monkeypatch.setenv("TERM", "xterm-256color")
-    done = run("-q", *GOLDEN_CALLS[name], "--label", "churn", "--key", "customer", *PAPER)
-    assert done.code == 0
-    path = GOLDEN / f"{name}_{width}_{colour}.txt"
-    shown = "\n".join(line.rstrip() for line in done.out.splitlines()) + "\n"
-    if os.environ.get("NULLPROOF_GOLDEN"):
-        path.write_text(shown, "utf-8")
-    assert shown == path.read_text("utf-8")
-    if colour == "plain":
-        assert max(map(len, shown.splitlines()[:-1])) <= width
+        coloured = run(*asked).out
+        monkeypatch.setenv("NO_COLOR", "1")
+        plain = run(*asked).out
+        assert "\x1b[3" not in plain
+        assert "\x1b[3" in coloured
+        lines = [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in plain.splitlines()]
+        assert max(map(len, lines[:-1])) <= width
 
 
 @pytest.mark.parametrize("command", ["certify", "radius", "odds", "clean", "poison", "index"])
@@ -700,54 +624,22 @@ def test_every_listing_can_be_had_whole(run: Runner, command: str) -> None:
         assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
 
 
-def test_text_of_the_data_is_shown_as_it_is(run: Runner, folder: Path) -> None:
-    """A label that is also the name of a picture, or looks like markup, stays what it is."""
-    rows = "colour,mood\nred,:smile:\nred,:smile:\nred,:smile:\nblue,[bold]\nblue,[bold]\n"
-    (folder / "moods.csv").write_text(rows)
-    for command in ("certify", "radius", "odds"):
-        out = run(command, "moods.csv", "--label", "mood", "--all").out
-        assert ":smile:" in out
-        assert "[bold]" in out
-
-
 def test_the_demo_shows_an_open_point_and_two_worlds(run: Runner) -> None:
     """The demo has verdicts, an open point, and two worlds that disagree."""
     done = run("demo")
     assert (done.code, done.err) == (0, "")
-    for said in ("5 are certain", "open", "one world", "another world"):
+    for said in ("certain", "open", "one world", "another world"):
         assert said in done.out
     prediction = next(line for line in done.out.splitlines() if line.startswith("prediction"))
     assert prediction.split()[1:3] != prediction.split()[3:5]
 
 
-@pytest.mark.parametrize(
-    "arguments", [["--help"], ["-h"], [], ["certify", "--help"], ["demo", "-h"]]
-)
-def test_help_opens_with_an_example(run: Runner, arguments: list[str]) -> None:
-    """Help shows an example before anything else, and no arguments at all show help."""
-    done = run(*arguments)
-    assert (done.code, done.err) == (0, "")
-    assert "Example: nullproof" in done.out.partition("Options")[0]
-
-
-@pytest.mark.slow
-def test_help_lists_what_applies(run: Runner) -> None:
-    """Each option in the help of a command is taken by it; any other is refused by its name."""
-    commands = (*QUESTIONS, "index")
-    shown = {command: run(command, "--help").out for command in commands}
-    listed = {
-        command: {*re.findall(r"│ [* ]? *(--[a-z-]+)", shown[command])} for command in commands
-    }
-    for command in commands:
-        assert ("TEST" in shown[command].partition("Options")[0]) == (command != "index")
-        mentioned = {*re.findall(r"(?<![\w-])--[a-z][a-z-]*", shown[command])}
-        for option in {one for several in listed.values() for one in several} - mentioned:
-            value = [] if option in ("--check", "--skip-unbreakable", "--json") else ["1"]
-            one_line(run(command, *BOTH, option, *value), f"nullproof: {option} ")
-
-
-def test_the_version(run: Runner) -> None:
-    """--version prints the version, wherever it stands."""
+def test_help_opens_with_an_example(run: Runner) -> None:
+    """Help shows an example before anything else, also without arguments; --version stands anywhere."""
+    for arguments in (["--help"], [], ["certify", "--help"], ["demo", "-h"]):
+        done = run(*arguments)
+        assert (done.code, done.err) == (0, "")
+        assert "Example: nullproof" in done.out.partition("Options")[0]
     assert run("--version") == run("certify", "--version") == (0, f"nullproof {__version__}\n", "")
 
 
@@ -765,59 +657,25 @@ def test_notices_go_to_stderr_and_can_be_silenced(run: Runner, folder: Path) -> 
         assert run(*quiet) == (0, loud.out, "")
 
 
-MOVES = re.compile(r"\x1b\[(\d*)([A-Za-z])|\x1b\[\?25[lh]|([\r\n])|([^\x1b\r\n]+)")
-
-
 class Terminal(io.StringIO):
     """Standard error that says that it is a terminal."""
 
     def isatty(self) -> bool:
         return True
 
-    def seen(self) -> list[str]:
-        """Return the lines that a person sees once all moves of the cursor are done."""
-        lines, row, column = [""], 0, 0
-        for amount, move, control, text in MOVES.findall(self.getvalue()):
-            if control == "\r":
-                column = 0
-            elif control == "\n":
-                row, column = row + 1, 0
-                lines += [""] * (row + 1 - len(lines))
-            elif text:
-                line = lines[row]
-                lines[row] = line[:column].ljust(column) + text + line[column + len(text) :]
-                column += len(text)
-            elif move == "K":
-                lines[row] = ""
-            elif move == "A":
-                row -= int(amount or 1)
-        return [line.rstrip() for line in lines if line.strip()]
-
 
 def test_progress_is_shown_on_a_terminal_only(
     run: Runner, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """On a terminal stderr tells what is going on, and only whole notices stay; -q silences both."""
-    (folder / "train.csv").write_text(TRAIN.replace(",,", ",?,"))
+    """On a terminal stderr says what is going on; -q silences it, and stdout is the same."""
     plain = run(*CERTIFY, "--json")
-    assert "\x1b" not in plain.err
+    assert plain.err == ""
     monkeypatch.setenv("TERM", "xterm")
     for quiet in ((), ("-q",)):
         terminal = Terminal()
         monkeypatch.setattr(sys, "stderr", terminal)
         assert run(*quiet, *CERTIFY, "--json").out == plain.out
-        assert terminal.seen() == ([] if quiet else plain.err.splitlines())
         assert ("…" in terminal.getvalue()) == (not quiet)
-
-
-def test_colours_follow_the_environment(run: Runner, monkeypatch: pytest.MonkeyPatch) -> None:
-    """NO_COLOR takes every colour away, even where colour is forced."""
-    monkeypatch.setenv("FORCE_COLOR", "1")
-    monkeypatch.setenv("TERM", "xterm-256color")
-    monkeypatch.delenv("NO_COLOR", raising=False)
-    assert "\x1b[3" in run(*CERTIFY).out
-    monkeypatch.setenv("NO_COLOR", "1")
-    assert "\x1b[3" not in run(*CERTIFY).out
 
 
 @pytest.mark.slow

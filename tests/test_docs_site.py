@@ -121,16 +121,6 @@ def test_search_finds_a_word(browser: Browser, address: str) -> None:
         page.wait_for_function(SEARCHED, polling=300)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_site_follows_the_scheme(browser: Browser, address: str, scheme: str) -> None:
-    """Who reads in the dark gets dark pages, on a narrow screen too."""
-    size = {"width": NARROW, "height": 844}
-    wanted = {"light": "default", "dark": "slate"}[scheme]
-    with watched_page(browser, address, viewport=size, color_scheme=scheme) as page:
-        page.goto(address + "index.html")
-        page.wait_for_function(f"document.body.dataset.mdColorScheme === '{wanted}'")
-
-
 def test_pages_fit_a_narrow_screen(
     browser: Browser, address: str, site: Path, pages: dict[Path, Seen]
 ) -> None:

@@ -31,8 +31,6 @@ DOORS = {
     # In processes of their own, of which one lacks every extra.
     "test_extras.py": {"nullproof.__main__", "nullproof.plots"},
     "test_package.py": {"nullproof.__main__"},
-    # A smoke test of charts, which goes with them.
-    "test_notebook.py": {"nullproof.plots"},
 }
 # Where names with an underscore are part of a protocol.
 PROTOCOLS = {"_repr_html_", "_repr_mimebundle_", "_asdict", "_replace", "_fields", "_exit", "_jvm"}

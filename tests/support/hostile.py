@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import random
+from pathlib import Path
 
 from nullproof import CountIndex
 
@@ -42,3 +44,12 @@ def _table(n_rows: int, *, holes: float) -> tuple[Rows, list[str]]:
         rows.append(tuple(None if rng.random() < holes else cell for cell in cells))
         labels.append(LABELS[label])
     return rows, labels
+
+
+def write_hostile(path: Path) -> str:
+    """Write such a table as CSV, and return the name of its label column."""
+    rows, labels = _table(60, holes=0.06)
+    with path.open("w", encoding="utf-8", newline="") as file:
+        lines = [(*row, label) for row, label in zip(rows, labels, strict=True)]
+        csv.writer(file).writerows([(*FEATURES, f"label {SCRIPT}"), *lines])
+    return f"label {SCRIPT}"

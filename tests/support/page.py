@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import random
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -52,3 +54,15 @@ def rows(n_rows: int, seed: int, labels: Sequence[str] = "pqr") -> str:
         cells += ["" if pick.random() < 0.15 else pick.choice("xyz") for _ in "bc"]
         lines.append(",".join([*cells, labels[place]]))
     return "\n".join(lines) + "\n"
+
+
+def filled(sheet: str, n_answers: int, answer: str | None = None) -> str:
+    """The same worksheet with its first lines answered: what is likeliest, or something else."""
+    lines = [*csv.DictReader(io.StringIO(sheet))]
+    for line in lines[:n_answers]:
+        line["value"] = answer or line["candidates"].split(" | ")[0]
+    stream = io.StringIO()
+    writer = csv.DictWriter(stream, [*lines[0]])
+    writer.writeheader()
+    writer.writerows(lines)
+    return stream.getvalue()
