@@ -70,11 +70,6 @@ BAD: dict[str, Any] = {
     "zstd": (b"\x28\xb5\x2f\xfd" + b"1" * 50, 415, "zstd"),
     "broken Parquet": (b"PAR1" + b"1" * 500, 400, "not a table"),
     "rows": (b"a,b\n" + b"1,2\n" * 5001, 413, "5,001 rows", "takes 5,000", "--max-rows"),
-<<<<<<< HEAD
-    "lines": (b"a,b\n" + b"1,2\n" * 20_000, 413, "rows", "--max-rows"),
-    "columns": (",".join(f"c{n}" for n in range(2001)).encode() + b"\n", 413, "2,001 columns"),
-=======
->>>>>>> main
     "wide": (
         (",".join(f"c{n}" for n in range(2001)) + "\n" + "1," * 2000 + "1\n").encode(),
         413,
