@@ -332,7 +332,7 @@ def _datetimes(series: pl.Series) -> pl.Series:
         ticks, unit = ticks // 1000, "us"
     factor = {"D": DAY, "ms": 1000, "us": 1}[unit]
     low, high = (int(end) for end in (ticks.min() or 0, ticks.max() or 0))  # type: ignore[arg-type]
-    if not (_FIRST <= low * factor and high * factor < _LAST):
+    if not (low * factor >= _FIRST and high * factor < _LAST):
         raise unsupported(series.name, "years before 1 or after 9999")
     return (ticks * factor).cast(pl.Datetime("us"))
 
