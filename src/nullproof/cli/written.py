@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -59,18 +59,6 @@ def written_bias(written: list[str] | None) -> Any:
 def written_binning(written: list[str]) -> Any:
     """Read a way to make bins, or ways by column; one without a column is that of the rest."""
     return _by_column("--binning", written, lambda _, how: how, None, "ways")
-
-
-def written_missing(written: Sequence[str]) -> Any:
-    """Read spellings of missing, each TEXT for all columns or COLUMN=TEXT for one."""
-    from nullproof.bias import REST
-
-    found: dict[str, list[str]] = {}
-    for entry in written:
-        column, sign, spelling = entry.partition("=")
-        known = sign and column
-        found.setdefault(column if known else REST, []).append(spelling if known else entry)
-    return found if {*found} - {REST} else found.get(REST, ())
 
 
 def _by_column(

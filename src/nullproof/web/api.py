@@ -12,6 +12,7 @@ from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
 from nullproof.curve import BIASES
+from nullproof.data.missing import written_spellings
 from nullproof.data.options import TableOptions
 from nullproof.parameters import written_number
 from nullproof.web import changes
@@ -194,7 +195,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         alpha,
         wanted.prior,
         TableOptions(
-            wanted.missing,
+            written_spellings(wanted.missing),
             wanted.bins,
             wanted.binning,
             ignore=wanted.ignore,
