@@ -12,8 +12,7 @@ import polars as pl
 import pytest
 from support.bias_oracle import limits
 
-from experiments import bias, tables_at_hand, usefulness
-from nullproof import NullproofError
+from experiments import bias, usefulness
 
 
 def is_world(known: list[int], blanked: list[int], eps: Fraction) -> bool:
@@ -53,17 +52,6 @@ def penguins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path.write_bytes(gzip.compress(frame.write_csv().encode()))
     monkeypatch.setenv("NULLPROOF_DATA", str(tmp_path))
     return path
-
-
-def test_tables_are_found_and_read(penguins: Path) -> None:
-    """Spellings of missing become nulls; every row is there once; an empty folder is reported."""
-    assert tables_at_hand.at_hand() == {"penguins": penguins}
-    frame = tables_at_hand.frame_of("penguins", penguins)
-    assert len(frame) == 300
-    assert frame["island"].null_count() > 0
-    penguins.unlink()
-    with pytest.raises(NullproofError, match="NULLPROOF_DATA"):
-        tables_at_hand.at_hand()
 
 
 def test_usefulness_is_measured(penguins: Path) -> None:

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from support.attack_tables import attack_case
 from support.counted import index_of, options_of
@@ -119,26 +118,3 @@ def test_scorer() -> None:
     assert certified_accuracy(model, cells, LABELS) == curve.at(0)
     with pytest.raises(NullproofError, match="k is -1"):
         certified_accuracy(k=-1)
-
-
-def test_frames_and_words() -> None:
-    """A curve has rows of its own, whatever index the points had; smoothing is 1 by default."""
-    index = CountIndex.from_rows(ROWS, LABELS)
-    points = pd.DataFrame(ROWS, columns=["x0", "x1"], index=[10, 11, 12, 13, 14, 15])
-    curve = certified_accuracy_curve(index, points, LABELS)
-    frame = curve.to_frame()
-    assert isinstance(frame, pd.DataFrame)
-    assert frame.index.tolist() == [*range(len(curve.steps))]
-    same = certified_accuracy_curve(index, points, LABELS, alpha=1)
-    assert curve.columns() == same.columns()
-    assert curve.columns() != certified_accuracy_curve(index, points, LABELS, alpha=2).columns()
-    assert f"{curve.accuracy:.1%}".replace("%", " %") in repr(some_curve()) or "%" in repr(curve)
-
-
-def test_sizes_that_are_shown() -> None:
-    """A few sizes of attack are shown: 0, round ones that rise, and the last where the curve falls."""
-    sizes = some_curve().some_sizes()
-    assert sizes == sorted({*sizes})
-    assert (sizes[0], sizes[-1]) == (0, some_curve().steps[-1])
-    assert {1, 2, 5, 10} <= {*sizes}
-    assert len(some_curve().some_sizes(4)) == 4

@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import random
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +15,6 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-from hypothesis import settings
-from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from support.amounts import SEED, n_tables
 from support.cleaning_oracle import TIE, Grid, cleaning_case, random_truth, with_values
 from support.counted import index_of, options_of
@@ -78,102 +73,26 @@ def test_cleaning_to_the_end(bias: float) -> None:
             assert Grid(case, case.points[point]).after(given) == {TIE}, (case, point)
 
 
-DOMAINS = {"colour": ("blue", "red"), "size": ("l", "m", "s")}
-NAMES = [*DOMAINS]
-ROW = st.tuples(*(st.sampled_from((*values, None)) for values in DOMAINS.values()))
-TABLES = st.lists(st.tuples(ROW, st.sampled_from(("no", "yes"))), min_size=3, max_size=10)
-
-
-class CleanerSteps(RuleBasedStateMachine):
-    """The table as a list of rows beside a cleaner that only ever took answers."""
-
-    @initialize(
-        table=TABLES,
-        points=st.lists(ROW, min_size=1, max_size=4),
-        bias=st.sampled_from((1.0, 0.25)),
-    )
-    def start(self, table: Any, points: Any, bias: float) -> None:
-        both = [(("blue", "l"), "no"), (("red", "s"), "yes")]
-        rows, labels = zip(*both, *table, strict=True)
-        self.rows, self.labels, self.points, self.bias = [*rows], [*labels], [*points], bias
-        self.original = self.rows[:]
-        self.index = CountIndex.from_rows(rows, labels, features=NAMES, domains=DOMAINS)
-        self.cleaner = self._fresh(self.original)
-
-    def _fresh(self, rows: Any) -> Cleaner:
-        index = CountIndex.from_rows(rows, self.labels, like=self.index)
-        return Cleaner(index, self.points, rows, self.labels, bias=self.bias)
-
-    @precondition(lambda self: self._missing())
-    @rule(data=st.data(), as_text=st.booleans())
-    def answer(self, data: st.DataObject, as_text: bool) -> None:
-        some = st.lists(st.sampled_from(self._missing()), min_size=1, max_size=3, unique=True)
-        answers = {
-            cell: data.draw(st.sampled_from(DOMAINS[cell.column])) for cell in data.draw(some)
-        }
-        (self.cleaner.answer if as_text else self.cleaner.fill)(answers)
-        for cell, value in answers.items():
-            j = NAMES.index(cell.column)
-            row = self.rows[cell.row]
-            self.rows[cell.row] = (*row[:j], value, *row[j + 1 :])
-
-    @precondition(lambda self: self._missing())
-    @rule(data=st.data(), odd=st.sampled_from(("purple", "?", "", 3)))
-    def one_bad_answer_spoils_all(self, data: st.DataObject, odd: Any) -> None:
-        wrong = data.draw(st.sampled_from(self._missing()))
-        answers = {cell: DOMAINS[cell.column][0] for cell in self._missing()}
-        with pytest.raises(NullproofError):
-            self.cleaner.fill({**answers, wrong: odd})
-
-    @precondition(lambda self: self.cleaner.filled)
-    @rule(data=st.data())
-    def no_second_answer(self, data: st.DataObject) -> None:
-        cell = data.draw(st.sampled_from([*self.cleaner.filled]))
-        with pytest.raises(NullproofError, match="already"):
-            self.cleaner.fill({cell: DOMAINS[cell.column][0]})
-
-    @rule()
-    def save_and_resume(self) -> None:
-        with tempfile.TemporaryDirectory() as folder:
-            self.cleaner.save(Path(folder) / "answers.json")
-            again = self._fresh(self.original)
-            again.resume(Path(folder) / "answers.json")
-        assert again.filled == self.cleaner.filled
-        self.cleaner = again
-
-    @rule(n_cells=st.integers(1, 9))
-    def proposed(self, n_cells: int) -> None:
-        found = self.cleaner.next(n_cells)
-        assert len({*found}) == len(found) <= n_cells
-        assert {*found} <= {*self._missing()}
-
-    @invariant()
-    def is_as_fresh(self) -> None:
-        if not hasattr(self, "cleaner"):
-            return
-        fresh = self._fresh(self.rows)
-        assert self.cleaner.index == fresh.index
-        assert np.array_equal(self.cleaner.certain, fresh.certain)
-        assert np.array_equal(self.cleaner.done, fresh.done)
-        assert self.cleaner.finished == fresh.finished
-        assert [*self.cleaner.complete()] == self.rows
-        told = certify(fresh.index, self.points, bias=self.bias)
-        assert np.array_equal(self.cleaner.certificates.possible, told.possible)
-        assert np.array_equal(self.cleaner.certain, told.certain)
-
-    def _missing(self) -> list[Cell]:
-        return [
-            Cell(place, name, "training")
-            for place, row in enumerate(self.rows)
-            for name, cell in zip(NAMES, row, strict=True)
-            if cell is None
-        ]
-
-
-TestCleanerSteps = CleanerSteps.TestCase
-TestCleanerSteps.settings = settings(
-    max_examples=int(os.environ.get("NULLPROOF_STEPS", "20")), stateful_step_count=8, deadline=None
-)
+def test_saving_and_resuming(tmp_path: Path) -> None:
+    """A cleaner that resumes from a file is in the state of the one that wrote it, at any time."""
+    rng = random.Random(f"{SEED}-resume")
+    for _ in range(max(N_TABLES // 8, 12)):
+        case = cleaning_case(rng)
+        truth = {(i, case.features[j]): v for (i, j), v in random_truth(case, rng).items()}
+        cleaner, other = cleaner_of(case), cleaner_of(case)
+        some = rng.sample([*truth], rng.randint(0, len(truth)))
+        # One by one or together, as values or as texts.
+        for cell in some:
+            rng.choice([cleaner.fill, cleaner.answer])({cell: truth[cell]})
+        cleaner.save(tmp_path / "saved.json")
+        other.resume(tmp_path / "saved.json")
+        assert other.index == cleaner.index
+        assert state(other) == state(cleaner)
+        rest = {cell: truth[cell] for cell in truth if cell not in some}
+        cleaner.fill(rest)
+        other.fill(rest)
+        assert state(other) == state(cleaner)
+        assert cleaner.n_open == 0
 
 
 # Answers ------------------------------------------------------------------------------------------

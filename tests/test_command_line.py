@@ -27,7 +27,6 @@ from support.command_line import (
     TEST,
     TRAIN,
     Runner,
-    demo_tables,
     one_line,
     started,
     write_customers,
@@ -413,15 +412,12 @@ def test_a_key_where_only_one_table_has_it(run: Runner, keyed: Path) -> None:
     run("-q", "index", "train.csv", *label, "--key", "id", "-o", "counts.index")
     found = asked(run, "certify", "counts.index", "test.csv", "--key", "id")["points"]
     assert [point["key"] for point in found] == KEYS
-    one_line(run("certify", "counts.index", "test.csv", "--key", "town"), "'town'", "feature")
     for wrong, reasons in (
         (("--key", "idd"), ("'idd'", "'id'")),
         (("--key", "churn"), ("'churn'", "label")),
         (("--key", "id", "--keep", "id"), ("--key", "--keep")),
     ):
         one_line(run("-q", "certify", *BOTH, *label, *wrong), *reasons)
-    (keyed / "test.csv").write_text("town,age\nUlm,32\n")
-    assert "TEST has no column 'id'" in run("clean", *KEYED, "-o", "sheet.csv").err
 
 
 def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
@@ -431,14 +427,10 @@ def test_explain_gives_one_point(run: Runner, folder: Path) -> None:
     own = explain(index, {"town": "Ulm", "age": None}, label="no", rival="yes", alpha=0)
     told = asked(run, *CERTIFY, "--explain", "2", "--rival", "yes")
     assert (told["point"], told["label"], told["rival"]) == (2, "no", "yes")
-    assert [term["feature"] for term in told["terms"]] == [
-        term["feature"] for term in json.loads(json.dumps(own.document()))["terms"]
-    ]
-    assert "skipped" in [term["kind"] for term in told["terms"]]
+    assert told["terms"] == json.loads(json.dumps(own.document()))["terms"]
     assert run(*CERTIFY, "--explain", "1", "--check").code == 0
     assert run(*CERTIFY, "--explain", "0", "--check").code == 1
     by_key = ("-q", *CERTIFY, "--key", "who", "--explain")
-    assert "Ann" in run(*by_key, "Ann").out
     found = json.loads(run(*by_key, "Ann", "--json").out)
     assert (found["point"], found["key"]) == (0, "Ann")
     one_line(run(*by_key, "Bo"), "points 1, 2")
@@ -605,33 +597,6 @@ def test_the_next_command_can_be_pasted(
     assert done.out == ""
     _, _, line = done.err.partition("next: nullproof ")
     assert run(*shlex.split(line.splitlines()[0])).code == 0
-
-
-@pytest.mark.parametrize("command", ["certify", "radius", "odds"])
-@pytest.mark.usefixtures("customers")
-def test_every_listing_can_be_had_whole(run: Runner, command: str) -> None:
-    """--all shows every point, the weakest first; without it a line says what is left out."""
-    pl.concat([demo_tables()[1]] * 20).write_csv("new.csv")
-    short, whole = (run("-q", command, *DEMO, *more).out for more in ((), ("--all",)))
-    assert ("--all" in short, "--all" in whole) == (True, False)
-    places = [
-        int(row[0]) for line in whole.splitlines() if (row := line.split()) and row[0].isdigit()
-    ]
-    assert {*range(160)} <= {*places}
-    if command == "certify":
-        verdicts = re.findall(r"^ *\d+ +\w+ +(open|holds|certain)", whole, re.MULTILINE)
-        assert len(verdicts) == 160
-        assert verdicts == sorted(verdicts, key=["open", "holds", "certain"].index)
-
-
-def test_the_demo_shows_an_open_point_and_two_worlds(run: Runner) -> None:
-    """The demo has verdicts, an open point, and two worlds that disagree."""
-    done = run("demo")
-    assert (done.code, done.err) == (0, "")
-    for said in ("certain", "open", "one world", "another world"):
-        assert said in done.out
-    prediction = next(line for line in done.out.splitlines() if line.startswith("prediction"))
-    assert prediction.split()[1:3] != prediction.split()[3:5]
 
 
 def test_help_opens_with_an_example(run: Runner) -> None:

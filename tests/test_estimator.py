@@ -11,7 +11,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.compose import make_column_transformer
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import GridSearchCV, cross_val_predict, cross_val_score
+from sklearn.model_selection import cross_val_predict, cross_val_score
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
@@ -44,9 +44,7 @@ pa = pytest.importorskip("pyarrow")
 EXPECTED_FAILURES: dict[str, str] = {}  # name of the check: why it must fail
 
 ESTIMATORS = [
-    CertifiedNB(),
-    CertifiedNB(alpha=1.0, bins=3, binning="quantile"),
-    CertifiedNB(prior="uniform", binning="none"),
+    CertifiedNB(bins=3, binning="quantile"),
     CertifiedNB(alpha=1.0, own_missing="any", bias=0.05),
 ]
 
@@ -89,59 +87,12 @@ def test_same_answers_from_every_library(library: str, reference: CertifiedNB) -
 
 
 @pytest.mark.parametrize(
-    "make",
-    [
-        lambda array: array,
-        lambda array: array.astype(np.float32),
-        lambda array: array.tolist(),
-        lambda array: array.astype(object),
-        pd.DataFrame,
-        lambda array: pd.DataFrame(array).astype("Float64"),
-        lambda array: pl.DataFrame(array).fill_nan(None),
-        lambda array: pa.table({f"column_{j}": array[:, j] for j in range(array.shape[1])}),
-        np.asfortranarray,
-    ],
-)
-def test_same_answers_from_numbers(make: Callable[[Any], Any]) -> None:
-    """So it is with numbers only, NaN being missing; quarters are the same in single precision."""
-    rng = np.random.default_rng(3)
-    labels = rng.integers(0, 2, 80)
-    array = np.round((rng.normal(size=(80, 4)) + labels[:, None]) * 4) / 4
-    array[rng.random(array.shape) < 0.02] = np.nan
-    table = make(array)
-    model, expected = CertifiedNB(1.0).fit(table, labels), CertifiedNB(1.0).fit(array, labels)
-    np.testing.assert_array_equal(model.certify(table).possible, expected.certify(array).possible)
-    np.testing.assert_array_equal(model.predict_proba(table), expected.predict_proba(array))
-
-
-def test_answers_come_back_in_the_library_of_the_points(reference: CertifiedNB) -> None:
-    """Certificates become a frame of the points' library; pandas keeps its index."""
-    frame = pandas_frame().set_axis([f"customer {i}" for i in range(len(LABELS))])
-    told = reference.certify(frame).to_frame()
-    assert isinstance(told, pd.DataFrame)
-    assert told.index.equals(frame.index)
-    assert {"predicted", "verdict", "certain", "label", "tolerance"} <= {*told.columns}
-    some = frame.iloc[[5, 3, 8]]
-    assert reference.certify(some).to_frame().index.tolist() == some.index.tolist()
-    assert isinstance(reference.certify(polars_frame()).to_frame(), pl.DataFrame)
-    assert isinstance(reference.certify(pa.table(COLUMNS)).to_frame(), pa.Table)
-    with pytest.warns(UserWarning, match="does not have valid feature names"):
-        told = reference.certify(object_array()).to_frame()
-    assert isinstance(told, pl.DataFrame)
-
-
-@pytest.mark.parametrize(
     "labels",
     [
-        LABELS,
-        np.array(LABELS),
         np.array(LABELS, dtype=object),
         pd.Series(LABELS, index=range(100, 100 + len(LABELS))),
         pd.Series(LABELS, dtype="category"),
-        pd.Series(LABELS, dtype="string"),
-        pl.Series(LABELS),
         pl.Series(LABELS, dtype=pl.Categorical),
-        pa.array(LABELS),
         pa.chunked_array([LABELS]),
     ],
     ids=lambda labels: f"{type(labels).__module__}.{type(labels).__name__}",
@@ -476,21 +427,6 @@ def test_scorers() -> None:
         certainty_rate(make_pipeline(other), [[1.0]])
 
 
-def test_grid_search() -> None:
-    """Smoothing and bins can be chosen by certified accuracy, also within a pipeline."""
-    pipeline = make_pipeline(FunctionTransformer(), CertifiedNB(binning="uniform"))
-    grid = {
-        "certifiednb__alpha": [0.1, 1.0],
-        "certifiednb__bins": [2, 5],
-        "certifiednb__prior": [None, "uniform"],
-    }
-    search = GridSearchCV(pipeline, grid, scoring=certified_accuracy, cv=3)
-    search.fit(pandas_frame(), LABELS)
-    assert search.best_params_["certifiednb__bins"] in (2, 5)
-    assert search.best_score_ == search.cv_results_["mean_test_score"].max() > 0
-    assert certainty_rate(search, pandas_frame()) > 0
-
-
 # What it refuses --------------------------------------------------------------------------------
 
 
@@ -531,18 +467,12 @@ def test_names_only_at_one_time() -> None:
 @pytest.mark.parametrize(
     ("table", "message"),
     [
-        ([], "2D array"),
-        (["a", "b"], "Expected 2D array"),
-        ([["a"], ["b", "c"]], "Expected 2D array"),
-        (np.zeros((2, 2, 2)), "dim 3"),
-        (np.empty((0, 2)), "0 sample"),
-        (np.empty((2, 0)), "0 feature"),
-        (pd.DataFrame({"a": []}), "0 sample"),
+        ([["a"], ["b", "c"]], "2D array"),
+        ("train.csv", "2D array"),
         (pd.DataFrame(index=range(2)), "0 feature"),
         (pl.DataFrame({"a": []}), "0 sample"),
         (pd.DataFrame([[1, 2], [3, 4]], columns=["a", "a"]), "column name twice"),
         ([[None], [float("nan")]], "no column holds any known value"),
-        ("train.csv", "2D array"),
     ],
 )
 def test_tables_that_are_none(table: Any, message: str) -> None:
@@ -575,9 +505,7 @@ def test_missing_labels(labels: Any) -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        (None, "requires y to be passed"),
         (["A"], r"inconsistent numbers of samples: \[2, 1\]"),
-        (["A", "B", "A"], "inconsistent numbers of samples"),
         ([["A", "B"], ["B", "A"]], "1d array"),
         ([["A"], ["B", "A"]], "one type, one per row"),
         (["A", 1], "one type, one per row"),

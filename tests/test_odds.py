@@ -317,20 +317,6 @@ def test_very_many_missing_cells() -> None:
     assert np.abs(estimates - (odds.lower + odds.upper) / 2).max() < 0.08
 
 
-def test_certain_points_and_impossible_labels() -> None:
-    """Certain labels have odds of exactly 1, labels that no world predicts exactly 0."""
-    index, _, points = judged(0, (2_000, 4, 3, 4, 0.01), 0, None)
-    asked = np.array(points)
-    found = certify(index, asked, alpha=0)
-    assert found.certain.any()
-    assert not found.certain.all()
-    odds = label_odds(index, asked, gap=0.05, alpha=0)
-    assert (odds.lower[found.certain] == found.possible[found.certain]).all()
-    assert (odds.upper[found.certain] == found.possible[found.certain]).all()
-    assert not odds.upper[~found.possible].any()
-    assert (odds.upper[found.possible] > 0).all()
-
-
 # Drawn worlds -------------------------------------------------------------------------------------
 
 

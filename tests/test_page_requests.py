@@ -241,20 +241,6 @@ def asked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Asked]:
     asked.close()
 
 
-def routes(asked: Asked) -> list[tuple[str, str]]:
-    """Every address of the API and the page, with its method."""
-    own = {"analysis": asked.analysis, "table": asked.table, "point": "0", "feature": "0"}
-    own |= {"name": "certificates.csv"}
-    described = asked.addresses()
-    found = [
-        (method.upper(), path.format_map(own))
-        for path, methods in described.items()
-        for method in methods
-        if method != "delete" and not path.endswith("sections")
-    ]
-    return [*found, ("GET", "/"), ("GET", "/static/main.js"), ("GET", "/openapi.json")]
-
-
 @pytest.mark.parametrize(
     ("headers", "status"),
     [
@@ -279,22 +265,6 @@ def test_malformed_headers_are_refused(
     assert asked.fine("GET", "/api/limits", headers=[*headers.items()]).status == status
 
 
-HEADERS = [b"host", b"origin", b"sec-fetch-site", b"content-length", b"content-type"]
-HEADERS += [b"transfer-encoding", b"range", b"if-none-match", b"if-modified-since", b"if-range"]
-HEADERS += [b"accept", b"cookie", b"expect", b"content-encoding", b"authorization", b"upgrade"]
-VALUES = [b"", b"http://[::1", b"[::1", b"//", b"\xff\xfe", b"a\0b", b"9" * 5000, b"-1", b"nan"]
-VALUES += [b"bytes=abc", b"bytes=0-,5-1", b"bytes=999999999999999-", b"\xb2", b"x" * 9000]
-VALUES += [b"application/json; charset=no", b"multipart/form-data", b"Thu, 99 Foo 9999 99:99 GMT"]
-
-
-@pytest.mark.parametrize("name", HEADERS)
-def test_every_route_bears_every_header(asked: Asked, name: bytes) -> None:
-    """No header makes any route fail."""
-    for place, (method, path) in enumerate(routes(asked)):
-        for value in VALUES[place % 3 :: 3]:
-            asked.fine(method, path, b"{}", [(name, value)])
-
-
 PATHS = ["/static/\0", "/static/" + "a" * 5000, "/static/../app.py", "/static/\ud800", "/\ud800"]
 PATHS += [
     "/api/tables/\ud800",
@@ -315,16 +285,6 @@ def test_odd_addresses(asked: Asked, method: str) -> None:
         asked.fine(method, path, b"{}")
     for kind, position in product(("points", "features", "files"), NUMBERS):
         asked.fine(method, f"/api/analyses/{asked.analysis}/{kind}/{position}", b"{}")
-
-
-def test_odd_queries(asked: Asked) -> None:
-    """Parameters of the wrong kind are told."""
-    values = [number.encode() for number in NUMBERS]
-    values += [b"%ff", b"%00", b"%ED%A0%80", b"x" * 60_000, b"\xff\xfe", b"%", b"&&==", b"true"]
-    for name, value in product((b"offset", b"limit", b"label", b"verdict", b"name", b""), values):
-        query = name + b"=" + value
-        asked.fine("GET", f"/api/analyses/{asked.analysis}/points", query=query)
-        asked.fine("POST", "/api/tables", b"a,y\n1,2\n", query=query)
 
 
 # JSON that is not what is asked for, as text: Python's own writer would not write all of it.
@@ -368,17 +328,6 @@ def test_odd_json_in_every_field(asked: Asked, route: str, field: tuple[str, str
         if answer.status == 202:
             failed = asked.outcome(json.loads(answer.content)["id"]) or ""
             assert "mistake" not in failed, body
-
-
-def test_odd_bodies(asked: Asked) -> None:
-    """A body that is no question at all is told, whatever its content-type says."""
-    bodies = [odd.encode() for odd in ODD]
-    bodies += [b"", b"{", b"\xff", b"\0", b"\xef\xbb\xbf{}", "{}".encode("utf-16"), b"[1" * 999]
-    bodies += [b"[" * 99_999, b'{"a":' * 9_999]
-    kinds = [b"application/json", b"text/plain", b"multipart/form-data; boundary=x", b""]
-    for body, kind in product(bodies, kinds):
-        for path in ("/api/analyses", f"/api/analyses/{asked.analysis}/point"):
-            asked.fine("POST", path, body, [(b"content-type", kind)])
 
 
 def test_no_candidates_are_not_missing(asked: Asked) -> None:

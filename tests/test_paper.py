@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import gzip
 import io
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 import pytest
 
 from experiments import paper
@@ -26,7 +25,7 @@ from experiments.paper.baselines import (
     smarter_random,
     union,
 )
-from experiments.paper.datasets import Dataset, Known, Note, generate, load_all
+from experiments.paper.datasets import Dataset, Known, Note, generate
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import QUICK, measure
 from experiments.paper.store import Store
@@ -111,7 +110,7 @@ def test_greedy_is_optimal_unless_a_rival_saturates() -> None:
             assert found.saturated or found.n_claimed == found.n_cells == optimum
             n_longer += found.n_cells > optimum
             n_false += found.n_claimed < optimum
-        both = union([points[0], points[0]], lambda p, table=table: greedy_search(table, p))
+        both = union([points[0], points[0]], partial(greedy_search, table))
         assert both.n_cells == greedy_search(table, points[0]).n_cells
     assert n_longer
     assert n_false
@@ -120,47 +119,10 @@ def test_greedy_is_optimal_unless_a_rival_saturates() -> None:
 # Experiments --------------------------------------------------------------------------------------
 
 
-def write(folder: Path, name: str, n_rows: int, n_columns: int = 4) -> None:
-    columns = {f"x{j}": [(i * (j + 2)) % 7 for i in range(n_rows)] for j in range(n_columns - 2)}
-    words = {"w": ["?" if i == 3 else "ab"[i % 2] for i in range(n_rows)]}
-    table = pl.DataFrame({**columns, **words, "y": [f"l{i % 2}" for i in range(n_rows)]})
-    (folder / f"{name}.csv.gz").write_bytes(gzip.compress(table.write_csv().encode()))
-
-
 @pytest.fixture
 def datasets() -> list[Dataset]:
     """Two generated tables that pass for datasets of the paper."""
     return [replace(generate(SMALL), name="HE"), replace(generate(OTHER), name="FC")]
-
-
-def test_datasets_are_found_in_a_folder(tmp_path: Path) -> None:
-    """A whole file is used; a part says that it is one; another shape is left out; none is stood in for."""
-    said = {}
-    for name, n_rows, n_columns in (
-        ("small_20", 20, 4),
-        ("small", 60, 5),
-        ("small", 59, 4),
-        ("small_2024", 60, 4),
-    ):
-        folder = tmp_path / f"{name} {n_rows} {n_columns}"
-        folder.mkdir()
-        write(folder, name, n_rows, n_columns)
-        found = [*load_all(folder, known=(SMALL,), stand_ins=False)]
-        said[n_rows, n_columns] = [
-            one.title if isinstance(one, Dataset) else one.reason for one in found
-        ]
-    assert said[60, 4] == ["small"]
-    assert said[20, 4][1] == "small (part)"
-    for shape in ((60, 5), (59, 4)):
-        assert said[shape][0].startswith("left out")
-    whole = found[0]
-    assert isinstance(whole, Dataset)
-    assert (whole.n_values, whole.codes[3, 2]) == ((5, 5, 3), 2)
-    note, made = load_all(tmp_path, known=(SMALL,))
-    assert isinstance(note, Note)
-    assert isinstance(made, Dataset)
-    assert made.title == "small (generated)"
-    assert np.array_equal(made.codes, generate(SMALL).codes)
 
 
 def test_splits_and_missing_cells_come_from_the_seed(datasets: list[Dataset]) -> None:

@@ -21,7 +21,7 @@ from support.counted import index_of, options_of
 from support.strategies import Case, holes
 
 from nullproof import CountIndex, NullproofError, certify, cleaning_plan
-from nullproof.cleaning import Cleaner, CleaningPlan, feature_effects, simulate_cleaning
+from nullproof.cleaning import CleaningPlan, feature_effects
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
@@ -369,20 +369,3 @@ def test_feature_effects() -> None:
             assert effect.n_certain <= effect.n_could
             n_could += expected
     assert n_could
-
-
-def test_simulation() -> None:
-    """A simulated cleaning ends with all points done, and ours is no worse than chance."""
-    rng = np.random.default_rng(5)
-    labels = rng.integers(0, 3, 150)
-    truth = np.where(rng.random((150, 4)) < 0.4, labels[:, None], rng.integers(0, 4, (150, 4)))
-    rows: Any = truth.astype(object)
-    rows[rng.random((150, 4)) < [0.02, 0.05, 0.2, 0.1]] = None
-    index = CountIndex.from_rows(rows.tolist(), labels.tolist())
-    area = {}
-    for strategy in ("ours", "random"):
-        cleaner = Cleaner(index, truth[:30].tolist(), rows.tolist(), labels.tolist(), alpha=1)
-        curve = simulate_cleaning(cleaner, truth.tolist(), labels.tolist(), strategy=strategy)
-        assert curve.n_done[-1] == 30
-        area[strategy] = curve.area
-    assert area["ours"] >= area["random"]

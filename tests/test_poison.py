@@ -174,7 +174,7 @@ def enclosed(case: Case, only: Any, best: float, steps: int) -> Attack | None:
         with pytest.raises(NullproofError, match="no attack can break"):
             poison(index, list(case.points), steps=1, **options)
         return None
-    attack = poison(index, list(case.points), steps=steps, **options)
+    attack: Attack = poison(index, list(case.points), steps=steps, **options)
     assert attack.lower_bound <= best <= attack.n_cells, (case, only)
     assert attack.optimal == (attack.lower_bound == attack.n_cells)
     assert_works(case, attack, options)
@@ -338,21 +338,15 @@ def frames() -> dict[str, Any]:
     typed = pandas.astype({"size": "Int64", "colour": "category"})
     return {
         "pandas": pandas,
-        "pandas typed": typed,
+        "typed": typed,
         "polars": pl.DataFrame(FRAME),
-        "pyarrow": pa.table(FRAME),
+        "arrow": pa.table(FRAME),
     }
 
 
 def plain(frame: Any) -> dict[str, list[Any]]:
     """Turn a frame into lists with None for every missing cell."""
-    if isinstance(frame, pd.DataFrame):
-        columns = {name: frame[name].tolist() for name in frame.columns}
-        return {
-            name: [None if pd.isna(cell) else cell for cell in own] for name, own in columns.items()
-        }
-    as_lists = frame.to_dict(as_series=False) if isinstance(frame, pl.DataFrame) else None
-    return as_lists or frame.to_pydict()
+    return pl.DataFrame(frame).fill_nan(None).to_dict(as_series=False)
 
 
 @pytest.mark.parametrize("library", frames())

@@ -303,15 +303,6 @@ def test_a_range_is_no_answer(work: Runner) -> None:
     assert "the number itself" in refused(work, "'age'")
 
 
-def test_numbers_beyond_the_others(work: Runner) -> None:
-    """A column that shows ranges takes a number beyond them, with a notice: it may be a slip."""
-    write("sheet.csv", altered(filled_in(fresh(work)), "age", value="99"))
-    done = work(*CLEAN, "--answers", "sheet.csv")
-    assert done.code == 0
-    assert "'age'" in done.err
-    assert "99" in done.err
-
-
 def test_wrong_files(work: Runner) -> None:
     """Files that are cut, not text, not there or given twice."""
     lines = filled_in(fresh(work))
@@ -333,19 +324,6 @@ def test_wrong_files(work: Runner) -> None:
     write("other.csv", [lines[0]])
     Path("places.csv").write_text(TRAIN + "20,Ulm,true,2024-01-02,no\n")
     refused(work, "other.csv, line 2", "other.csv")
-
-
-def test_files_are_not_overwritten(work: Runner) -> None:
-    """What is read is not written over, neither the table nor the worksheets."""
-    write("sheet.csv", filled_in(fresh(work)))
-    before = Path("sheet.csv").read_text()
-    for more in (
-        ("-o", "places.csv"),
-        ("--answers", "sheet.csv", "-o", "sheet.csv"),
-        ("--answers", "sheet.csv", "--repaired", "places.csv"),
-    ):
-        one_line(work(*CLEAN, *more), "read")
-    assert (Path("sheet.csv").read_text(), Path("places.csv").read_text()) == (before, TRAIN)
 
 
 def test_saved_index(work: Runner) -> None:
@@ -373,20 +351,6 @@ def test_options(work: Runner) -> None:
         ("-o", "plan.parquet", "plan.parquet"),
     ):
         one_line(work(*CLEAN, option, value), words)
-
-
-def test_nothing_to_clean(work: Runner) -> None:
-    """A table without missing cells needs none; points that tie whatever they hold are named."""
-    Path("places.csv").write_text(f"{COLUMNS}\n{LINES[0]}\n{LINES[5]}\n")
-    done = work(*CLEAN)
-    assert done.code == 0
-    assert "No missing cell" in done.out
-    assert fresh(work) == []
-    Path("places.csv").write_text(TRAIN)
-    Path("points.csv").write_text("age,town,member,since\n31,Rome,true,2024-01-01\n")
-    clean = ("-q", "clean", "places.csv", "points.csv", *OPTIONS, "--alpha", "0")
-    assert "point 0" in work(*clean).out
-    assert as_document(work, clean=clean)["stuck"] == [0]
 
 
 # The whole round ----------------------------------------------------------------------------------

@@ -261,31 +261,23 @@ def _same_where_known(before: pl.DataFrame, after: pl.DataFrame) -> bool:
     return before.schema == after.schema and all(kept)
 
 
-_TICKS = pl.Series([5000, 5005, 5005, 5000, 5005, 5000]).cast(pl.Datetime("ns"))
-_DAYS = [dt.date(2024, 1, 1)] * 3 + [dt.date(2024, 1, 2)] * 3
+_DAYS: list[Any] = [dt.date(2024, 1, 1)] * 3 + [dt.date(2024, 1, 2)] * 3
 
 CASES |= {
-    "labels that are dates": TableCase(
-        pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": _DAYS}),
-        "y",
-        {"x": "a", "z": "p"},
-        _same_where_known,
-        located=True,
-    ),
-    "labels that look like numbers": TableCase(
-        pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": ["01"] * 3 + ["1"] * 3}),
-        "y",
-        {"x": "a", "z": "p"},
-        _same_where_known,
-        located=True,
-    ),
-    "whole numbers as labels": TableCase(
-        pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": [1, 1, 1, 2, 2, 2]}),
-        "y",
-        {"x": "a", "z": "p"},
-        _same_where_known,
-        located=True,
-    ),
+    **{
+        f"labels that {are}": TableCase(
+            pl.DataFrame({"x": [*"aaabbb"], "z": [*"ppqqpq"], "y": labels}),
+            "y",
+            {"x": "a", "z": "p"},
+            _same_where_known,
+            located=True,
+        )
+        for are, labels in (
+            ("are dates", _DAYS),
+            ("look like numbers", ["01"] * 3 + ["1"] * 3),
+            ("are whole numbers", [1, 1, 1, 2, 2, 2]),
+        )
+    },
     "a column of pandas that is untouched keeps its type": TableCase(
         pd.DataFrame({"x": [1, 1, 1, 2, 2, 2], "z": [*"ppqqpq"], "y": [*"AAABBB"]}),
         "y",

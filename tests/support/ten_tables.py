@@ -52,8 +52,14 @@ _TABLES = {
 _POINTS = {"none certain": _made(40, 4, 3, 0.0, noise=9)}
 NAMES = (*_TABLES,)
 # Seconds each: those that a plain check shows on the page, and others as reports.
-ON_THE_PAGE = ("a fifth missing", "60 columns", "none certain")
-AS_REPORTS = ("30 labels", "300 columns", "long names", "right to left", "one label")
+ON_THE_PAGE: tuple[str, ...] = ("a fifth missing", "60 columns", "none certain")
+AS_REPORTS: tuple[str, ...] = (
+    "30 labels",
+    "300 columns",
+    "long names",
+    "right to left",
+    "one label",
+)
 if "NULLPROOF_TEN_TABLES" in os.environ:
     ON_THE_PAGE = AS_REPORTS = NAMES
 
