@@ -187,7 +187,7 @@ def test_the_page_names_files_that_are_there() -> None:
 
 
 def test_every_package_has_a_contract() -> None:
-    """Each package names all its modules in layers, so that no import escapes."""
+    """All rooms stand in one order; those that are not rebuilt yet name all their modules, too."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
     covered = {name for one in contracts if one.get("exhaustive") for name in one["containers"]}
@@ -196,5 +196,6 @@ def test_every_package_has_a_contract() -> None:
         for path in PACKAGE.rglob("__init__.py")
         if any(other.name != "__init__.py" for other in path.parent.glob("*.py"))
     }
-    assert covered == packages
+    rebuilt = {f"nullproof.{room}" for room in ("data", "counts", "counts.engines")}
+    assert covered == packages - rebuilt
     assert not [one["name"] for one in contracts if one.get("ignore_imports")]

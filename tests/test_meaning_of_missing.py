@@ -44,7 +44,8 @@ def domain(index: CountIndex, column: str) -> set[str]:
 @pytest.mark.parametrize("declared", ["Enum", "categorical", "ARFF", "domains"])
 def test_declared_values_are_values(declared: str, tmp_path: Path) -> None:
     """A spelling of missing is a value where it is declared, unless it was named."""
-    cells, options = ["none", "a", "?", None], {}
+    cells: list[Any] = ["none", "a", "?", None]
+    options: dict[str, Any] = {}
     table: Any = pl.DataFrame({"x": cells, "y": [*"ppqq"]})
     if declared == "Enum":
         table = table.with_columns(pl.col("x").cast(pl.Enum(["none", "a", "?"])))

@@ -18,7 +18,7 @@ import pytest
 
 from nullproof import CountIndex
 
-FILES = Path(__file__).parent / "corpus" / "nan"
+FILES = Path(__file__).parent / "support" / "nan"
 ENGINES: dict[str, Callable[[str], Any]] = {
     "polars": pl.scan_parquet,
     "duckdb": lambda path: duckdb.connect().read_parquet(path),

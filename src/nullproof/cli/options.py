@@ -12,7 +12,7 @@ import typer
 
 from nullproof.cli.keys import left_out, refuse_unknown_key
 from nullproof.cli.streams import console, echo, tell
-from nullproof.cli.written import written_binning, written_missing, written_prior, written_weights
+from nullproof.cli.written import written_binning, written_prior, written_weights
 from nullproof.errors import NullproofError, notice
 from nullproof.words import many, some
 
@@ -413,10 +413,11 @@ class Request:
 
     @cached_property
     def _options(self) -> TableOptions:
+        from nullproof.data.missing import written_spellings
         from nullproof.data.options import TableOptions
 
         return TableOptions(
-            written_missing(self.missing or ()),
+            written_spellings(self.missing or ()),
             TableOptions.bins if self.bins is None else int(self.bins),
             written_binning(self.binning) if self.binning else TableOptions.binning,
             ignore=self.ignore or (),

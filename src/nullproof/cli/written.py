@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,18 +70,6 @@ def written_weights(written: list[str] | None) -> Any:
 
     found = _by_column("--weights", written, read, "equal", "weights")
     return found if isinstance(found, str | dict) else {REST: found}
-
-
-def written_missing(written: Sequence[str]) -> Any:
-    """Read spellings of missing, each TEXT for all columns or COLUMN=TEXT for one."""
-    from nullproof.model.parameters import REST
-
-    found: dict[str, list[str]] = {}
-    for entry in written:
-        column, sign, spelling = entry.partition("=")
-        known = sign and column
-        found.setdefault(column if known else REST, []).append(spelling if known else entry)
-    return found if {*found} - {REST} else found.get(REST, ())
 
 
 def _by_column(

@@ -68,7 +68,9 @@ def rounded_down(numbers: NDArray[Any]) -> Doubles:
     found = numbers.astype(np.float64) + 0.0
     if numbers.dtype.kind == "f":
         return found
-    return np.where(found.astype(np.int64) > numbers, np.nextafter(found, -math.inf), found)
+    with np.errstate(invalid="ignore"):
+        above = (found >= 2.0**63) | (found.astype(np.int64) > numbers)
+    return np.where(above, np.nextafter(found, -math.inf), found)
 
 
 def tally(codes: NDArray[np.integer], weights: Whole | None, size: int) -> Whole:

@@ -271,4 +271,18 @@ def trimmed(spellings: Collection[Any] | Sequence[Any]) -> tuple[str, ...]:
     return tuple(text(spelling).strip() for spelling in spellings)
 
 
+def written_spellings(entries: Iterable[str]) -> Spellings:
+    """Read spellings as the command line and the page have them: TEXT for all columns, COLUMN=TEXT for one.
+
+    >>> written_spellings(["unknown", "sick=97"])
+    {'*': ['unknown'], 'sick': ['97']}
+    """
+    found: dict[str, list[str]] = {}
+    for entry in entries:
+        column, sign, spelling = entry.partition("=")
+        named = sign and column
+        found.setdefault(column if named else REST, []).append(spelling if named else entry)
+    return found if {*found} - {REST} else found.get(REST, ())
+
+
 USUAL = Missing()

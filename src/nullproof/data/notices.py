@@ -251,7 +251,8 @@ class Findings:
         _note(self.kept, column.kept, column.name)
         odd = [] if declared else self._look_at_texts(column)
         if column.numbers is not None:
-            suspects = sentinels(column.numbers, counts) if column.kind == "number" else []
+            groups = None if counts is None else counts[column.known]
+            suspects = sentinels(column.held, groups) if column.kind == "number" else []
         else:
             suspects = sorted(
                 {

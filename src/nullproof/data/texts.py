@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _SAMPLE = 64
 _MANY_ODD = 1000
-_LONGEST_NUMBER = 300
 _BLANKS = " \t\r\n"
 
 
@@ -73,17 +72,18 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     # Large integers beside fractions, or beyond 64 bits, would be rounded.
     large = series.filter(floats.abs() > LARGEST_DOUBLE_INTEGER).unique().head(_MANY_ODD)
     digits = [value for value in large.to_list() if value.lstrip("+-").isdigit()]
-    if not all(float(value) == int(value) for value in digits if len(value) < _LONGEST_NUMBER):
+    if any(as_number(value) is None for value in digits):
         return None
-    if any(len(value) >= _LONGEST_NUMBER for value in digits):
+    if any(int(float(value)) != int(value) for value in digits):
         return None
     return floats, found
 
 
 def _found(series: pl.Series, rule: Rule, spelled: list[str]) -> Found | None:
     """Return the spellings of missing; None if a doubtful one is a value."""
-    others = series.filter(~series.is_in(spelled)).unique().head(2).drop_nulls().to_list()
-    found = rule.find(spelled, others, bool(series.null_count()))
+    gone = [*(value.strip() for value in spelled), *rule.named]
+    others = series.filter(~series.str.strip_chars().is_in(gone)).drop_nulls().unique().head(2)
+    found = rule.find(spelled, others.to_list(), bool(series.null_count()))
     return None if found.kept else found
 
 

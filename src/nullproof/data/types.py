@@ -31,6 +31,7 @@ MISSING = -1
 LARGEST_DOUBLE_INTEGER = 2**53
 _LARGEST = 2**63
 _MOST_DIGITS = 15
+_LONGEST = 300
 DAY = 86_400_000_000
 _EPOCH = dt.datetime(1970, 1, 1)
 _FIRST, _LAST = -62_135_596_800_000_000, 253_402_300_800_000_000
@@ -91,15 +92,22 @@ def is_missing(value: Any) -> bool:
 
 
 def as_number(written: str) -> int | float | None:
-    """Return the number that a text writes: an integer if it is one of 64 bits; None if it writes none."""
+    """Return the number that a text writes; None if it writes none.
+
+    An integer is one of 64 bits, or a larger one that a double holds exactly.
+    """
     # Cheaper than a failing match: of what begins with a letter only inf is a number.
     first = written[:1]
     if (first.isalpha() and first not in "iI") or not _NUMBER.fullmatch(written):
         return None
     if not _INTEGER.fullmatch(written):
         return float(written)
-    whole = int(written) if len(written) < 100 else _LARGEST
-    return whole if -_LARGEST <= whole < _LARGEST else None
+    if len(written) > _LONGEST:
+        return None
+    whole = int(written)
+    if -_LARGEST <= whole < _LARGEST:
+        return whole
+    return float(whole) if int(float(whole)) == whole else None
 
 
 def parsed_date(written: str) -> int | None:
@@ -324,16 +332,17 @@ def _datetimes(series: pl.Series) -> pl.Series:
     """Return dates and time stamps as microseconds in UTC, if that loses nothing."""
     import polars as pl
 
-    if getattr(series.dtype, "time_unit", "") == "ns":
-        _refuse_lost(series.name, series.to_physical() % 1000)
-    if getattr(series.dtype, "time_zone", None) is not None:
-        series = series.dt.convert_time_zone("UTC").dt.replace_time_zone(None)
-    found = series.cast(pl.Datetime("us"))
-    ticks = found.to_physical()
-    low, high = ticks.min(), ticks.max()
-    if low is not None and not (low >= _FIRST and high < _LAST):  # type: ignore[operator]
+    unit = getattr(series.dtype, "time_unit", "D")
+    # Time stamps with a zone are stored in UTC. Integers, since polars ends in a panic at far years.
+    ticks = series.to_physical().cast(pl.Int64)
+    if unit == "ns":
+        _refuse_lost(series.name, ticks % 1000)
+        ticks, unit = ticks // 1000, "us"
+    factor = {"D": DAY, "ms": 1000, "us": 1}[unit]
+    low, high = (int(end) for end in (ticks.min() or 0, ticks.max() or 0))  # type: ignore[arg-type]
+    if not (low * factor >= _FIRST and high * factor < _LAST):
         raise unsupported(series.name, "years before 1 or after 9999")
-    return found
+    return (ticks * factor).cast(pl.Datetime("us"))
 
 
 def _refuse_lost(name: str, rest: pl.Series) -> None:

@@ -11,6 +11,7 @@ from fastapi import APIRouter, Path, Query, Request
 from starlette.requests import ClientDisconnect
 
 from nullproof import __version__
+from nullproof.data.missing import written_spellings
 from nullproof.data.options import TableOptions
 from nullproof.model.accuracy import BIASES
 from nullproof.model.parameters import written_number
@@ -194,7 +195,7 @@ def order(request: Request, wanted: AnalysisOrder) -> AnalysisForm:
         alpha,
         wanted.prior,
         TableOptions(
-            wanted.missing,
+            written_spellings(wanted.missing),
             wanted.bins,
             wanted.binning,
             ignore=wanted.ignore,

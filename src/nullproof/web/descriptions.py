@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from nullproof.counts.storage import attacked_says
-from nullproof.data.missing import OFTEN, Missing, Rule
+from nullproof.data.missing import OFTEN, Missing, Rule, written_spellings
 from nullproof.data.notices import strays
 from nullproof.data.types import text
 from nullproof.errors import NullproofError
@@ -57,7 +57,7 @@ def described(
     from nullproof.data.sources import open_table
 
     _refuse_many_stored_rows(name, path, settings)
-    table = open_table(path, missing=Missing.of(missing))
+    table = open_table(path, missing=Missing.of(written_spellings(missing)))
     assert table.frame is not None
     frame = table.frame.to_native()
     _refuse_shape(name, frame, settings)

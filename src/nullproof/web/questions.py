@@ -74,7 +74,11 @@ class AnalysisOrder(Form):
         description="Bins cut where the label changes, of equal width, or with equally many rows; none: "
         "every value is a category.",
     )
-    missing: list[str] = Field([], max_length=100, description="Further spellings of missing.")
+    missing: list[str] = Field(
+        [],
+        max_length=100,
+        description="Further spellings of missing: TEXT, or COL=TEXT for one column.",
+    )
     missing_only: list[str] | None = Field(
         None, max_length=100, description="Spellings of missing instead of the usual ones."
     )

@@ -75,6 +75,16 @@ export class Options {
         onchange: () => this.#mark(),
       }),
     ]));
+    // Columns where "missing" is an answer of its own.
+    this.answers = new Map(train.columns.map((column) => [
+      column.name,
+      el("input", {
+        type: "checkbox",
+        id: unique("answer"),
+        checked: (preset.missing_is_value ?? []).includes(column.name),
+        "aria-label": `missing is an answer in ${short(column.name, 60)}`,
+      }),
+    ]));
     this.#frame();
     this.withPoints(this.points, preset.truth);
     if (this.missing.value) this.#read();
@@ -176,8 +186,9 @@ export class Options {
         el(
           "small",
           {},
-          `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} missing` : "no holes"}`,
+          `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} missing` : "none missing"}`,
         ),
+        column.n_missing ? el("label", {}, this.answers.get(column.name), " missing is an answer") : "",
       ),
     ]));
     const rows = this.train.preview.map((row) =>
@@ -274,6 +285,9 @@ export class Options {
       own_missing: this.own_missing.value,
       bias: asNumber(this.bias.value),
       missing: this.spellings,
+      missing_is_value: this.columns.filter((column) =>
+        this.answers.get(column).checked && own(column) && !this.ignore.get(column).checked
+      ),
       unlabelled: this.unlabelled,
       key: this.key.value || null,
       truth: this.points ? this.truth.value || null : null,
