@@ -186,6 +186,8 @@ def _sentences(result: Certificates, of_train: bool) -> list[str]:
     """How many are right, where that is known, and whose predictions these are."""
     told = "" if result.truth is None else result.truth.sentence()
     found = [f"{told[0].upper()}{told[1:]}."] if told else []
+    if result.truth is not None and told:
+        found.append(result.truth.yardstick())
     if of_train:
         flatters = ", so the shares of right ones flatter it" if told else ""
         found.append(
@@ -224,6 +226,9 @@ def _remarks(result: Certificates) -> list[str]:
             found.append(
                 f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
             )
+    found += [f"{result.fixed_parts} Count a completed table with --like."] * bool(
+        result.fixed_parts
+    )
     return found + _own_missing(result, result.points.own_missing)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -20,6 +20,7 @@ from nullproof.model.bias import Floats
 from nullproof.show import shown_table
 from nullproof.words import PLAIN, either, per_cent
 
+NOT_RIGHT = "Certain says that the missing cells cannot change a prediction, not that it is right."
 _SAID = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}
 # The biases that are shown by default: most predictions stop holding at the low end.
 BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
@@ -189,6 +190,9 @@ class Truth:
         Per point the positions of its predicted and of its true label; -1 for none.
     frame
         What the points were read from; tables are given in its library.
+    most_frequent, usual
+        The most frequent label of the training table, by its position and by its name: what always
+        answering it would achieve is the yardstick.
 
     Examples
     --------
@@ -205,6 +209,8 @@ class Truth:
     predicted: NDArray[np.int32]
     actual: NDArray[np.int32]
     frame: nw.DataFrame[Any] | None = None
+    most_frequent: int = -1
+    usual: Any = None
 
     @property
     def known(self) -> NDArray[np.bool_]:
@@ -225,6 +231,12 @@ class Truth:
     def everything(self) -> Group:
         """All points together."""
         return self._group(np.ones(len(self.actual), dtype=bool))
+
+    @cached_property
+    def baseline(self) -> Group:
+        """All points, if the answer were always the most frequent label of the training table."""
+        always = np.full_like(self.predicted, self.most_frequent)
+        return replace(self, predicted=always).everything
 
     @property
     def accuracy(self) -> float | None:
@@ -262,6 +274,7 @@ class Truth:
         return {
             "n_points": len(self.actual),
             **self.everything.document(),
+            "baseline": {"label": str(self.usual), **self.baseline.document()},
             "verdicts": self.by_verdict(),
             "curve": [_curve_entry(one) for one in self.curve.points()],
         }
@@ -277,6 +290,19 @@ class Truth:
         if len(told) == 1:
             shares = [f"{per_cent(self.accuracy, PLAIN)} of the predictions"]
         return f"{either(shares, 'and')} are right" if shares else ""
+
+    def yardstick(self) -> str:
+        """Compare with always answering the most frequent label; empty if no true label is known."""
+        always, certain = self.baseline, self.groups["certain"].accuracy
+        if always.accuracy is None:
+            return ""
+        told = (
+            f"Always answering {self.usual} would be right for {per_cent(always.accuracy, PLAIN)} "
+            f"(balanced {per_cent(always.balanced_accuracy, PLAIN)})"
+        )
+        if certain is not None and certain <= always.accuracy:
+            told += "; the certain predictions are not better than that"
+        return f"{told}. {NOT_RIGHT}"
 
     def _group(self, among: NDArray[np.bool_]) -> Group:
         return Group(
@@ -295,7 +321,7 @@ class Truth:
         return f"{head} ({per_cent(found.accuracy, PLAIN)}, balanced {balanced})"
 
     def _repr_html_(self) -> str:
-        rows = {**self.groups, "all": self.everything}
+        rows = {**self.groups, "all": self.everything, f"always {self.usual}": self.baseline}
         columns: dict[str, list[Any]] = {
             "verdict": [*rows],
             "points": [group.n_points for group in rows.values()],
@@ -311,7 +337,8 @@ class Truth:
             + (f" ({per_cent(group.accuracy, PLAIN)})" if group.n else "")
             for verdict, group in self.groups.items()
         ]
-        return "\n".join([self._headline(), *lines])
+        yardstick = self.yardstick()
+        return "\n".join([self._headline(), *lines, *([f"  {yardstick}"] if yardstick else [])])
 
 
 def true_positions(schema: Schema, truth: Any, n_points: int) -> NDArray[np.int32]:

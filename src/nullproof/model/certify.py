@@ -138,6 +138,8 @@ def truth(certificates: Certificates, labels: Any) -> Truth:
       certain: 2 of 2 right (100 %)
       holds: 0 of 0 right
       open: 0 of 1 right (0 %)
+      Always answering no would be right for 33.3 % (balanced 50.0 %). Certain says that the missing \
+cells cannot change a prediction, not that it is right.
     """
     found = certificates.with_truth(labels).truth
     assert found is not None
@@ -198,6 +200,16 @@ class Certificates:
         return "every world" if free else "every world of this bias"
 
     @property
+    def fixed_parts(self) -> str:
+        """In words: what was learned from the known cells and then fixed; empty if nothing was."""
+        features = self.model.index.schema.features
+        learned = ["bins"] * any(f.edges for f in features)
+        learned += ["weights"] * (not self.model.has_equal_weights)
+        if not learned:
+            return ""
+        return f"Certain is meant for the {' and '.join(learned)} learned from the known cells, which stay."
+
+    @property
     def possible(self) -> NDArray[np.bool_]:
         """Points × labels: which labels win or tie in some world."""
         return self.verdicts.possible
@@ -249,7 +261,16 @@ class Certificates:
         """How many predictions of each verdict are right; None if no true labels were given."""
         if self.actual is None:
             return None
-        return Truth(self.verdict, self.tolerance, self._predicted, self.actual, self.points.frame)
+        usual = int(self.model.index.label_counts.argmax())
+        return Truth(
+            self.verdict,
+            self.tolerance,
+            self._predicted,
+            self.actual,
+            self.points.frame,
+            usual,
+            self.labels[usual],
+        )
 
     @cached_property
     def right(self) -> NDArray[np.object_] | None:

@@ -81,13 +81,14 @@ def _right(document: dict[str, Any]) -> Iterator[str]:
     told = [one for one in document["verdicts"]["groups"] if one["n_known"]]
     names = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}
     if len(told) == 1:
-        yield f"{per_cent(told[0]['n_right'] / told[0]['n_known'])} of the predictions are right."
+        share = per_cent(told[0]["n_right"] / told[0]["n_known"])
+        yield f"{share} of the predictions are right. {document['verdicts']['yardstick']}"
     elif told:
         shares = [
             f"{per_cent(one['n_right'] / one['n_known'])} of {names[one['verdict']]}"
             for one in told
         ]
-        yield f"Right are {either(shares, 'and')}."
+        yield f"Right are {either(shares, 'and')}. {document['verdicts']['yardstick']}"
 
 
 def _causes(document: dict[str, Any]) -> Iterator[str]:

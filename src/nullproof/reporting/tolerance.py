@@ -23,9 +23,14 @@ _MOST_COLUMNS = 5
 def assumptions(judged: Certificates) -> list[str]:
     """What the words certain, holds and open mean here, one sentence each."""
     bias = judged.up_to
+    fixed = (
+        f" {judged.fixed_parts} Count a completed table like this index."
+        if judged.fixed_parts
+        else ""
+    )
     said = [
         "A prediction is certain if every way to fill in the missing cells of the training table "
-        "gives the same label.",
+        f"gives the same label.{fixed}",
         f"A prediction holds up to {bias} if the label stays the same as long as the missing cells "
         "are like the known ones, give or take: of the missing cells of a label and a column, the "
         "share that hold a value differs by at most that much from its share among the known cells.",
@@ -55,11 +60,15 @@ def assumptions(judged: Certificates) -> list[str]:
 
 def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
     """How many points have each verdict, and how many of these predictions are right, if known."""
-    found = judged.verdict
+    found, yardstick = judged.verdict, ""
+    if curve.actual is not None and (curve.actual >= 0).any():
+        names = [None if place < 0 else judged.labels[place] for place in curve.actual.tolist()]
+        yardstick = judged.with_truth(names).truth.yardstick()  # type: ignore[union-attr]
     return {
         "goal": "certain" if judged.strict else "holds",
         "threshold": judged.threshold,
         "up_to": judged.up_to,
+        "yardstick": yardstick,
         "groups": [
             {
                 "verdict": verdict,
