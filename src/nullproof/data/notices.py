@@ -353,7 +353,7 @@ def standing_notices(index: Counted) -> list[str]:
 
 
 def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
-    """Name the columns with missing cells that play no part: with one value or bin, or left out.
+    """Name the columns with missing cells that play no part: one value or bin, weight 0, or left out.
 
     Whatever such a cell holds, no prediction depends on it: a table may look surer than it is. With
     ``least`` only where so large a share of the missing cells of all features is idle.
@@ -365,8 +365,9 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     idle: list[tuple[int, str, str]] = []
     n_all = sum(n_missing.values())
     for feature in index.schema.features:
-        if feature.n_values == 1 and n_missing[feature.name]:
+        if (feature.n_values == 1 or not feature.weight) and n_missing[feature.name]:
             why = "one bin" if feature.edges else "one value"
+            why = why if feature.n_values == 1 else "weight 0"
             idle.append((n_missing[feature.name], feature.name, why))
     if least and sum(count for count, _, _ in idle) < max(1, least * n_all):
         return
@@ -384,6 +385,8 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
         how = ""
         if any(why == "one bin" for _, _, why in idle):
             how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
+        if any(why == "weight 0" for _, _, why in idle):
+            how += '; to count every column alike: weights="equal" or --weights equal'
         if any(why == "left out" for _, _, why in idle):
             how += "; to count what is left out: keep or --keep"
         yield f"columns with missing cells that play no part: {_listed(said)}{how}"
