@@ -8,17 +8,23 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
+from typing import Any
 
 from nullproof import CountIndex, NullproofError, certify, inject_missing
 from support.command_line import ran
 from support.fuzzing import seeds
-from support.fuzzing.breaking import broken, broken_text, odd_document, pick
-from support.fuzzing.law import Make, Read, Way
+from support.fuzzing.breaking import below, broken, broken_text, odd_document, pick
+from support.fuzzing.law import BrokenLawError, Make, Read, Way
 from support.fuzzing.requests import ways_to_ask
-from support.fuzzing.values import reading_values
 from support.workbooks import with_part
 
 _PARTS = ("xl/worksheets/sheet1.xml", "xl/sharedStrings.xml", "xl/workbook.xml", "xl/styles.xml")
+# Single texts that stand for something: cells, dates, smoothing.
+_VALUES = (
+    *(b"12", b"-1.5e-3", b"+007", b" 12 ", b".5", b"1e308", b"inf", b"1/2", b"9007199254740993"),
+    *(b"2024-02-29", b"2024-12-31 23:59:59.999999999", b"2024-01-01T00:00:00+14:00", b"20240101"),
+    *(b"C:\\tables\\a b.csv", b"../../etc/passwd", b"table.csv.gz", b"0001-01-01T00:00Z", b"0.1"),
+)
 # One in so many tables is read from a file, and counted, as points and as a training table.
 _COUNTED = 8
 
@@ -26,7 +32,7 @@ _COUNTED = 8
 def ways(folder: Path) -> dict[str, Way]:
     """Every reader, by its name; files go to ``folder``."""
     found = [*_tables(folder), *_packed(folder), *_indexes(folder), *_cleaning(folder)]
-    found += [Way("values", 300, reading_values), *ways_to_ask(folder)]
+    found += [Way("values", 300, _values), *ways_to_ask(folder)]
     return {way.name: way for way in found}
 
 
@@ -163,3 +169,29 @@ def _cleaning(folder: Path) -> list[Way]:
         return lambda rng: odd_document(state, rng), resume
 
     return [worksheet(".csv", 4), worksheet(".xlsx", 4), Way("cleaner", 3, cleaner)]
+
+
+def _values() -> tuple[Make, Read]:
+    """Every text that a cell, an option or a name may be, most with digits of their own."""
+    shuffling = random.Random(0)
+    digits = [bytes.maketrans(b"0123456789", b"0123456789")]
+    for _ in range(999):
+        own = [*b"0123456789"]
+        shuffling.shuffle(own)
+        digits.append(bytes.maketrans(b"0123456789", bytes(own)))
+
+    def make(rng: random.Random) -> bytes:
+        seed = pick(_VALUES, rng).translate(digits[below(len(digits), rng)])
+        return broken_text(seed, rng, _VALUES)
+
+    return make, _read_value
+
+
+def _read_value(raw: bytes) -> None:
+    """Read it as a cell, as a cell that is counted again, and as smoothing."""
+    written = raw.decode("utf-8", "surrogateescape")
+    index = CountIndex.from_rows([(written,), ("other",), ("more",)], ["p", "q", "q"])
+    if index.n_rows != 3 or index.update([(written,)], ["p"]).n_rows != 4:
+        raise BrokenLawError(f"{written!r} was not counted")
+    alpha: Any = written[:50]
+    certify(index, ("other",), alpha=alpha)
