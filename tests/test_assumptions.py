@@ -54,6 +54,7 @@ def penguins(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.mark.filterwarnings("ignore:.*alone gives the label")
 def test_usefulness_is_measured(penguins: Path) -> None:
     """Shares never rise with the bias, certain points hold at 1, and without blanks nothing changes."""
     found = [*usefulness.measure_table("penguins", penguins)]
@@ -66,6 +67,7 @@ def test_usefulness_is_measured(penguins: Path) -> None:
     assert found[0].n_changed == (0, 0)
 
 
+@pytest.mark.filterwarnings("ignore:.*alone gives the label")
 def test_bias_is_measured(penguins: Path) -> None:
     """Every setting has cells of both columns and labels, and cells blanked by value are farther off."""
     groups = [*bias.measure_table("penguins", penguins)]

@@ -16,13 +16,14 @@ import importlib
 import io
 import itertools
 import logging
+import math
 import os
 import re
 import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import copy
 from dataclasses import dataclass, field, replace
@@ -534,7 +535,7 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
     names = [n for n, own in columns.items() if own.dtype == pl.String and n not in asked.as_text]
     like, domains = asked.like or {}, asked.domains
     plain = [name for name in names if name not in like and name not in domains]
-    typed = _plain_columns(frame.select(plain)) if plain else {}
+    typed = _plain_columns(columns[name] for name in plain)
     rules = {name: asked.missing.rule(name, domains.get(name, ()), in_file=True) for name in names}
     taken: dict[str, tuple[str, ...]] = {}
 
@@ -566,20 +567,34 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
     return FileTable(frame, True, {name: own for name, own in taken.items() if own}, formats)
 
 
-def _plain_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
-    """Return the columns of texts that are plain numbers throughout, all looked at together."""
+def _plain_columns(columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
+    """Return the columns of texts that are plain numbers throughout, as numbers.
+
+    Only quick operations: a file may have ten thousand columns.
+    """
     import polars as pl
 
-    types = _plain_numbers(frame)
-    floats = frame.select([name for name, kind in types.items() if kind == pl.Float64])
-    floats = floats.cast(pl.Float64)
-    whole = frame.select([name for name, kind in types.items() if kind == pl.Int64]).cast(pl.Int64)
-    held = _hold(floats)
-    return {
-        series.name: series
-        for series in (*whole.get_columns(), *floats.get_columns())
-        if held.get(series.name, True)
-    }
+    found = {}
+    for texts in columns:
+        first, nulls = texts.first(), texts.null_count()
+        if nulls == len(texts) or (first is not None and as_number(str(first)) is None):
+            continue
+        floats = texts.cast(pl.Float64, strict=False)
+        # A sum is finite if all numbers are.
+        if floats.null_count() > nulls or not math.isfinite(floats.sum()):
+            continue
+        whole = texts.cast(pl.Int64, strict=False)
+        if whole.null_count() == nulls:
+            found[texts.name] = whole
+        elif _doubles_hold(floats):
+            found[texts.name] = floats
+    return found
+
+
+def _doubles_hold(floats: pl.Series) -> bool:
+    """Return whether doubles stand for the texts that they were: no large integers, infinity or NaN."""
+    ends = [float(end) for end in (floats.min(), floats.max()) if end is not None]  # type: ignore[arg-type]
+    return all(abs(end) < LARGEST_DOUBLE_INTEGER for end in ends) and math.isfinite(floats.sum())
 
 
 def _rows_of_no_data(
@@ -747,13 +762,12 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
             first = read(
                 texts, head, n_rows=_HEAD_ROWS, truncate_ragged_lines=True, encoding="utf8-lossy"
             )
-            types = texts | _plain_numbers(
-                first.select(f"c{j}" for j, name in enumerate(top.names) if name not in kept)
-            )
+            plain = _plain_columns(first[f"c{j}"] for j in range(width) if top.names[j] not in kept)
+            types = texts | {name: series.dtype for name, series in plain.items()}
             if types != texts:
                 frame = read(types)
-                if not all(_hold(frame).values()):
-                    frame = None
+                floats = (own for own in frame.get_columns() if own.dtype == pl.Float64)
+                frame = frame if all(map(_doubles_hold, floats)) else None
         except pl.exceptions.PolarsError:
             frame = None
     try:
@@ -773,31 +787,6 @@ def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
     if not frame.height:
         raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
     return _with_names(frame, top.names, content.name)
-
-
-def _plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
-    """Return the types of those columns of texts that hold numbers, and nothing else."""
-    import polars as pl
-
-    floats = frame.cast(pl.Float64, strict=False)
-    nulls, plain = frame.null_count().row(0), floats.null_count().row(0)
-    whole = frame.cast(pl.Int64, strict=False).null_count().row(0)
-    finite = floats.select(pl.all().is_finite().all()).row(0)
-    return {
-        name: pl.Int64 if whole[j] == nulls[j] else pl.Float64
-        for j, name in enumerate(frame.columns)
-        if plain[j] == nulls[j] < frame.height and finite[j]
-    }
-
-
-def _hold(frame: pl.DataFrame) -> dict[str, bool]:
-    """Return whether doubles stand for the texts: no large integers, no infinity or NaN."""
-    import polars.selectors as cs
-
-    numbers, most = cs.float(), LARGEST_DOUBLE_INTEGER
-    plain = ~numbers.is_nan().any() & (numbers.min() > -most) & (numbers.max() < most)
-    found = frame.select(plain.fill_null(value=True))
-    return found.row(0, named=True) if found.width else {}
 
 
 def _whole_rows(frame: pl.DataFrame, content: Content, top: Top) -> pl.DataFrame:

@@ -272,11 +272,14 @@ class Findings:
         """Note texts that should be numbers or dates, and return the strays."""
         if column.kind != "category" or column.declared or column.sets:
             return []
-        kind = _amounts(column.values)
+        assert column.codes is not None
+        used = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+        held = [column.values[code] for code in np.flatnonzero(used).tolist()]
+        kind = _amounts(held)
         if kind is not None:
             _note(self.texts, [kind], column.name)
             return []
-        found = strays(column.values)
+        found = strays(held)
         _note(self.strays, found, column.name)
         return found
 
