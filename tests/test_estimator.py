@@ -177,6 +177,7 @@ def test_parameters() -> None:
     given |= {
         "missing": ("?",),
         "missing_is_value": (),
+        "weights": "equal",
         "domains": {},
         "own_missing": "any",
         "bias": {"x0": 0.5},

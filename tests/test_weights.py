@@ -39,7 +39,10 @@ from nullproof.odds import count_worlds
 
 SEED = 20261118
 # That weights are 0 is told, which is no matter here.
-pytestmark = pytest.mark.filterwarnings("ignore:Weights learned:nullproof.NullproofWarning")
+pytestmark = [
+    pytest.mark.filterwarnings(f"ignore:{said}:nullproof.NullproofWarning")
+    for said in ("Weights learned", "columns with missing cells")
+]
 
 
 def weights_of(index: CountIndex) -> list[float | None]:

@@ -104,7 +104,7 @@ class Model:
         return other
 
     def refuse_weights(self, question: str) -> None:
-        """Reject weights where a question does not know them yet."""
+        """Reject weights where a question does not know them yet: attacks need the solver of T17."""
         if not self.has_equal_weights:
             raise NullproofError(
                 f"the index has weights, which {question} does not take yet; count the table with "
