@@ -368,7 +368,9 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     idle: list[tuple[int, str, str]] = []
     n_all = sum(n_missing.values())
     for feature in index.schema.features:
-        if (feature.n_values == 1 or not feature.weight) and n_missing[feature.name]:
+        # When weights are learned, one notice says how many are 0; later they are named here.
+        is_idle = feature.n_values == 1 or not (feature.weight or least)
+        if is_idle and n_missing[feature.name]:
             why = "one bin" if feature.edges else "one value"
             why = why if feature.n_values == 1 else "weight 0"
             idle.append((n_missing[feature.name], feature.name, why))
