@@ -5,6 +5,7 @@ That answers with weights are exact is tested where the answers are: verdicts, b
 
 from __future__ import annotations
 
+import json
 import math
 import random
 import warnings
@@ -17,6 +18,7 @@ import numpy as np
 import polars as pl
 import pytest
 from numpy.typing import NDArray
+from support.command_line import one_line, ran
 from support.large_counts import index_from_counts
 
 from nullproof import (
@@ -389,3 +391,40 @@ def test_decide_with_weights() -> None:
             for label, certain in zip(judged.label, judged.certain, strict=True)
         ]
         assert {*model.decide(cells)} <= {*labels.tolist(), None}
+
+
+def test_the_first_chunk_fixes_weights() -> None:
+    """partial_fit learns weights from its first chunk and keeps them."""
+    rng = np.random.default_rng(SEED)
+    codes, labels, _ = random_codes(rng, 900)
+    cells = [[None if code < 0 else f"v{code}" for code in row] for row in codes.tolist()]
+    classes = np.unique(labels)
+    model = CertifiedNB(weights="learned").partial_fit(cells[:400], labels[:400], classes)
+    alone = CertifiedNB(weights="learned").fit(cells[:400], labels[:400]).weights_
+    np.testing.assert_array_equal(model.weights_, alone)
+    model.partial_fit(cells[400:], labels[400:])
+    np.testing.assert_array_equal(model.weights_, alone)
+    assert model.index_.n_rows == 900
+
+
+def test_the_command_line_takes_weights(tmp_path: Path) -> None:
+    """--weights gives what the library gives, by column or learned; a saved index has settled them."""
+    frame = pl.DataFrame(ROWS, schema=["x0", "x1", "x2"], orient="row").with_columns(
+        y=pl.Series(LABELS)
+    )
+    frame.write_csv(tmp_path / "t.csv")
+    asked = ("certify", "t.csv", "--label", "y", "--json")
+    by_column = ("--weights", "x0=0.125", "--weights", "x2=15/8", "--weights", "0")
+    told = json.loads(ran(tmp_path, *asked, *by_column).out)
+    index = CountIndex.from_table(frame, "y", weights=WEIGHTS)
+    expected = certify(index, frame.drop("y")).document()
+    for line, wanted in zip(told["points"], expected["points"], strict=True):
+        assert (line["possible"], line["tolerance"]) == (wanted["possible"], wanted["tolerance"])
+    assert ran(tmp_path, *asked, "--weights", "learned").code == 0
+    one_line(ran(tmp_path, *asked, "--weights", "x0=0.1"), "1/8")
+    one_line(ran(tmp_path, *asked, "--weights", "best"), "best")
+    assert ran(tmp_path, "index", "t.csv", "--label", "y", "-o", "t.index", *by_column).code == 0
+    saved = CountIndex.load(tmp_path / "t.index")
+    assert weights_of(saved) == weights_of(index)
+    one_line(ran(tmp_path, "certify", "t.index", "t.csv", "--weights", "equal"), "--weights")
+    one_line(ran(tmp_path, "radius", "t.index", "t.csv"), "weights='equal'")
