@@ -211,21 +211,24 @@ class _Search:
         model, winner = self.model, int(self.winner[place])
         rivals = [k for k in range(model.m) if k != winner]
         p, q = model.alpha.as_integer_ratio()
-        counts = [
-            _counts(model, j, np.array(own)) for j, own in enumerate(self.points.choices(place))
-        ]
+        choices = [np.array(own) for own in self.points.choices(place)]
+        features = [(len(own), *_free(model, j, own)) for j, own in enumerate(choices)]
 
         def ahead(bias: Fraction, rival: int) -> bool:
+            def more(groups: list[Groups], at: tuple[int, int], side: int) -> int:
+                sizes = ((int(own.n_cells[at]), own.ratio(at, model.alpha)) for own in groups)
+                return sum(held_exactly(n, share, bias)[side] for n, share in sizes if n)
+
             least, most = [], []
-            for own in counts:
-                low = [count.at(bias)[0] for count in own[winner]]
-                high = [count.at(bias)[1] for count in own[rival]]
+            for n_codes, low, high, groups in features:
+                rows = range(n_codes)
+                lows = [int(low[r, winner]) + more(groups, (r, winner), 0) for r in rows]
+                highs = [int(high[r, rival]) + more(groups, (r, rival), 1) for r in rows]
                 # The worst candidate of each feature (T4).
-                worst = least_ratio(
-                    [(a * q + p, b * q + p) for a, b in zip(low, high, strict=True)]
-                )
-                least.append(low[worst])
-                most.append(high[worst])
+                pairs = zip(lows, highs, strict=True)
+                worst = least_ratio([(a * q + p, b * q + p) for a, b in pairs])
+                least.append(lows[worst])
+                most.append(highs[worst])
             return model.exceeds(winner, least, rival, most)
 
         def holds(rank: int) -> bool:
@@ -234,39 +237,6 @@ class _Search:
         last = last_holding(holds, 0, _rank(1.0))
         beyond = Fraction(_double(last + 1))
         return _double(last), next(k for k in rivals if not ahead(beyond, k))
-
-
-class _Count(NamedTuple):
-    """The count of one value and label as a function of the bias: a range, and groups of cells."""
-
-    low: int
-    high: int
-    groups: list[tuple[int, tuple[int, int]]]
-
-    def at(self, bias: Fraction) -> tuple[int, int]:
-        """Return the least and the greatest count in the worlds of a bias."""
-        ranges = [held_exactly(n_cells, share, bias) for n_cells, share in self.groups]
-        return self.low + sum(a for a, _ in ranges), self.high + sum(b for _, b in ranges)
-
-
-def _counts(model: Model, j: int, codes: Places) -> list[list[_Count]]:
-    """Return the counts of some values of a feature, labels × values."""
-    low, high, every = _free(model, j, codes)
-    return [
-        [
-            _Count(
-                int(low[row, i]),
-                int(high[row, i]),
-                [
-                    (int(groups.n_cells[row, i]), groups.ratio((row, i), model.alpha))
-                    for groups in every
-                    if groups.n_cells[row, i]
-                ],
-            )
-            for row in range(len(codes))
-        ]
-        for i in range(model.m)
-    ]
 
 
 def _free(
