@@ -566,3 +566,16 @@ def test_large_counts() -> None:
             size = np.asarray(radius(index, [("0", "0", "0")], alpha=alpha))
             assert attack.n_cells == attack.lower_bound == size[0]
             assert not certify(attack.index_after, [("0", "0", "0")], alpha=alpha).certain.any()
+
+
+def test_a_blank_that_is_a_value_cannot_be_written() -> None:
+    """Where a blank counts as a value, an attack cannot be applied by blanking; other columns can."""
+    rows = {"a": ["x", "x", None, "y", "y", "y"] * 3, "b": ["p", "q", "p", "q", "q", "p"] * 3}
+    table = pl.DataFrame({**rows, "y": ["1", "1", "1", "0", "0", "0"] * 3})
+    index = CountIndex.from_table(table, "y", missing_is_value=["a"])
+    points = table.select("a", "b").head(1)
+    with pytest.raises(NullproofError, match=r"'a'.*missing_is_value.*only="):
+        poison(index, points).apply(table)
+    attack = poison(index, points, only={"columns": ["b"]})
+    after = CountIndex.from_table(attack.apply(table), "y", like=index)
+    assert not certify(after, points).certain.any()

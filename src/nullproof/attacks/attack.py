@@ -181,6 +181,13 @@ class Attack:
         Count it with ``like=attack.index``: blanked cells move the bins of numbers, and by those points
         seem certain again.
         """
+        attacked = [self.index.schema.features[sort.feature] for sort in self.blanks]
+        as_value = [feature.name for feature in attacked if feature.missing_is_value]
+        if as_value:
+            raise NullproofError(
+                f"the attack blanks cells of {as_value[0]!r}, where a blank is counted as a value "
+                "(missing_is_value); name the columns that it may reach instead: only={'columns': …}"
+            )
         training = TrainingTable.open(self.index.schema, table, labels)
         changes: dict[str, dict[int, Any]] = {}
         for j, row in self._places(training):

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from nullproof.data.binning import split_pays
 from nullproof.data.missing import OFTEN, Missing
-from nullproof.data.schema import NAMES_ROWS, ColumnRecord, Schema
+from nullproof.data.schema import IGNORED, NAMES_ROWS, NO_VALUE, ColumnRecord, Schema
 from nullproof.data.texts import is_amount
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, as_number, parsed_date, text
 from nullproof.errors import NullproofError, notice
@@ -578,11 +578,11 @@ def records(
         if name == label:
             found[name] = ColumnRecord(name, "label", kind=kind)
         elif name in ignored:
-            found[name] = ColumnRecord(name, "left out", "ignored", kind)
+            found[name] = ColumnRecord(name, "left out", IGNORED, kind)
         elif name in left_out:
             found[name] = ColumnRecord(name, "left out", NAMES_ROWS, kind)
         elif name in empty:
-            found[name] = ColumnRecord(name, "left out", "no cell is known", kind)
+            found[name] = ColumnRecord(name, "left out", NO_VALUE, kind)
         else:
             found[name] = ColumnRecord(name, "feature", kind=kind)
     return found
