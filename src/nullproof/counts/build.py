@@ -15,11 +15,10 @@ from numpy.typing import NDArray
 from nullproof.counts.count import (
     CandidateSets,
     Counts,
+    DenseCounts,
     IndexFields,
-    Known,
+    check_size,
     count_columns,
-    count_together,
-    counts_together,
 )
 from nullproof.data.binning import Rows, tally
 from nullproof.data.labels import known_label_codes, label_codes
@@ -232,18 +231,15 @@ def count_array(
     schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
 ) -> IndexFields:
     """Count a user's own codes, rows × features; every negative one is missing."""
+    columns = codes.T if int(codes.min()) >= -1 else np.maximum(codes.T, -1)
     sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
-    least = int(codes.min())
-    if counts_together(len(codes), sizes, n_labels):
-        codes = np.maximum(codes, -1) if least < -1 else codes
-        found = count_together(codes.T, sizes, row_labels, n_labels)
-    else:
-        columns = (np.maximum(own, -1) if least < -1 else own for own in codes.T)
-        found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
+    for feature in schema.features:
+        check_size(feature.name, feature.n_values, n_labels)
+    found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
     return _assembled(schema, [(*pair, {}) for pair in found], row_labels)
 
 
-_Pair = tuple[Known, Counts, CandidateSets]
+_Pair = tuple[DenseCounts, Counts, CandidateSets]
 
 
 def _counts(
@@ -258,7 +254,9 @@ def _counts(
     def codes() -> Iterator[tuple[NDArray[np.signedinteger], int]]:
         for position, column in enumerate(columns):
             sets.append(column.sets)
-            yield column.codes, features[position].n_values
+            feature = features[position]
+            check_size(feature.name, feature.n_values, n_labels)
+            yield column.codes, feature.n_values
 
     for position, (known, n_null) in enumerate(count_columns(codes(), row_labels, n_labels)):
         grouped: CandidateSets = {}

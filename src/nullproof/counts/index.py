@@ -30,12 +30,11 @@ from nullproof.counts.engines import open_lazily
 from nullproof.counts.storage import load, save, warn_of_companion
 from nullproof.counts.update import (
     Cells,
-    add_rows,
     added,
     are_same,
     blank,
+    change_rows,
     fill_cells,
-    remove_rows,
     widen,
 )
 from nullproof.data.binning import Binning
@@ -337,11 +336,11 @@ class CountIndex(IndexFields):
 
     def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index with further rows counted; their values must be in the domains."""
-        return add_rows(self, rows, labels)
+        return change_rows(self, rows, labels, 1)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index without some of its rows, given as they were when counted; domains stay."""
-        return remove_rows(self, rows, labels)
+        return change_rows(self, rows, labels, -1)
 
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1

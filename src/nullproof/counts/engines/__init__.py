@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.build import Learned, feature_names
-from nullproof.counts.count import Counts, IndexFields, Known, tallied
+from nullproof.counts.count import Counts, DenseCounts, IndexFields, check_size, from_cells
 from nullproof.counts.engines.columns import (
     Groups,
     Key,
@@ -277,7 +277,7 @@ def _cut(
     extents: Extents,
     options: TableOptions,
     counted_labels: CountedLabels,
-) -> dict[str, tuple[Feature, Known]]:
+) -> dict[str, tuple[Feature, DenseCounts]]:
     """Learn and count the columns that the engine cuts where the label changes."""
     wanted = [
         (column, extents[column.name])
@@ -411,11 +411,11 @@ class Counted:
             return False
         return names_rows(self.column, self.groups.counts, int(self.label_counts.sum()))
 
-    def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
+    def tally(self, feature: Feature, codes: NDArray[Any]) -> DenseCounts:
         """Add up the groups of each code and label."""
         labels = _coded_labels(self.table, self.schema, self.groups.labels)
         shape = (feature.n_values, len(self.schema.labels))
-        return tallied(codes, labels, self.groups.counts, shape)
+        return from_cells(codes, labels, self.groups.counts, shape)
 
 
 def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
@@ -441,7 +441,7 @@ def _coded_labels(table: LazyTable, schema: Schema, labels: nw.Series[Any]) -> N
     return places[codes]
 
 
-def _assembled(schema: Schema, label_counts: Counts, known: Sequence[Known]) -> IndexFields:
+def _assembled(schema: Schema, label_counts: Counts, known: Sequence[DenseCounts]) -> IndexFields:
     """Put all counts together; cells that are in no group are missing, or hold the value for that."""
     counted = list(known)
     n_null = np.empty((len(counted), len(label_counts)), dtype=np.int64)

@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Counts, Known, tallied
+from nullproof.counts.count import Counts, DenseCounts, from_cells
 from nullproof.counts.engines.columns import Groups, Key, LazyColumn, collected, counted
 from nullproof.data.binning import (
     GRID,
@@ -115,7 +115,7 @@ def cut_columns(
     columns: Sequence[tuple[LazyColumn, tuple[float, float]]],
     labels: Labels,
     as_value: frozenset[str],
-) -> Iterator[tuple[Feature, Known]]:
+) -> Iterator[tuple[Feature, DenseCounts]]:
     """Learn and count columns of numbers, of which the least and the greatest finite one are known."""
     size = max(1, _MOST_GROUPS // (GRID * labels.n_labels))
     for first in range(0, len(columns), size):
@@ -245,7 +245,7 @@ class _Line:
         self.groups.append((which[kept] + n_before, labels[kept], counts[kept]))
         self.cells.append(cells)
 
-    def finished(self, n_labels: int, as_value: frozenset[str]) -> tuple[Feature, Known]:
+    def finished(self, n_labels: int, as_value: frozenset[str]) -> tuple[Feature, DenseCounts]:
         """Return the feature and its counts."""
         numbers, labels, counts = map(np.concatenate, zip(*self.groups, strict=True))
         cells, which = in_line(self.cells, numbers)
@@ -257,7 +257,7 @@ class _Line:
         feature = binned_feature(name, "number", edges, shown, name in as_value)
         bins = bin_codes(np.concatenate([cells.lows[which], beyond]), edges)
         codes = np.searchsorted(np.array(feature.bins), bins)
-        return feature, tallied(
+        return feature, from_cells(
             codes,
             np.concatenate([labels, more[0]]),
             np.concatenate([counts, more[1]]),
