@@ -108,7 +108,8 @@ class LazyTable:
         self.refuse_unknown(name)
         rule = self.missing.rule(name, declared, in_file=self.in_file)
         typed = self.in_file and name not in self.as_text
-        return lazy_column(self.frame, name, self.schema[name], rule, typed)
+        column = lazy_column(self.frame, name, self.schema[name], rule, typed)
+        return replace(column, format=self.formats.get(name))
 
     def like(self, feature: Feature) -> LazyColumn:
         """Return the column of a feature learned before."""

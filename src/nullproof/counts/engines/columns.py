@@ -17,7 +17,7 @@ import numpy as np
 from nullproof.counts.count import Counts
 from nullproof.data.missing import NOTHING_SPELLED, Rule
 from nullproof.data.sources import read_column
-from nullproof.data.texts import type_texts
+from nullproof.data.texts import format_named, type_texts
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, MISSING, Column, Kind, to_kind
 from nullproof.errors import NullproofError
 
@@ -31,7 +31,7 @@ _TEXT = (nw.String, nw.Categorical, nw.Enum)
 class LazyColumn:
     """A column of a lazy table: its name and type there, and which of its values mean missing.
 
-    ``from_text`` says that texts which are all numbers or dates are such.
+    ``from_text`` says that texts which are all numbers or dates are such, written in a ``format``.
     """
 
     name: str
@@ -41,6 +41,7 @@ class LazyColumn:
     categories: tuple[str, ...] = ()
     engine: str = ""
     from_text: bool = False
+    format: str | None = None
 
     @property
     def is_real(self) -> bool:
@@ -267,6 +268,8 @@ def column_of(
         series = series.extend_constant(None, 1)
     found = None
     if series.dtype == pl.String and column.from_text:
+        if column.format is not None:
+            series = format_named(column.format).plain_series(series)
         found = type_texts(series, column.rule)
     if found is not None:
         read = read_column(column.name, found[0], column.rule)
