@@ -42,26 +42,56 @@ T = TypeVar("T")
 class Learned:
     """What is known of the columns of a table while their domains are learned."""
 
+    options: TableOptions
     findings: Findings = field(default_factory=Findings)
     kinds: dict[str, str] = field(default_factory=dict)
     n_missing: dict[str, int] = field(default_factory=dict)
+
+    def fit(
+        self, column: Column, rows: Rows, n_rows: int, findings: Findings
+    ) -> tuple[Feature, Encoded] | None:
+        """Learn the domain of a column and encode it; None if it is left out.
+
+        Its cells may be groups of cells, whose sizes ``rows`` has.
+        """
+        options, name, counts = self.options, column.name, rows.weights
+        domain, as_value = options.declared(name), name in options.missing_is_value
+        self.kinds[name] = column.kind
+        n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
+        if not (n_known or column.sets or domain or column.declared or as_value):
+            findings.empty.append(name)
+            self.n_missing[name] = n_rows
+            return None
+        if options.may_leave_out(name) and names_rows(column, counts, n_rows):
+            findings.leave_out(column)
+            self.n_missing[name] = n_rows - n_known
+            return None
+        findings.look_at(column, declared=bool(domain), counts=counts)
+        return fit_feature(
+            column,
+            bins=options.bins,
+            binning=options.binning_of(name),
+            domain=domain,
+            rows=rows,
+            missing_is_value=as_value,
+        )
 
     def schema(
         self,
         labels: Schema,
         features: Sequence[Feature],
         names: Sequence[str],
-        options: TableOptions,
         missing: Missing,
         formats: Formats,
     ) -> Schema:
         """Return what was learned from a table, its labels first; reject it if there is no feature."""
-        self.kinds |= {feature.name: feature.kind for feature in features}
-        found = records(names, labels.label_name, self.findings, {*options.ignore}, self.kinds)
+        kinds = self.kinds | {feature.name: feature.kind for feature in features}
+        ignored = {*self.options.ignore}
+        found = records(names, labels.label_name, self.findings, ignored, kinds)
         schema = replace(
             labels,
             features=tuple(features),
-            missing=replace(missing, as_value=tuple(options.missing_is_value)),
+            missing=replace(missing, as_value=tuple(self.options.missing_is_value)),
             columns=tuple(
                 replace(record, n_missing=self.n_missing.get(name))
                 for name, record in found.items()
@@ -82,43 +112,23 @@ def count_table(
     check_limits(n_cells=table.n_rows * len(names))
     rows = Rows(row_labels)
     features: list[Feature] = []
-    learned = Learned()
-    as_value = frozenset(options.missing_is_value)
+    learned = Learned(options)
 
-    def fitted(name: str) -> tuple[Findings, Column, Feature | None, Encoded | None]:
-        domain, own = options.declared(name), Findings()
-        column = table.column(name, domain)
-        declared = domain or column.declared
-        if not column.sets and not declared and not column.known.any() and name not in as_value:
-            own.empty.append(name)
-            return own, column, None, None
-        if options.may_leave_out(name) and names_rows(column):
-            own.leave_out(column)
-            return own, column, None, None
-        own.look_at(column, declared=bool(domain))
-        learned_feature = fit_feature(
-            column,
-            bins=options.bins,
-            binning=options.binning_of(name),
-            domain=domain,
-            rows=rows,
-            missing_is_value=name in as_value,
-        )
-        return own, column, *learned_feature
+    def fitted(name: str) -> tuple[Findings, tuple[Feature, Encoded] | None]:
+        findings = Findings()
+        column = table.column(name, options.declared(name))
+        return findings, learned.fit(column, rows, table.n_rows, findings)
 
     def columns() -> Iterator[Encoded]:
-        for own, column, feature, encoded in _mapped(fitted, names, table):
-            learned.findings.add(own)
-            learned.kinds[column.name] = column.kind
-            if feature is not None and encoded is not None:
-                features.append(feature)
-                yield encoded
-            else:
-                learned.n_missing[column.name] = int((~column.known).sum())
+        for findings, pair in _mapped(fitted, names, table):
+            learned.findings.add(findings)
+            if pair is not None:
+                features.append(pair[0])
+                yield pair[1]
 
     pairs = list(_counts(columns(), features, row_labels, len(found)))
     schema = Schema((), found, labels.name)
-    schema = learned.schema(schema, features, table.names, options, table.missing, table.formats)
+    schema = learned.schema(schema, features, table.names, table.missing, table.formats)
     index = _assembled(schema, pairs, row_labels)
     notify(index, learned.findings)
     return index
@@ -288,12 +298,17 @@ def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
         if outside.any():
             row = int(outside.argmax())
             row = row if table.rows is None else int(table.rows[row])
-            raise NullproofError(
-                f"column {feature.name!r} holds a value in row {row} that is not "
-                f"in its domain in the given index ({some(feature.values, 5)}); count "
-                "anew without like, or declare the value with domains when the first index is made"
-            )
+            raise outside_domain(feature, f" in row {row}")
         yield encoded
+
+
+def outside_domain(feature: Feature, where: str = "") -> NullproofError:
+    """Return the error of a column with a value that a domain learned before does not have."""
+    return NullproofError(
+        f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
+        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
+        "when the first index is made"
+    )
 
 
 def feature_names(names: Sequence[str], label: str, options: TableOptions) -> list[str]:

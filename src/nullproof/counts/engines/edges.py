@@ -7,7 +7,7 @@ query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.count import Counts, DenseCounts, from_cells
-from nullproof.counts.engines.columns import Groups, Key, LazyColumn, collected, counted
+from nullproof.counts.engines.columns import Groups, Key, Labels, LazyColumn, collected, counted
 from nullproof.data.binning import (
     GRID,
     Cells,
@@ -101,15 +101,6 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
     return quantile_edges(doubles(held["value"]), held["end"].to_numpy(), n_rows, bins)
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The label column of a lazy table, and how labels that came from there are numbered."""
-
-    key: Key
-    codes: Callable[[nw.Series[Any]], NDArray[np.int64]]
-    n_labels: int
-
-
 def cut_columns(
     frame: nw.LazyFrame[Any],
     columns: Sequence[tuple[LazyColumn, tuple[float, float]]],
@@ -117,7 +108,7 @@ def cut_columns(
     as_value: frozenset[str],
 ) -> Iterator[tuple[Feature, DenseCounts]]:
     """Learn and count columns of numbers, of which the least and the greatest finite one are known."""
-    size = max(1, _MOST_GROUPS // (GRID * labels.n_labels))
+    size = max(1, _MOST_GROUPS // (GRID * len(labels.counts)))
     for first in range(0, len(columns), size):
         lines = [_Line(*pair) for pair in columns[first : first + size]]
         waiting = lines
@@ -125,7 +116,7 @@ def cut_columns(
             waiting = _dealt_once(frame, waiting, labels, is_first=n_rounds == 0)
         for line in waiting:
             _fetch(frame, line, labels)
-        yield from (line.finished(labels.n_labels, as_value) for line in lines)
+        yield from (line.finished(len(labels.counts), as_value) for line in lines)
 
 
 def _dealt_once(
