@@ -15,7 +15,7 @@ from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
 from nullproof.bias import Bias
 from nullproof.certificates import Certificates, certificates_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
-from nullproof.counts.build import count_like, count_table, feature_names
+from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, Self, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import (
+from nullproof.counts.count import (
+    Counts,
+    IndexFields,
     checked_codes,
     code_features,
     count_array,
@@ -25,7 +27,6 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
-from nullproof.counts.count import Counts, IndexFields
 from nullproof.counts.engines import open_lazily
 from nullproof.counts.storage import load, save, warn_of_companion
 from nullproof.counts.update import (

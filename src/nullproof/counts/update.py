@@ -9,8 +9,14 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import is_whole
-from nullproof.counts.count import CandidateSets, Counts, DenseCounts, IndexFields, from_cells
+from nullproof.counts.count import (
+    CandidateSets,
+    Counts,
+    DenseCounts,
+    IndexFields,
+    from_cells,
+    is_whole,
+)
 from nullproof.data.points import encode_quietly
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import raw_cells, read_column

@@ -19,8 +19,16 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Learned, feature_names, outside_domain
-from nullproof.counts.count import Counts, DenseCounts, IndexFields, check_size, from_cells
+from nullproof.counts.count import (
+    Counts,
+    DenseCounts,
+    IndexFields,
+    Learned,
+    check_size,
+    feature_names,
+    from_cells,
+    outside_domain,
+)
 from nullproof.counts.engines.columns import (
     Groups,
     Key,

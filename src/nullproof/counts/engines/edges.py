@@ -195,7 +195,7 @@ class _Line:
             cell = nw.when(column.finite).then(cell).otherwise(beyond.otherwise(nw.lit(-1)))
         return Key(column, cell.cast(nw.Int64), nw.Int64, number=column.place, only=only)
 
-    def take(self, groups: Groups, labels: NDArray[np.int64]) -> None:
+    def take(self, groups: Groups, labels: NDArray[np.integer]) -> None:
         """Take over the cells that are not crowded, and remember the stretches that are."""
         keys, counts = groups.values.to_numpy(), groups.counts
         lows, highs = (doubles(ends) for ends in groups.ends)
@@ -214,7 +214,7 @@ class _Line:
             self.stretches, _ = cells.runs(keys, crowded)
 
     def take_numbers(
-        self, numbers: NDArray[np.float64], labels: NDArray[np.int64], counts: Counts
+        self, numbers: NDArray[np.float64], labels: NDArray[np.integer], counts: Counts
     ) -> None:
         """Take over the numbers of crowded stretches, and deal them here."""
         own = np.searchsorted(self.stretches.lows, numbers, side="right") - 1
@@ -228,7 +228,7 @@ class _Line:
         self,
         cells: Cells,
         which: NDArray[np.intp],
-        labels: NDArray[np.int64],
+        labels: NDArray[np.integer],
         counts: Counts,
         kept: NDArray[np.bool_],
     ) -> None:
