@@ -285,15 +285,10 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
             "the codes are a masked array; give a plain one with -1 where a cell is missing"
         )
     array = np.asarray(codes)
-    if array.ndim != 2 or array.dtype.kind not in "iu":
+    if array.ndim != 2 or array.dtype.kind not in "iu" or not array.size:
         raise NullproofError(
-            f"the codes are a {array.ndim}-dimensional array of {array.dtype}; "
-            "give integers, rows × features"
-        )
-    if not array.size:
-        raise NullproofError(
-            f"the codes have {array.shape[0]} rows and {array.shape[1]} features; give integers, rows "
-            "× features, at least one of each"
+            f"the codes are an array of {array.dtype} of shape {array.shape}; give integers, rows × "
+            "features, at least one of each"
         )
     check_limits(n_columns=array.shape[1])
     if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:

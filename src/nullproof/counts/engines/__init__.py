@@ -164,9 +164,7 @@ def open_lazily(
             table, missing=missing, as_text=kept, like=formats, memory_limit=memory_limit
         ) as files:
             frame = nw.from_native(files.relation)
-            yield LazyTable(
-                frame, label, missing, files.from_text, files.taken, files.formats, frozenset(kept)
-            )
+            yield LazyTable(frame, label, missing, *files[1:], frozenset(kept))
         return
     frame = _as_lazy(table)
     yield None if frame is None else LazyTable(frame, label, missing)

@@ -6,9 +6,8 @@ import csv
 import glob
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nullproof.data.files import refuse_repeated, separator_of
 from nullproof.data.missing import DOUBTFUL, SURE, USUAL, Missing, Rule
@@ -38,14 +37,13 @@ def is_many(path: str | Path) -> bool:
     return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
 
 
-@dataclass(frozen=True)
-class LazyFiles:
+class LazyFiles(NamedTuple):
     """Files as a DuckDB relation; ``taken`` and ``formats`` of text files as for `Table`."""
 
     relation: Any
-    from_text: bool = False
-    taken: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    formats: Formats = field(default_factory=dict)
+    in_file: bool
+    taken: Mapping[str, Sequence[str]]
+    formats: Formats
 
 
 @contextmanager
@@ -88,7 +86,7 @@ def duckdb_files(
                 if is_text:
                     yield _text_files(connection, pattern, missing, as_text, like, hive=hive)
                 else:
-                    yield LazyFiles(_parquet(connection, pattern, hive))
+                    yield LazyFiles(_parquet(connection, pattern, hive), False, {}, {})
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
@@ -155,6 +153,9 @@ def _pattern(path: str | Path) -> tuple[str, bool]:
 
 
 def _fitting(pattern: str) -> list[str]:
+    """Return the files that fit a pattern, which may be the name of one."""
+    if Path(pattern).is_file():
+        return [pattern]
     return sorted(glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
 
 
