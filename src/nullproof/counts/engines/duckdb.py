@@ -30,6 +30,7 @@ _PATTERNS = {
     "DOUBLE": rf"{_SPACE}[+-]?([0-9]{{1,15}}|[0-9]+\.[0-9]*|\.[0-9]+|[0-9]+\.?[0-9]*[eE][+-]?[0-9]+"
     rf"|\.[0-9]+[eE][+-]?[0-9]+|(?i:inf)){_SPACE}",
 }
+_SAMPLE = 1_000
 
 
 def is_many(path: str | Path) -> bool:
@@ -237,7 +238,9 @@ def _text_files(
     else:
         finder = FormatFinder(semicolons=separator == ";")
         for name in texts:
-            finder.look_at(name, _distinct(cells, name), rules[name])
+            # Most columns of texts are settled by a few of them.
+            if finder.may_have_one(_distinct(cells.limit(_SAMPLE), name), rules[name]):
+                finder.look_at(name, _distinct(cells, name), rules[name])
         formats = finder.formats()
     return LazyFiles(cells, True, taken, formats)
 
