@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
 from nullproof.cleaning.plan import CleaningPlan, plan_of
-from nullproof.counts.build import count_like, count_table, feature_names
+from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings

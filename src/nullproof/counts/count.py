@@ -1,25 +1,41 @@
-"""Codes in, counts per value and label out: one pass over the cells, in NumPy.
+"""From a table to the fields of an index: learn the domains or take them over, encode, count.
 
-Counting bytes costs little more than reading them. Columns with few values are counted together: one
-``bincount`` of their joint code, small enough for the processor's own caches, gives the counts of
-each by summing the others out, in less time than they would take one by one.
+Codes are counted in one pass over the cells, in NumPy. Counting bytes costs little more than reading
+them. Columns with few values are counted together: one ``bincount`` of their joint code, small enough for
+the processor's own caches, gives the counts of each by summing the others out, in less time than they
+would take one by one.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import accumulate, chain, pairwise
-from typing import Any
+import numbers
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
+from itertools import accumulate, chain, islice, pairwise
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cores import on_both_cores
-from nullproof.data.schema import Schema
+from nullproof.counts.weights import sampled_rows, with_learned_weights
+from nullproof.data.binning import Rows, tally
+from nullproof.data.labels import known_label_codes, label_codes
+from nullproof.data.limits import check_limits
+from nullproof.data.missing import Missing
+from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
+from nullproof.data.options import TableOptions
+from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
+from nullproof.data.sources import Coded, Table
+from nullproof.data.texts import Formats
+from nullproof.data.types import Column
+from nullproof.errors import NullproofError
+from nullproof.words import many, some
 
+T = TypeVar("T")
 Counts = NDArray[np.int64]
 # The codes of a column, and how many values it has.
 _Coded = tuple[NDArray[np.signedinteger], int]
@@ -30,144 +46,56 @@ _MOST_JOINT = int(np.iinfo(np.uint16).max)
 _ROWS_A_PLACE = 8
 # Tables of so few rows are counted many columns at a time, of so many cells in all.
 _FEW_ROWS = 6_000
+_CELLS = 1 << 18
 # Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
 _MANY_ROWS = 500_000
-_CELLS = 1 << 18
 # The narrowest type that numbers all places is counted fastest.
 _KEYS: tuple[type[np.signedinteger[Any]], ...] = (np.int16, np.int32, np.int64)
-_DENSE = 4_000_000
+# Counts of a column take up to 400 MB.
+_MOST_COUNTS = 50_000_000
+# Codes and sizes of domains that are given.
+_MOST_VALUES = 100_000_000
+# Two columns of tables with so many cells are read at a time.
+_MANY_CELLS = 1_000_000
 
 
 @dataclass(frozen=True, eq=False)
 class DenseCounts:
     """Counts of a column, values × labels."""
 
-    table: Counts
-
-    @property
-    def dense(self) -> Counts:
-        """The counts of all values."""
-        return self.table
+    dense: Counts
 
     def rows(self, codes: NDArray[np.integer]) -> Counts:
         """Return the counts of some values; zeros for one outside the domain."""
-        inside = (codes < len(self.table))[:, None]
-        return np.where(inside, self.table.take(codes, axis=0, mode="clip"), 0)
+        inside = (codes < len(self.dense))[:, None]
+        return np.where(inside, self.dense.take(codes, axis=0, mode="clip"), 0)
 
     def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
         """Return the counts at some places."""
-        found: Counts = self.table[values, labels]
+        found: Counts = self.dense[values, labels]
         return found
 
     def cells(self) -> tuple[Counts, Counts, Counts]:
         """Return value, label and count of every place that is not zero, by value and then label."""
-        values, labels = np.nonzero(self.table)
-        return values, labels, self.table[values, labels]
+        values, labels = np.nonzero(self.dense)
+        return values, labels, self.dense[values, labels]
 
     def label_sums(self, alpha: float) -> NDArray[np.float64]:
         """Sum the counts of each label with ``alpha`` added to each, in CategoricalNB's order."""
-        summed: NDArray[np.float64] = np.ascontiguousarray(self.table.T + alpha).sum(axis=1)
+        summed: NDArray[np.float64] = np.ascontiguousarray(self.dense.T + alpha).sum(axis=1)
         return summed
 
     def changed(
-        self,
-        values: NDArray[np.integer],
-        labels: NDArray[np.integer],
-        n_cells: NDArray[np.integer],
+        self, values: NDArray[np.integer], labels: NDArray[np.integer], n_cells: Any
     ) -> DenseCounts:
-        """Return the counts after cells were added; the same ones if none were."""
+        """Return the counts after cells were added, or taken away; the same ones if none were."""
         if not len(values):
             return self
-        table = self.table.copy()
+        table = self.dense.copy()
         np.add.at(table, (values, labels), n_cells)
         return DenseCounts(table)
 
-    def __add__(self, other: Any) -> DenseCounts:
-        return DenseCounts(self.table + other.table)
 
-
-@dataclass(frozen=True, eq=False)
-class SparseCounts:
-    """Counts of a column with very many values: only those above zero, at ``value * m + label``.
-
-    It answers what `DenseCounts` does.
-    """
-
-    keys: NDArray[np.int64]
-    counts: Counts
-    shape: tuple[int, int]
-
-    @property
-    def dense(self) -> Counts:
-        """The counts of all values."""
-        return self.rows(np.arange(self.shape[0]))
-
-    def rows(self, codes: NDArray[np.integer]) -> Counts:
-        """Return the counts of some values; zeros for one outside the domain."""
-        return self.at(codes[:, None], np.arange(self.shape[1]))
-
-    def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
-        """Return the counts at some places."""
-        wanted = values.astype(np.int64) * self.shape[1] + labels
-        if not len(self.keys):
-            return np.zeros(wanted.shape, dtype=np.int64)
-        found = np.minimum(np.searchsorted(self.keys, wanted), len(self.keys) - 1)
-        return np.where(self.keys[found] == wanted, self.counts[found], 0)
-
-    def cells(self) -> tuple[Counts, Counts, Counts]:
-        """Return value, label and count of every place that is not zero, by value and then label."""
-        values, labels = np.divmod(self.keys, self.shape[1])
-        return values, labels, self.counts
-
-    @cached_property
-    def _totals(self) -> NDArray[np.float64]:
-        n_labels = self.shape[1]
-        totals = np.bincount(self.keys % n_labels, weights=self.counts, minlength=n_labels)
-        return totals.astype(np.float64)
-
-    def label_sums(self, alpha: float) -> NDArray[np.float64]:
-        """Sum the counts of each label with ``alpha`` added to each."""
-        return self._totals + alpha * float(self.shape[0])
-
-    def changed(
-        self,
-        values: NDArray[np.integer],
-        labels: NDArray[np.integer],
-        n_cells: NDArray[np.integer],
-    ) -> SparseCounts:
-        """Return the counts after cells were added; the same ones if none were.
-
-        Only what changes is looked up: sorting all keys anew takes a hundred times as long.
-        """
-        if not len(values):
-            return self
-        changed, which = np.unique(
-            values.astype(np.int64) * self.shape[1] + labels, return_inverse=True
-        )
-        added = np.zeros(len(changed), dtype=np.int64)
-        np.add.at(added, which, n_cells)
-        places = np.searchsorted(self.keys, changed)
-        there = np.isin(changed, self.keys[places[places < len(self.keys)]])
-        keys, cells = self.keys, self.counts.copy()
-        cells[places[there]] += added[there]
-        gone = places[there][cells[places[there]] == 0]
-        new = ~there & (added != 0)
-        if new.any():
-            keys = np.insert(keys, places[new], changed[new])
-            cells = np.insert(cells, places[new], added[new])
-        if len(gone):
-            left = cells != 0
-            keys, cells = keys[left], cells[left]
-        return SparseCounts(keys, cells, self.shape)
-
-    def __add__(self, other: Any) -> SparseCounts:
-        keys, places = np.unique(np.concatenate([self.keys, other.keys]), return_inverse=True)
-        counts = np.zeros(len(keys), dtype=np.int64)
-        np.add.at(counts, places, np.concatenate([self.counts, other.counts]))
-        return SparseCounts(keys, counts, self.shape)
-
-
-Known = DenseCounts | SparseCounts
 # By candidate set, the cells of each label.
 CandidateSets = dict[tuple[int, ...], Counts]
 
@@ -192,7 +120,7 @@ class IndexFields:
 
     schema: Schema
     label_counts: Counts
-    known: tuple[Known, ...]
+    known: tuple[DenseCounts, ...]
     n_null: Counts
     sets: tuple[CandidateSets, ...]
 
@@ -206,11 +134,315 @@ class IndexFields:
         return n_open
 
 
+def check_size(name: str, n_values: int, n_labels: int) -> None:
+    """Reject a column whose counts would fill the memory."""
+    if n_values * n_labels > _MOST_COUNTS:
+        raise NullproofError(
+            f"column {name!r} has {n_values:,} values and there are {n_labels:,} labels, and at most "
+            f"{_MOST_COUNTS:,} counts of a column can be kept; leave it out with ignore, or give it "
+            "fewer values"
+        )
+
+
+def from_cells(
+    values: NDArray[np.integer],
+    labels: NDArray[np.integer],
+    counts: Counts,
+    shape: tuple[int, int],
+) -> DenseCounts:
+    """Add up groups of cells by value and label; those with a negative code are missing."""
+    held = values >= 0
+    dense = np.zeros(shape, dtype=np.int64)
+    np.add.at(dense, (values[held], labels[held]), counts[held])
+    return DenseCounts(dense)
+
+
+# Learn the domains of a table, or take them over.
+
+
+@dataclass
+class Learned:
+    """What is known of the columns of a table while their domains are learned."""
+
+    options: TableOptions
+    findings: Findings = field(default_factory=Findings)
+    kinds: dict[str, str] = field(default_factory=dict)
+    n_missing: dict[str, int] = field(default_factory=dict)
+
+    def fit(
+        self, column: Column, rows: Rows, n_rows: int, findings: Findings
+    ) -> tuple[Feature, Encoded] | None:
+        """Learn the domain of a column and encode it; None if it is left out.
+
+        Its cells may be groups of cells, whose sizes ``rows`` has.
+        """
+        options, name, counts = self.options, column.name, rows.weights
+        domain, as_value = options.declared(name), name in options.missing_is_value
+        self.kinds[name] = column.kind
+        n_known = int(column.known.sum() if counts is None else counts[column.known].sum())
+        if not (n_known or column.sets or domain or column.declared or as_value):
+            findings.empty.append(name)
+            self.n_missing[name] = n_rows
+            return None
+        if options.may_leave_out(name) and names_rows(column, counts, n_rows):
+            findings.leave_out(column)
+            self.n_missing[name] = n_rows - n_known
+            return None
+        findings.look_at(column, declared=bool(domain), counts=counts)
+        return fit_feature(
+            column,
+            bins=options.bins,
+            binning=options.binning_of(name),
+            domain=domain,
+            rows=rows,
+            missing_is_value=as_value,
+        )
+
+    def schema(
+        self,
+        labels: Schema,
+        features: Sequence[Feature],
+        names: Sequence[str],
+        missing: Missing,
+        formats: Formats,
+    ) -> Schema:
+        """Return what was learned from a table, its labels first; reject it if there is no feature."""
+        kinds = self.kinds | {feature.name: feature.kind for feature in features}
+        ignored = {*self.options.ignore}
+        found = records(names, labels.label_name, self.findings, ignored, kinds)
+        schema = replace(
+            labels,
+            features=self.options.weighted(features),
+            missing=replace(missing, as_value=tuple(self.options.missing_is_value)),
+            columns=tuple(
+                replace(record, n_missing=self.n_missing.get(name))
+                for name, record in found.items()
+            ),
+            formats=tuple((f.name, formats[f.name]) for f in features if f.name in formats),
+        )
+        refuse_nothing(schema, self.findings)
+        return schema
+
+
+def count_table(
+    table: Table, names: Sequence[str], labels: Column, options: TableOptions
+) -> IndexFields:
+    """Learn the domains and count; only two columns at a time are held as they were read."""
+    if not len(labels):
+        raise NullproofError("the table has no rows; give at least one")
+    row_labels, found = label_codes(labels)
+    check_limits(n_cells=table.n_rows * len(names))
+    rows = Rows(row_labels)
+    features: list[Feature] = []
+    learned = Learned(options)
+    sample = sampled_rows(table.n_rows, len(names), len(found))
+    sampled: list[NDArray[Any]] = []
+
+    def fitted(name: str) -> tuple[Findings, tuple[Feature, Encoded] | None]:
+        findings = Findings()
+        column = table.column(name, options.declared(name))
+        return findings, learned.fit(column, rows, table.n_rows, findings)
+
+    def columns() -> Iterator[Encoded]:
+        for findings, pair in _mapped(fitted, names, table):
+            learned.findings.add(findings)
+            if pair is not None:
+                features.append(pair[0])
+                if options.weights == "learned":
+                    sampled.append(pair[1].codes[sample])
+                yield pair[1]
+
+    pairs = list(_counts(columns(), features, row_labels, len(found)))
+    if options.weights == "learned" and features:
+        known, n_rows = [known for known, _, _ in pairs], tally(row_labels, None, len(found))
+        features = with_learned_weights(features, known, sampled, row_labels[sample], n_rows)
+    schema = Schema((), found, labels.name)
+    schema = learned.schema(schema, features, table.names, table.missing, table.formats)
+    index = _assembled(schema, pairs, row_labels)
+    notify(index, learned.findings)
+    return index
+
+
+def _mapped(function: Callable[[str], T], names: Sequence[str], table: Table) -> Iterator[T]:
+    """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
+    if table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded):
+        yield from map(function, names)
+        return
+    with ThreadPoolExecutor(max_workers=2) as pool:
+        yield from pool.map(function, names)
+
+
+def count_like(schema: Schema, table: Table, labels: Column) -> IndexFields:
+    """Count a table by a schema learned before."""
+    row_labels = known_label_codes(schema, labels)
+    return count_codes(schema, _encoded_like(schema, table), row_labels)
+
+
+def count_codes(
+    schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
+) -> IndexFields:
+    """Count columns that are codes of a schema's features already."""
+    pairs = list(_counts(columns, list(schema.features), row_labels, len(schema.labels)))
+    return _assembled(schema, pairs, row_labels)
+
+
+def checked_codes(codes: Any) -> NDArray[np.integer]:
+    """Return an array of codes of which none is too large to be counted."""
+    if isinstance(codes, np.ma.MaskedArray):
+        raise NullproofError(
+            "the codes are a masked array; give a plain one with -1 where a cell is missing"
+        )
+    array = np.asarray(codes)
+    if array.ndim != 2 or array.dtype.kind not in "iu" or not array.size:
+        raise NullproofError(
+            f"the codes are an array of {array.dtype} of shape {array.shape}; give integers, rows × "
+            "features, at least one of each"
+        )
+    check_limits(n_columns=array.shape[1])
+    if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
+        # As unsigned numbers they would wrap; as a domain they would fill the memory.
+        raise NullproofError(
+            f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
+            "from 0 on, and a negative one where a cell is missing"
+        )
+    return array
+
+
+def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
+    """Return the size of each domain: as given, or by the largest code of each column."""
+    if n_values is None:
+        return [max(code + 1, 1) for code in largest]
+    sizes = list(n_values) if hasattr(n_values, "__iter__") else [n_values]
+    if not all(map(is_whole, sizes)) or not all(1 <= size <= _MOST_VALUES for size in sizes):
+        raise NullproofError(
+            f"n_values is {n_values!r}; give a list of whole numbers from 1 to {_MOST_VALUES:,}, one "
+            "per feature"
+        )
+    if len(sizes) != len(largest):
+        raise NullproofError(
+            f"n_values has {len(sizes)} sizes but there are {len(largest)} features; "
+            "give one size per feature"
+        )
+    for j, (code, size) in enumerate(zip(largest, sizes, strict=True)):
+        if code >= size:
+            raise NullproofError(
+                f"column 'x{j}' holds the code {code} but its domain has {many(int(size), 'value')}; "
+                "give a larger n_values"
+            )
+    return [int(size) for size in sizes]
+
+
+def is_whole(number: Any) -> bool:
+    """Return whether something is a whole number, of Python or of NumPy; True and 1.0 are none."""
+    # To ask a type's family takes ten times as long.
+    return type(number) is int or (
+        isinstance(number, numbers.Integral) and not isinstance(number, bool)
+    )
+
+
+def code_features(sizes: Iterable[int]) -> tuple[Feature, ...]:
+    """Return features whose values are codes, named by their places."""
+    return tuple(Feature(f"x{j}", "code", _texts(size)) for j, size in enumerate(sizes))
+
+
+# Features of one size share their values.
+@lru_cache(maxsize=1 << 9)
+def _texts(size: int) -> tuple[str, ...]:
+    return tuple(map(str, range(size)))
+
+
+def count_array(
+    schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
+) -> IndexFields:
+    """Count a user's own codes, rows × features; every negative one is missing."""
+    columns = codes.T if int(codes.min()) >= -1 else np.maximum(codes.T, -1)
+    sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
+    for feature in schema.features:
+        check_size(feature.name, feature.n_values, n_labels)
+    found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
+    return _assembled(schema, [(*pair, {}) for pair in found], row_labels)
+
+
+_Pair = tuple[DenseCounts, Counts, CandidateSets]
+
+
+def _counts(
+    columns: Iterable[Encoded],
+    features: list[Feature],
+    row_labels: NDArray[np.int32],
+    n_labels: int,
+) -> Iterator[_Pair]:
+    """Count columns as they come; ``features`` may grow while they do."""
+    sets: list[dict[int, tuple[int, ...]]] = []
+
+    def codes() -> Iterator[tuple[NDArray[np.signedinteger], int]]:
+        for position, column in enumerate(columns):
+            sets.append(column.sets)
+            feature = features[position]
+            check_size(feature.name, feature.n_values, n_labels)
+            yield column.codes, feature.n_values
+
+    for position, (known, n_null) in enumerate(count_columns(codes(), row_labels, n_labels)):
+        grouped: CandidateSets = {}
+        for row, candidates in sets[position].items():
+            n_null[row_labels[row]] -= 1
+            counts = grouped.setdefault(candidates, np.zeros(n_labels, dtype=np.int64))
+            counts[row_labels[row]] += 1
+        yield known, n_null, grouped
+
+
+def _assembled(schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]) -> IndexFields:
+    n_labels = len(schema.labels)
+    n_null = np.array([n_null for _, n_null, _ in pairs], dtype=np.int64).reshape(-1, n_labels)
+    return IndexFields(
+        schema,
+        tally(row_labels, None, n_labels),
+        tuple(known for known, _, _ in pairs),
+        n_null,
+        tuple(sets for _, _, sets in pairs),
+    )
+
+
+def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
+    for feature in schema.features:
+        encoded = encode(feature, table.like(feature))
+        outside = encoded.codes == feature.n_values
+        for row, candidates in encoded.sets.items():
+            outside[row] = feature.n_values in candidates
+        if outside.any():
+            row = int(outside.argmax())
+            row = row if table.rows is None else int(table.rows[row])
+            raise outside_domain(feature, f" in row {row}")
+        yield encoded
+
+
+def outside_domain(feature: Feature, where: str = "") -> NullproofError:
+    """Return the error of a column with a value that a domain learned before does not have."""
+    return NullproofError(
+        f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
+        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
+        "when the first index is made"
+    )
+
+
+def feature_names(names: Sequence[str], label: str, options: TableOptions) -> list[str]:
+    """Return the columns to count: all but the label and those to ignore."""
+    options.refuse_unknown_columns(names)
+    ignored = {label, *options.ignore}
+    found = [name for name in names if name not in ignored]
+    if not found:
+        raise NullproofError("the table has no column besides the label; give at least one feature")
+    return found
+
+
+# Count codes.
+
+
 def count_columns(
     columns: Iterable[_Coded],
     labels: NDArray[np.integer],
     n_labels: int,
-) -> Iterator[tuple[Known, Counts]]:
+) -> Iterator[tuple[DenseCounts, Counts]]:
     """Count each column by value and label.
 
     Parameters
@@ -225,16 +457,17 @@ def count_columns(
     The counts (values × labels) and the missing cells per label, in the order of the columns.
     """
     if len(labels) <= _FEW_ROWS:
-        yield from _count_few(columns, labels, n_labels)
+        # A call of NumPy takes longer to begin than to count so few cells.
+        remaining, size = iter(columns), _CELLS // max(len(labels), 1)
+        while group := list(islice(remaining, size)):
+            yield from _count_side_by_side(group, labels, n_labels)
         return
     most = min(max(_JOINT, len(labels) // _ROWS_A_PLACE), _MOST_JOINT)
     count = partial(_count_jointly, labels=labels, n_labels=n_labels)
     groups = _grouped(columns, n_labels, most)
-    if len(labels) < _MANY_ROWS:
-        yield from chain.from_iterable(map(count, groups))
-        return
     # NumPy leaves the other core free while it counts.
-    yield from chain.from_iterable(on_both_cores(count, groups))
+    mapped = map if len(labels) < _MANY_ROWS else on_both_cores
+    yield from chain.from_iterable(mapped(count, groups))
 
 
 def _grouped(columns: Iterable[_Coded], n_labels: int, most: int) -> Iterator[list[_Coded]]:
@@ -251,56 +484,14 @@ def _grouped(columns: Iterable[_Coded], n_labels: int, most: int) -> Iterator[li
         yield group
 
 
-def _count_few(
-    columns: Iterable[_Coded],
-    labels: NDArray[np.integer],
-    n_labels: int,
-) -> Iterator[tuple[Known, Counts]]:
-    """Count columns with few rows: many of them by one call, which takes longer to begin than to count."""
-    group: list[_Coded] = []
-    for codes, n_values in columns:
-        if (n_values + 1) * n_labels > min(_CELLS, _DENSE):
-            yield from _count_in_a_row(group, labels, n_labels)
-            yield _count_alone(codes, n_values, labels, n_labels)
-            group = []
-            continue
-        group.append((codes, n_values))
-        if len(group) * len(labels) >= _CELLS:
-            yield from _count_in_a_row(group, labels, n_labels)
-            group = []
-    yield from _count_in_a_row(group, labels, n_labels)
-
-
-def _count_in_a_row(
+def _count_side_by_side(
     group: list[_Coded], labels: NDArray[np.integer], n_labels: int
-) -> Iterator[tuple[Known, Counts]]:
-    if group:
-        codes, sizes = zip(*group, strict=True)
-        yield from _count_rows(np.array(codes), sizes, labels, n_labels)
-
-
-def counts_together(n_rows: int, sizes: Sequence[int], n_labels: int) -> bool:
-    """Return whether all columns of a table are small enough for `count_together`."""
-    return n_rows <= _FEW_ROWS and (max(sizes) + 1) * n_labels <= min(_CELLS, _DENSE)
-
-
-def count_together(
-    codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
-) -> Iterator[tuple[Known, Counts]]:
-    """Count as `count_columns` does, codes in one array, features × rows."""
-    step = max(1, _CELLS // len(labels))
-    for start in range(0, len(sizes), step):
-        some = slice(start, start + step)
-        yield from _count_rows(codes[some], sizes[some], labels, n_labels)
-
-
-def _count_rows(
-    codes: NDArray[np.integer], sizes: Sequence[int], labels: NDArray[np.integer], n_labels: int
-) -> Iterator[tuple[Known, Counts]]:
+) -> Iterator[tuple[DenseCounts, Counts]]:
     """Count by one ``bincount`` over the cells of all columns, each with places of its own."""
-    ends = [0, *accumulate(n_values + 1 for n_values in sizes)]
+    ends = [0, *accumulate(n_values + 1 for _, n_values in group)]
     n_places = ends[-1] * n_labels
     kind = next(kind for kind in _KEYS if n_places <= np.iinfo(kind).max)
+    codes = np.array([codes for codes, _ in group])
     keys = np.multiply(codes, kind(n_labels), dtype=kind, order="C")
     keys += labels.astype(kind)
     # Missing cells come first, at the start.
@@ -313,9 +504,9 @@ def _count_rows(
 
 def _count_jointly(
     group: list[_Coded], labels: NDArray[np.integer], n_labels: int
-) -> list[tuple[Known, Counts]]:
+) -> list[tuple[DenseCounts, Counts]]:
     if n_labels * math.prod(n_values + 1 for _, n_values in group) > _MOST_JOINT:
-        return [_count_alone(*group[0], labels, n_labels)]
+        return list(_count_side_by_side(group, labels, n_labels))
     shape, ones = [n_labels], 0
     key = labels.astype(np.uint16)
     for codes, n_values in group:
@@ -328,7 +519,7 @@ def _count_jointly(
     return list(_apart(np.bincount(key, minlength=math.prod(shape)).reshape(shape)))
 
 
-def _apart(joint: Counts) -> Iterator[tuple[Known, Counts]]:
+def _apart(joint: Counts) -> Iterator[tuple[DenseCounts, Counts]]:
     """Return the counts of each column from joint ones, labels × codes: one half is summed out first."""
     columns = tuple(range(1, joint.ndim))
     if len(columns) == 1:
@@ -338,47 +529,3 @@ def _apart(joint: Counts) -> Iterator[tuple[Known, Counts]]:
     half = len(columns) // 2
     yield from _apart(np.add.reduce(joint, axis=columns[half:]))
     yield from _apart(np.add.reduce(joint, axis=columns[:half]))
-
-
-def _count_alone(
-    codes: NDArray[np.signedinteger], n_values: int, labels: NDArray[np.integer], n_labels: int
-) -> tuple[Known, Counts]:
-    key = (codes.astype(np.int64) + 1) * n_labels + labels
-    if (n_values + 1) * n_labels <= _DENSE:
-        shape = (n_values + 1, n_labels)
-        counts = np.bincount(key, minlength=math.prod(shape)).reshape(shape)
-        return DenseCounts(counts[1:].astype(np.int64)), counts[0].astype(np.int64)
-    keys, found = np.unique(key, return_counts=True)
-    known = keys >= n_labels
-    n_missing = np.zeros(n_labels, dtype=np.int64)
-    n_missing[keys[~known]] = found[~known]
-    return SparseCounts(keys[known] - n_labels, found[known], (n_values, n_labels)), n_missing
-
-
-def from_cells(
-    values: NDArray[np.integer],
-    labels: NDArray[np.integer],
-    counts: Counts,
-    shape: tuple[int, int],
-) -> Known:
-    """Return counts from the places that are not zero; sparse when the table would be very large."""
-    if (shape[0] + 1) * shape[1] > _DENSE:
-        keys = values.astype(np.int64) * shape[1] + labels
-        order = np.argsort(keys)
-        return SparseCounts(keys[order], counts[order].astype(np.int64), shape)
-    dense = np.zeros(shape, dtype=np.int64)
-    dense[values, labels] = counts
-    return DenseCounts(dense)
-
-
-def tallied(
-    codes: NDArray[np.integer], labels: NDArray[np.integer], counts: Counts, shape: tuple[int, int]
-) -> Known:
-    """Add up groups of cells by code and label; those with a negative code are missing."""
-    held = codes >= 0
-    keys, places = np.unique(
-        codes[held].astype(np.int64) * shape[1] + labels[held], return_inverse=True
-    )
-    summed = np.zeros(len(keys), dtype=np.int64)
-    np.add.at(summed, places, counts[held])
-    return from_cells(keys // shape[1], keys % shape[1], summed, shape)

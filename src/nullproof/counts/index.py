@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import (
+from nullproof.counts.count import (
+    Counts,
+    IndexFields,
     checked_codes,
     code_features,
     count_array,
@@ -25,17 +27,15 @@ from nullproof.counts.build import (
     domain_sizes,
     feature_names,
 )
-from nullproof.counts.count import Counts, IndexFields
-from nullproof.counts.engines import open_lazily
+from nullproof.counts.engines import count_lazy, open_lazily
 from nullproof.counts.storage import load, save, warn_of_companion
 from nullproof.counts.update import (
     Cells,
-    add_rows,
     added,
     are_same,
     blank,
+    change_rows,
     fill_cells,
-    remove_rows,
     widen,
 )
 from nullproof.counts.weights import sampled_rows, with_learned_weights
@@ -185,8 +185,6 @@ class CountIndex(IndexFields):
         spelled = options.spelled if schema is None else schema.missing
         with open_lazily(table, label, spelled, schema, memory_limit) as lazy:
             if lazy is not None:
-                from nullproof.counts.engines import count_lazy
-
                 file.refuse("counted where it is")
                 return cls.of(count_lazy(lazy, options, like=schema))
         opened = options.open(table, label, schema)
@@ -364,11 +362,11 @@ class CountIndex(IndexFields):
 
     def update(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index with further rows counted; their values must be in the domains."""
-        return add_rows(self, rows, labels)
+        return change_rows(self, rows, labels, 1)
 
     def remove(self, rows: Any, labels: Sequence[Any]) -> CountIndex:
         """Return the index without some of its rows, given as they were when counted; domains stay."""
-        return remove_rows(self, rows, labels)
+        return change_rows(self, rows, labels, -1)
 
     def fill(
         self, feature: str, value: Any, label: Any, *, candidates: Any = None, n_cells: int = 1
@@ -461,7 +459,7 @@ class ColumnLine(NamedTuple):
         return f"{many(len(self.values), word)}: {some(self.values, 4)}"
 
 
-class Columns(Sequence[ColumnLine]):
+class Columns:
     """The columns of a table, in its order, as `CountIndex.columns` gives them.
 
     Examples
@@ -478,19 +476,16 @@ class Columns(Sequence[ColumnLine]):
     def __init__(self, lines: Iterable[ColumnLine]) -> None:
         self._lines = tuple(lines)
 
-    @overload
-    def __getitem__(self, which: int | str) -> ColumnLine: ...
-    @overload
-    def __getitem__(self, which: slice) -> Columns: ...
-    def __getitem__(self, which: int | str | slice) -> ColumnLine | Columns:
-        if isinstance(which, slice):
-            return Columns(self._lines[which])
+    def __getitem__(self, which: int | str) -> ColumnLine:
         if isinstance(which, str):
-            found = next((line for line in self._lines if line.name == which), None)
-            if found is None:
-                raise no_such_column(which, [line.name for line in self._lines])
-            return found
+            names = [line.name for line in self._lines]
+            if which not in names:
+                raise no_such_column(which, names)
+            which = names.index(which)
         return self._lines[which]
+
+    def __iter__(self) -> Iterator[ColumnLine]:
+        return iter(self._lines)
 
     def __len__(self) -> int:
         return len(self._lines)
@@ -516,8 +511,7 @@ class Columns(Sequence[ColumnLine]):
         return native_frame(self._listed(self._lines), frame, same_rows=False)
 
     @staticmethod
-    def _listed(lines: Iterable[ColumnLine]) -> dict[str, list[Any]]:
-        lines = list(lines)
+    def _listed(lines: Sequence[ColumnLine]) -> dict[str, list[Any]]:
         return {
             "column": [line.name for line in lines],
             "use": [line.use for line in lines],
@@ -529,18 +523,17 @@ class Columns(Sequence[ColumnLine]):
             "values": [line.shown_values for line in lines],
         }
 
-    def _most_missing_first(self) -> Iterator[ColumnLine]:
-        return iter(sorted(self._lines, key=lambda line: -(line.missing or 0)))
+    def _most_missing_first(self) -> list[ColumnLine]:
+        return sorted(self._lines, key=lambda line: -(line.missing or 0))[:ROWS]
 
     def _repr_html_(self) -> str:
-        shown = [*self._most_missing_first()][:ROWS]
-        columns = self._listed(shown)
+        columns = self._listed(self._most_missing_first())
         columns["missing"] = [per_cent(share) for share in columns["missing"]]
         return shown_table(many(len(self), "column"), columns, len(self))
 
     def __repr__(self) -> str:
         lines = [f"{many(len(self), 'column')}, those with the most missing cells first"]
-        for line in [*self._most_missing_first()][:ROWS]:
+        for line in self._most_missing_first():
             use = f"{line.use} ({line.why})" if line.why else line.use
             parts = [
                 use,

@@ -1,10 +1,10 @@
 """An index on disk: a Parquet file that any tool can read, with its schema as JSON beside the counts.
 
 One row per feature and value, and one with a null value for the missing cells of each feature;
-``labels`` and ``counts`` list the labels (by position) that have any. The file's metadata hold, under
-``nullproof``, the labels, the features' kinds and bins, the counts of candidate sets and the version
-of the format, and under ``nullproof-seal`` a digest of all bytes of the file, taken with zeros in the
-place of the digest itself. No part of a file is parsed before its seal is checked.
+``counts`` has a number for each label. The file's metadata hold, under ``nullproof``, the labels, the
+features' kinds and bins, the counts of candidate sets and the version of the format, and under
+``nullproof-seal`` a digest of all bytes of the file, taken with zeros in the place of the digest itself.
+No part of a file is parsed before its seal is checked.
 """
 
 from __future__ import annotations
@@ -12,17 +12,16 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-import re
 import shlex
 from collections.abc import Callable, Iterator
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
-from nullproof.counts.count import Counts, DenseCounts, IndexFields, from_cells
+from nullproof.counts.count import DenseCounts, IndexFields
 from nullproof.data.missing import Missing
 from nullproof.data.schema import ColumnRecord, Feature, Schema
 from nullproof.errors import NullproofError, notice
@@ -31,14 +30,12 @@ from nullproof.files import write_together, write_whole
 if TYPE_CHECKING:
     import polars as pl
 
-VERSION = 4
+VERSION = 5
 _KEY = "nullproof"
-_PADDED = 8
 _MAGIC = b"PAR1"
 _SEAL_KEY, _SEAL, _OPEN = "nullproof-seal", "nullproof-sha256:", "0" * 64
-# The two entries as a Parquet footer writes them: each text after a 0x18 and its length.
+# The entry as a Parquet footer writes it: each text after a 0x18 and its length.
 _SEAL_MARK = f"\x18\x0e{_SEAL_KEY}\x18{chr(len(_SEAL + _OPEN))}{_SEAL}".encode()
-_HEADER_MARK = re.compile(rb'\x18\x09nullproof\x18.{1,5}\{"version": (\d{1,9}), ', re.DOTALL)
 
 
 def is_saved(path: str | Path) -> bool:
@@ -50,7 +47,7 @@ def is_saved(path: str | Path) -> bool:
             footer = _footer(stream)
     except (OSError, ValueError, MemoryError):
         return False
-    return _SEAL_MARK in footer or _HEADER_MARK.search(footer) is not None
+    return _SEAL_MARK in footer
 
 
 def save(index: IndexFields, path: str | Path) -> None:
@@ -106,12 +103,7 @@ def _sealed(path: str | Path) -> bytes:
     raw = Path(path).read_bytes()
     start = _digest_start(raw)
     if start is None:
-        header = _HEADER_MARK.search(_footer(BytesIO(raw)))
-        if header is None:
-            raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
-        # Format 1 had no seal.
-        _refuse_other_versions(path, int(header[1]))
-        raise _damaged(path)
+        raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
     if raw[start : start + len(_OPEN)] != _digest(raw, start):
         raise _damaged(path)
     return raw
@@ -122,15 +114,10 @@ def _damaged(path: str | Path) -> NullproofError:
 
 
 def _refuse_other_versions(path: str | Path, version: int) -> None:
-    if version > VERSION:
+    if version != VERSION:
+        advice = "install a newer nullproof" if version > VERSION else "count the table again"
         raise NullproofError(
-            f"{path} has format {version} and this nullproof reads format {VERSION}; "
-            "install a newer nullproof"
-        )
-    if version < VERSION:
-        raise NullproofError(
-            f"{path} has format {version}, which an older nullproof wrote, and this one reads format "
-            f"{VERSION}; count the table again"
+            f"{path} has format {version} and this nullproof reads format {VERSION}; {advice}"
         )
 
 
@@ -177,6 +164,7 @@ def _seal(part: Path) -> None:
 
 def _header(index: IndexFields) -> dict[str, Any]:
     schema = index.schema
+    features = [asdict(replace(feature, values=())) for feature in schema.features]
     return {
         "version": VERSION,
         "labels": list(schema.labels),
@@ -185,17 +173,8 @@ def _header(index: IndexFields) -> dict[str, Any]:
         "missing": schema.missing.document(),
         "columns": [asdict(record) for record in schema.columns],
         "formats": dict(schema.formats),
-        "features": [
-            {
-                "name": f.name,
-                "kind": f.kind,
-                "edges": [repr(e) for e in f.edges],
-                "bins": f.bins,
-                "missing_is_value": f.missing_is_value,
-                "weight": f.weight,
-            }
-            for f in schema.features
-        ],
+        # Edges as texts: JSON has no infinite numbers.
+        "features": [{**own, "edges": [*map(repr, own["edges"])]} for own in features],
         "sets": [
             [[list(codes), counts.tolist()] for codes, counts in sets.items()]
             for sets in index.sets
@@ -206,90 +185,32 @@ def _header(index: IndexFields) -> dict[str, Any]:
 def _frame(index: IndexFields) -> pl.DataFrame:
     import polars as pl
 
-    features, values, rows, labels, counts = [], [], [], [], []
-    n_rows = 0
+    features, values, counts = [], [], []
     for j, (feature, known) in enumerate(zip(index.schema.features, index.known, strict=True)):
-        size = feature.n_values
-        features.append(np.full(size + 1, j, dtype=np.int32))
+        features.append(np.full(feature.n_values + 1, j, dtype=np.int32))
         values += [*feature.values, None]
-        missing = DenseCounts(index.n_null[j : j + 1])
-        for block, start in ((known, n_rows), (missing, n_rows + size)):
-            where, which, what = block.cells()
-            rows.append(where + start)
-            labels.append(which)
-            counts.append(what)
-        n_rows += size + 1
-    lengths = np.bincount(np.concatenate(rows), minlength=n_rows)
+        counts += [known.dense, index.n_null[j : j + 1]]
     return pl.DataFrame(
         {
             "feature": np.concatenate(features),
             "value": pl.Series(values, dtype=pl.String),
-            "labels": _lists(np.concatenate(labels), lengths),
-            "counts": _lists(np.concatenate(counts), lengths),
+            "counts": pl.Series(np.concatenate(counts)).arr.to_list(),
         }
     )
 
 
-def _lists(flat: Counts, lengths: Counts) -> pl.Series:
-    """Cut a flat array into lists, as many at once as can be."""
-    import polars as pl
-
-    starts, longest = np.cumsum(lengths) - lengths, int(lengths.max())
-    if len(flat) and len(lengths) * longest <= _PADDED * (len(flat) + len(lengths)):
-        # Make all lists equally long, then cut them: 0.03 s for a million; a group-by takes a second.
-        places = np.minimum(starts[:, None] + np.arange(longest), len(flat) - 1)
-        padded = pl.Series(flat[places].ravel()).reshape((len(lengths), longest)).arr.to_list()
-        cut = pl.col("flat").list.head(pl.col("length"))
-        return pl.DataFrame({"flat": padded, "length": lengths}).select(cut)["flat"]
-    rows, parts = [], []
-    for length in np.unique(lengths).tolist():
-        rows.append(np.flatnonzero(lengths == length))
-        block = flat[starts[rows[-1]][:, None] + np.arange(length)]
-        nothing = pl.Series([[]], dtype=pl.List(pl.Int64))
-        parts.append(
-            pl.Series(block.ravel()).reshape(block.shape).arr.to_list()
-            if length
-            else nothing.new_from_index(0, len(block))
-        )
-    return pl.concat(parts).gather(np.argsort(np.concatenate(rows)))
-
-
 def _index(header: dict[str, Any], frame: pl.DataFrame) -> IndexFields:
     n_labels = len(header["labels"])
-    starts = np.append(np.flatnonzero(np.diff(frame["feature"], prepend=-1)), frame.height)
-    lengths = frame["labels"].list.len().to_numpy()
-    rows = np.repeat(np.arange(frame.height), lengths)
-    labels = frame["labels"].explode().drop_nulls().to_numpy()
-    counts = frame["counts"].explode().drop_nulls().to_numpy()
-    cuts = np.searchsorted(rows, starts)
+    counts = frame["counts"].explode().to_numpy().reshape(frame.height, n_labels)
     values = frame["value"].to_list()
-    features, known, n_null = [], [], np.zeros((len(header["features"]), n_labels), np.int64)
-    for j, written in enumerate(header["features"]):
-        first, last = int(starts[j]), int(starts[j + 1]) - 1
-        edges = tuple(float(edge) for edge in written["edges"])
-        features.append(
-            Feature(
-                written["name"],
-                written["kind"],
-                tuple(values[first:last]),
-                edges,
-                tuple(written["bins"]),
-                written["missing_is_value"],
-                written["weight"],
-            )
-        )
-        part = slice(int(cuts[j]), int(cuts[j + 1]))
-        missing = rows[part] == last
-        n_null[j, labels[part][missing]] = counts[part][missing]
-        cells = ~missing
-        known.append(
-            from_cells(
-                rows[part][cells] - first,
-                labels[part][cells],
-                counts[part][cells],
-                (last - first, n_labels),
-            )
-        )
+    features, known, n_null = [], [], []
+    ends = np.flatnonzero(frame["value"].is_null().to_numpy()).tolist()
+    for written, before, end in zip(header["features"], [-1, *ends], ends, strict=False):
+        written["values"] = tuple(values[before + 1 : end])
+        written["edges"] = tuple(map(float, written["edges"]))
+        features.append(Feature(**{**written, "bins": tuple(written["bins"])}))
+        known.append(DenseCounts(counts[before + 1 : end]))
+        n_null.append(counts[end])
     schema = Schema(
         tuple(features),
         tuple(header["labels"]),
@@ -303,10 +224,7 @@ def _index(header: dict[str, Any], frame: pl.DataFrame) -> IndexFields:
         for sets in header["sets"]
     )
     label_counts = np.array(header["label_counts"], dtype=np.int64)
-    lists = [label_counts, *(counts for cells in sets for counts in cells.values())]
-    if len(sets) != len(features) or any(counts.shape != (n_labels,) for counts in lists):
-        raise ValueError("the header has counts of other labels or features than it names")
-    return IndexFields(schema, label_counts, tuple(known), n_null, sets)
+    return IndexFields(schema, label_counts, tuple(known), np.array(n_null), sets)
 
 
 # The counts of a table before some cells of it were changed, kept beside the changed table: its

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import is_whole
-from nullproof.counts.count import CandidateSets, Counts, IndexFields, Known, from_cells
-from nullproof.data.points import Points, encode_quietly
+from nullproof.counts.count import (
+    CandidateSets,
+    Counts,
+    DenseCounts,
+    IndexFields,
+    from_cells,
+    is_whole,
+)
+from nullproof.data.points import encode_quietly
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import raw_cells, read_column
 from nullproof.data.types import text
@@ -35,78 +41,51 @@ class Cells:
     n_cells: int
 
 
-def add_rows(index: Index, rows: Any, labels: Sequence[Any]) -> Index:
-    """Count further rows."""
-    return _changed(index, rows, labels, 1)
+class _Draft(Generic[Index]):
+    """An index while its cells are changed."""
 
+    def __init__(self, index: Index) -> None:
+        self.index = index
+        self.known, self.sets = list(index.known), list(index.sets)
+        self.n_null = index.n_null.copy()
 
-def remove_rows(index: Index, rows: Any, labels: Sequence[Any]) -> Index:
-    """Take rows out of the counts; domains stay as they are."""
-    return _changed(index, rows, labels, -1)
+    def add_known(self, j: int, codes: Any, labels: Any, n_cells: Any) -> None:
+        """Add cells of feature ``j`` that hold some values; a negative number takes cells away."""
+        self.known[j] = self.known[j].changed(np.asarray(codes), np.asarray(labels), n_cells)
 
+    def add_open(
+        self, j: int, candidates: tuple[int, ...], labels: Any, n_cells: int | Counts
+    ) -> None:
+        """Add cells with several candidates; none means any value."""
+        if not candidates:
+            np.add.at(self.n_null[j], labels, n_cells)
+            return
+        counts = np.zeros(len(self.index.schema.labels), dtype=np.int64)
+        np.add.at(counts, labels, n_cells)
+        counts += self.sets[j].get(candidates, 0)
+        others = {key: own for key, own in self.sets[j].items() if key != candidates}
+        self.sets[j] = {**others, candidates: counts} if counts.any() else others
 
-def fill_cells(
-    index: Index, name: str, value: Any, label: Any, candidates: Any, n_cells: int
-) -> Index:
-    """Give missing cells of one label and feature a value, or fewer candidates than before."""
-    if name not in index.schema.position:
-        raise NullproofError(
-            f"there is no feature {name!r}; it is one of {some(index.schema.position, 20)}"
+    def finished(self, wrong: str, label_counts: Counts | None = None) -> Index:
+        """Return the changed index; with ``wrong``, reject it if more cells went than there were."""
+        before = self.index
+        for j, feature in enumerate(before.schema.features):
+            counts = [self.n_null[j], *self.sets[j].values()]
+            if self.known[j] is not before.known[j]:
+                counts.append(self.known[j].dense)
+            if any(int(own.min()) < 0 for own in counts if own.size):
+                raise NullproofError(wrong.format(feature=feature.name))
+        return replace(
+            before,
+            label_counts=before.label_counts if label_counts is None else label_counts,
+            known=tuple(self.known),
+            n_null=self.n_null,
+            sets=tuple(self.sets),
         )
-    j, i = index.schema.position[name], _label_codes(index.schema, [label])[0]
-    feature = index.schema.features[j]
-    after = _candidate_codes(feature, value)
-    before = None if candidates is None else _candidate_codes(feature, candidates)
-    if not after or (before and not {*after} <= {*before}):
-        raise NullproofError(
-            f"{value!r} is no candidate of the cell in column {name!r}; fill it with one of those"
-        )
-    if not is_whole(n_cells) or n_cells < 0:
-        raise NullproofError(
-            f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
-        )
-    n_null, sets = index.n_null.copy(), list(index.sets)
-    there = n_null[j, i] if not before else sets[j].get(before, n_null[j] * 0)[i]
-    if n_cells > there:
-        raise NullproofError(
-            f"column {name!r} has {many(int(there), 'such missing cell')} with label {label!r}, "
-            f"not {n_cells:,}; fill no more than there are"
-        )
-    one = np.zeros(len(index.schema.labels), dtype=np.int64)
-    one[i] = n_cells
-    if before:
-        sets[j] = _with_set(sets[j], before, -one)
-    else:
-        n_null[j] -= one
-    known = list(index.known)
-    if len(after) > 1:
-        sets[j] = _with_set(sets[j], after, one)
-    else:
-        known[j] = known[j].changed(np.array(after), np.array([i]), np.array([n_cells]))
-    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
 
 
-def fill_codes(
-    index: Index,
-    j: int,
-    labels: NDArray[np.integer],
-    codes: NDArray[np.integer],
-    candidates: Sequence[tuple[int, ...] | None],
-) -> Index:
-    """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
-    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
-    known[j] = known[j].changed(codes, labels, np.ones(len(codes), dtype=np.int64))
-    for sort in {*candidates}:
-        whose = labels[[own == sort for own in candidates]]
-        n_cells = np.bincount(whose, minlength=len(index.schema.labels)).astype(np.int64)
-        if sort is None:
-            n_null[j] -= n_cells
-        else:
-            sets[j] = _with_set(sets[j], sort, -n_cells)
-    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
-
-
-def _changed(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> Index:
+def change_rows(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> Index:
+    """Count further rows, or take rows out of the counts if ``sign`` is -1; domains stay as they are."""
     schema = index.schema
     points = encode_quietly(schema, rows)
     if points.single and isinstance(labels, str):
@@ -118,103 +97,97 @@ def _changed(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> Index
     codes = _label_codes(schema, labels)
     label_counts = index.label_counts.copy()
     np.add.at(label_counts, codes, sign)
-    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
-    missing, unseen = points.missing, points.unseen
+    draft, missing, unseen = _Draft(index), points.missing, points.unseen
     for j, feature in enumerate(schema.features):
-        _refuse_outside(feature, points, j, unseen[j])
-        cells = points.codes[j]
-        held = cells < feature.n_values
-        values, labels_held = cells[held], codes[held]
-        known[j] = known[j].changed(values, labels_held, np.full(len(values), sign))
-        np.add.at(n_null[j], codes[missing[j]], sign)
+        outside = unseen[j]
         for candidates, here in points.with_candidates(j):
-            whose = codes[here]
-            counts = sign * np.bincount(whose, minlength=len(schema.labels)).astype(np.int64)
-            sets[j] = _with_set(sets[j], candidates, counts)
-        if sign < 0 and (
-            _is_negative(n_null[j], *sets[j].values())
-            or _is_negative(known[j].at(values, labels_held))
-        ):
+            if feature.n_values in candidates:
+                outside = outside | here
+            draft.add_open(j, candidates, codes[here], sign)
+        if outside.any():
             raise NullproofError(
-                f"a row to remove has a cell in column {feature.name!r} that is not counted with "
-                "that label; give rows as they were when they were counted"
+                f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not "
+                f"in its domain ({some(feature.values, 5)}); count the table anew, or declare "
+                "the value with domains when the index is made"
             )
-    return replace(
-        index,
-        schema=schema,
-        label_counts=label_counts,
-        known=tuple(known),
-        n_null=n_null,
-        sets=tuple(sets),
+        held = points.codes[j] < feature.n_values
+        draft.add_known(j, points.codes[j][held], codes[held], sign)
+        draft.add_open(j, (), codes[missing[j]], sign)
+    return draft.finished(
+        "a row to remove has a cell in column {feature!r} that is not counted with that label; give "
+        "rows as they were when they were counted",
+        label_counts,
     )
 
 
-def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
-    unknown = [label for label in labels if text(label) not in schema.label_codes]
-    if unknown:
+def fill_cells(
+    index: Index, name: str, value: Any, label: Any, candidates: Any, n_cells: int
+) -> Index:
+    """Give missing cells of one label and feature a value, or fewer candidates than before."""
+    if name not in index.schema.position:
         raise NullproofError(
-            f"there is no label {unknown[0]!r} in the index "
-            f"({some(schema.labels, 5)}); count the table anew"
+            f"there is no feature {name!r}; it is one of {some(index.schema.position, 20)}"
         )
-    return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
-
-
-def _refuse_outside(feature: Feature, points: Points, j: int, outside: NDArray[np.bool_]) -> None:
-    for candidates, here in points.with_candidates(j):
-        if feature.n_values in candidates:
-            outside = outside | here
-    if outside.any():
+    j, i = index.schema.position[name], _label_codes(index.schema, [label])
+    feature = index.schema.features[j]
+    after = _candidate_codes(feature, value)
+    before = () if candidates is None else _candidate_codes(feature, candidates)
+    if not after or (before and not {*after} <= {*before}):
         raise NullproofError(
-            f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not in "
-            f"its domain ({some(feature.values, 5)}); count the table anew, or declare "
-            "the value with domains when the index is made"
+            f"{value!r} is no candidate of the cell in column {name!r}; fill it with one of those"
         )
-
-
-def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
-    encoded = encode(feature, read_column(feature.name, raw_cells(feature.name, [value])))
-    codes = encoded.sets.get(0, (int(encoded.codes[0]),))
-    if feature.n_values in codes:
+    if not is_whole(n_cells) or n_cells < 0:
         raise NullproofError(
-            f"{value!r} is not in the domain of column {feature.name!r} "
-            f"({some(feature.values, 5)}); closed domains do not grow"
+            f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
         )
-    return () if codes == (-1,) else codes
+    there = index.sets[j].get(before, index.label_counts * 0) if before else index.n_null[j]
+    n_there = int(there[i].item())
+    if n_cells > n_there:
+        raise NullproofError(
+            f"column {name!r} has {many(n_there, 'such missing cell')} with label {label!r}, "
+            f"not {n_cells:,}; fill no more than there are"
+        )
+    draft = _Draft(index)
+    draft.add_open(j, before, i, -n_cells)
+    if len(after) > 1:
+        draft.add_open(j, after, i, n_cells)
+    else:
+        draft.add_known(j, after, i, n_cells)
+    return draft.finished("")
 
 
-def _with_set(sets: CandidateSets, candidates: tuple[int, ...], counts: Counts) -> CandidateSets:
-    changed = sets.get(candidates, np.zeros_like(counts)) + counts
-    others = {key: cells for key, cells in sets.items() if key != candidates}
-    return {**others, candidates: changed} if changed.any() else others
-
-
-def _is_negative(*counts: Counts) -> bool:
-    return any(bool((cells < 0).any()) for cells in counts)
+def fill_codes(
+    index: Index,
+    j: int,
+    labels: NDArray[np.integer],
+    codes: NDArray[np.integer],
+    candidates: Sequence[tuple[int, ...] | None],
+) -> Index:
+    """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
+    draft = _Draft(index)
+    draft.add_known(j, codes, labels, 1)
+    for sort in {*candidates}:
+        draft.add_open(j, sort or (), labels[[own == sort for own in candidates]], -1)
+    return draft.finished("")
 
 
 def blank(index: Index, cells: Iterable[Cells]) -> Index:
     """Make cells missing."""
-    known, n_null, sets = list(index.known), index.n_null.copy(), list(index.sets)
-    places: dict[int, list[tuple[int, int, int]]] = {}
-    for sort in cells:
-        checked = _checked_sort(index.schema, sort)
-        label, j, candidates = checked.label, checked.feature, checked.candidates
-        n_cells = checked.n_cells
-        n_null[j, label] += n_cells
+    draft = _Draft(index)
+    known: dict[int, list[tuple[int, int, int]]] = {}
+    for sort in (_checked_sort(index.schema, sort) for sort in cells):
+        label, j, candidates = np.array([sort.label]), sort.feature, sort.candidates
+        draft.add_open(j, (), label, sort.n_cells)
         if len(candidates) > 1:
-            one = np.zeros(len(index.schema.labels), dtype=np.int64)
-            one[label] = n_cells
-            sets[j] = _with_set(sets[j], candidates, -one)
-            if candidates in sets[j] and _is_negative(sets[j][candidates]):
-                raise _not_there(index.schema, j)
+            draft.add_open(j, candidates, label, -sort.n_cells)
         else:
-            places.setdefault(j, []).append((candidates[0], label, -n_cells))
-    for j, changes in places.items():
-        values, labels, n_changed = np.array(changes, dtype=np.int64).T
-        known[j] = known[j].changed(values, labels, n_changed)
-        if _is_negative(known[j].at(values, labels)):
-            raise _not_there(index.schema, j)
-    return replace(index, known=tuple(known), n_null=n_null, sets=tuple(sets))
+            known.setdefault(j, []).append((candidates[0], sort.label, -sort.n_cells))
+    for j, changes in known.items():
+        draft.add_known(j, *np.array(changes, dtype=np.int64).T)
+    return draft.finished(
+        "more cells of column {feature!r} are to be blanked than there are with that label and value; "
+        "blank no more than are counted"
+    )
 
 
 def _checked_sort(schema: Schema, sort: Any) -> Cells:
@@ -238,11 +211,25 @@ def _checked_sort(schema: Schema, sort: Any) -> Cells:
     return Cells(label, j, codes, n_cells)
 
 
-def _not_there(schema: Schema, j: int) -> NullproofError:
-    return NullproofError(
-        f"more cells of column {schema.features[j].name!r} are to be blanked than there are with "
-        "that label and value; blank no more than are counted"
-    )
+def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
+    unknown = [label for label in labels if text(label) not in schema.label_codes]
+    if unknown:
+        raise NullproofError(
+            f"there is no label {unknown[0]!r} in the index "
+            f"({some(schema.labels, 5)}); count the table anew"
+        )
+    return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
+
+
+def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
+    encoded = encode(feature, read_column(feature.name, raw_cells(feature.name, [value])))
+    codes = encoded.sets.get(0, (int(encoded.codes[0]),))
+    if feature.n_values in codes:
+        raise NullproofError(
+            f"{value!r} is not in the domain of column {feature.name!r} "
+            f"({some(feature.values, 5)}); closed domains do not grow"
+        )
+    return () if codes == (-1,) else codes
 
 
 def widen(index: Index, schema: Schema) -> Index:
@@ -252,27 +239,26 @@ def widen(index: Index, schema: Schema) -> Index:
     """
     labels = np.array([schema.label_codes[text(label)] for label in index.schema.labels])
     n_labels = len(schema.labels)
-    label_counts = _spread(index.label_counts, labels, n_labels)
-    known: list[Known] = []
+
+    def spread(counts: Counts) -> Counts:
+        return from_cells(labels, labels * 0, counts, (n_labels, 1)).dense[:, 0]
+
+    label_counts = spread(index.label_counts)
+    known: list[DenseCounts] = []
     n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
     sets: list[CandidateSets] = []
     for place, feature in enumerate(schema.features):
-        j, shape = index.schema.position.get(feature.name), (feature.n_values, n_labels)
-        if j is None:
-            nothing = np.empty(0, dtype=np.int64)
-            known.append(from_cells(nothing, nothing, nothing, shape))
-            sets.append({})
-            continue
-        codes = _codes_in(feature, index.schema.features[j])
-        values, whose, counts = index.known[j].cells()
-        known.append(from_cells(codes[values], labels[whose], counts, shape))
-        n_null[place, labels] = index.n_null[j]
-        sets.append(
-            {
-                tuple(sorted(codes[list(candidates)].tolist())): _spread(cells, labels, n_labels)
-                for candidates, cells in index.sets[j].items()
-            }
-        )
+        j = index.schema.position.get(feature.name)
+        table = np.zeros((feature.n_values, n_labels), dtype=np.int64)
+        own_sets: CandidateSets = {}
+        if j is not None:
+            codes = _codes_in(feature, index.schema.features[j])
+            table[np.ix_(codes, labels)] = index.known[j].dense
+            n_null[place, labels] = index.n_null[j]
+            for candidates, cells in index.sets[j].items():
+                own_sets[tuple(sorted(codes[list(candidates)].tolist()))] = spread(cells)
+        known.append(DenseCounts(table))
+        sets.append(own_sets)
     return replace(
         index,
         schema=schema,
@@ -286,14 +272,9 @@ def widen(index: Index, schema: Schema) -> Index:
 def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     """Return the code of each value in a wider domain; bins are the same whatever their texts."""
     if feature.edges:
-        return np.searchsorted(np.array(wider.bins), np.array(feature.bins))
+        bins = np.searchsorted(np.array(wider.bins), np.array(feature.bins))
+        return np.append(bins, wider.missing_code) if feature.missing_is_value else bins
     return np.array([wider.codes[value] for value in feature.values])
-
-
-def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:
-    spread = np.zeros(n_labels, dtype=np.int64)
-    spread[labels] = counts
-    return spread
 
 
 # Two indexes of one schema.
@@ -302,14 +283,18 @@ def _spread(counts: Counts, labels: NDArray[np.intp], n_labels: int) -> Counts:
 def added(index: Index, other: Index) -> Index:
     """Return the counts of both."""
     other = _reordered(other, index)
-    sets = tuple(_merged(a, b) for a, b in zip(index.sets, other.sets, strict=True))
+    pairs = zip(index.known, other.known, strict=True)
     return replace(
         index,
         label_counts=index.label_counts + other.label_counts,
-        known=tuple(a + b for a, b in zip(index.known, other.known, strict=True)),
+        known=tuple(DenseCounts(a.dense + b.dense) for a, b in pairs),
         n_null=index.n_null + other.n_null,
-        sets=sets,
+        sets=tuple(_merged(a, b) for a, b in zip(index.sets, other.sets, strict=True)),
     )
+
+
+def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
+    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
 
 
 def are_same(index: IndexFields, other: IndexFields) -> bool:
@@ -318,12 +303,17 @@ def are_same(index: IndexFields, other: IndexFields) -> bool:
         other = _reordered(other, index)
     except NullproofError:
         return False
+    known = zip(index.known, other.known, strict=True)
     return (
         np.array_equal(index.label_counts, other.label_counts)
         and np.array_equal(index.n_null, other.n_null)
-        and all(_same(a, b) for a, b in zip(index.known, other.known, strict=True))
+        and all(np.array_equal(a.dense, b.dense) for a, b in known)
         and all(_same_sets(a, b) for a, b in zip(index.sets, other.sets, strict=True))
     )
+
+
+def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
+    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
 
 
 def _reordered(index: Index, like: IndexFields) -> Index:
@@ -343,15 +333,3 @@ def _reordered(index: Index, like: IndexFields) -> Index:
         n_null=index.n_null[order],
         sets=tuple(index.sets[j] for j in order),
     )
-
-
-def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
-    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
-
-
-def _same(a: Known, b: Known) -> bool:
-    return all(np.array_equal(*pair) for pair in zip(a.cells(), b.cells(), strict=True))
-
-
-def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)

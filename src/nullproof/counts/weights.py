@@ -9,15 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Known
 from nullproof.data.options import MOST_WEIGHT
 from nullproof.data.schema import ONE, Feature
 from nullproof.errors import notice
+
+if TYPE_CHECKING:
+    from nullproof.counts.count import DenseCounts
 
 Floats = NDArray[np.float64]
 # Fewer rows are too few to learn from, and more than these tell hardly more.
@@ -40,7 +42,7 @@ def sampled_rows(n_rows: int, n_columns: int, n_labels: int) -> NDArray[np.intp]
 
 def with_learned_weights(
     features: Sequence[Feature],
-    known: Sequence[Known],
+    known: Sequence[DenseCounts],
     codes: Sequence[NDArray[Any]],
     labels: NDArray[np.integer],
     label_counts: NDArray[np.int64],
@@ -57,7 +59,7 @@ def with_learned_weights(
 
 
 def learned_weights(
-    known: Sequence[Known],
+    known: Sequence[DenseCounts],
     codes: Sequence[NDArray[Any]],
     labels: NDArray[np.integer],
     label_counts: NDArray[np.int64],

@@ -14,8 +14,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import count_codes
-from nullproof.counts.count import from_cells
+from nullproof.counts.count import count_codes, from_cells
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable

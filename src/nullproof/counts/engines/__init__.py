@@ -8,10 +8,10 @@ the same cells in memory would be.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +19,20 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.build import Learned, feature_names
-from nullproof.counts.count import Counts, IndexFields, Known, tallied
+from nullproof.counts.count import (
+    Counts,
+    DenseCounts,
+    IndexFields,
+    Learned,
+    check_size,
+    feature_names,
+    from_cells,
+    outside_domain,
+)
 from nullproof.counts.engines.columns import (
     Groups,
     Key,
+    Labels,
     LazyColumn,
     bin_key,
     collected,
@@ -36,29 +45,32 @@ from nullproof.counts.engines.duckdb import duckdb_files, is_many
 from nullproof.counts.engines.edges import (
     FEW_ROWS,
     Extents,
-    Labels,
     cut_columns,
     doubles,
     edges_of,
     extents_of,
 )
 from nullproof.data.binning import Rows, both_shown
-from nullproof.data.labels import DROP, label_codes, mend_labels, report_unlabelled
+from nullproof.data.labels import (
+    DROP,
+    known_label_codes,
+    label_codes,
+    mend_labels,
+    report_unlabelled,
+)
 from nullproof.data.limits import check_limits
-from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
-from nullproof.data.notices import could_be_ids, names_rows, notify
+from nullproof.data.missing import USUAL, Missing, Rule
+from nullproof.data.notices import could_be_ids, notify
 from nullproof.data.options import TableOptions, stay_text
-from nullproof.data.schema import Feature, Schema, binned_feature, encode, fit_feature
+from nullproof.data.schema import Feature, Schema, binned_feature, encode
 from nullproof.data.sources import Table, no_such_column
 from nullproof.data.texts import Formats
-from nullproof.data.types import Column, text
+from nullproof.data.types import Column
 from nullproof.errors import NullproofError, explained
-from nullproof.words import many, some
+from nullproof.words import many
 
 # With so few whole numbers it is faster to count each and bin it here than to compare every cell.
 _FEW_VALUES = 1000
-# The labels and the rows of each, where they are needed before anything else is counted.
-CountedLabels = Callable[[], tuple[Schema, Counts]]
 
 
 @dataclass(frozen=True)
@@ -108,7 +120,8 @@ class LazyTable:
         self.refuse_unknown(name)
         rule = self.missing.rule(name, declared, in_file=self.in_file)
         typed = self.in_file and name not in self.as_text
-        return lazy_column(self.frame, name, self.schema[name], rule, typed)
+        column = lazy_column(self.frame, name, self.schema[name], rule, typed)
+        return replace(column, format=self.formats.get(name))
 
     def like(self, feature: Feature) -> LazyColumn:
         """Return the column of a feature learned before."""
@@ -151,9 +164,7 @@ def open_lazily(
             table, missing=missing, as_text=kept, like=formats, memory_limit=memory_limit
         ) as files:
             frame = nw.from_native(files.relation)
-            yield LazyTable(
-                frame, label, missing, files.from_text, files.taken, files.formats, frozenset(kept)
-            )
+            yield LazyTable(frame, label, missing, *files[1:], frozenset(kept))
         return
     frame = _as_lazy(table)
     yield None if frame is None else LazyTable(frame, label, missing)
@@ -194,58 +205,67 @@ def count_lazy(
 
 def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> IndexFields:
     columns = [table.column(name, options.declared(name)) for name in names]
-
-    @cache
-    def labels() -> tuple[Schema, Counts]:
-        return _labels(table, grouped(table.frame, table.label_key, [])[0])
-
-    binned = [column for column in columns if _binned_there(column, options, labels)]
+    labels = _labels(table)
+    n_rows = int(labels.counts.sum())
+    check_limits(n_cells=n_rows * len(names))
+    learned, as_value = Learned(options), frozenset(options.missing_is_value)
+    findings = learned.findings
+    # The engine finds the bins of these columns; others are binned here.
+    binned = [
+        column
+        for column in columns
+        if column.can_be_binned
+        and options.cuts(column.name)
+        and (options.binning_of(column.name) != "mdl" or n_rows > FEW_ROWS)
+    ]
     extents = extents_of(table.frame, binned)
-    learned = Learned()
-    learned.findings.left_out += _ids(table, binned, extents, options, labels)
-    gone = {*learned.findings.left_out}
-    columns = [column for column in columns if column.name not in gone]
+    findings.left_out += _ids(table, binned, extents, options, n_rows)
+    gone = {*findings.left_out}
     binned = [c for c in binned if c.name not in gone and not _few(c, extents[c.name])]
-    features = _cut(table, binned, extents, options, labels)
+    cut = [
+        (column, extents[column.name])
+        for column in binned
+        if options.binning_of(column.name) == "mdl"
+        and extents[column.name][0] < extents[column.name][1]
+    ]
+    features = {
+        feature.name: (feature, known)
+        for feature, known in cut_columns(table.frame, cut, labels, as_value)
+    }
     rest = [column for column in binned if column.name not in features]
     edges = edges_of(table.frame, rest, extents, options)
-    others = [column for column in columns if column.name not in features]
     keys = [
-        bin_key(c, edges[c.name], ends=True) if c.name in edges else value_key(c) for c in others
+        bin_key(c, edges[c.name], ends=True) if c.name in edges else value_key(c)
+        for c in columns
+        if c.name not in features and c.name not in gone
     ]
-    rows, groups = grouped(table.frame, table.label_key, keys)
-    schema, label_counts = _labels(table, rows)
-    check_limits(n_cells=int(label_counts.sum()) * len(names))
-    as_value = frozenset(options.missing_is_value)
-    for key, found in zip(keys, groups, strict=True):
-        own = Counted(table, key, found, schema, label_counts)
-        name = key.column.name
-        if options.may_leave_out(name) and own.names_rows():
-            learned.findings.leave_out(own.column)
-            learned.n_missing[name] = int(label_counts.sum() - found.counts.sum())
-            continue
-        feature, codes = own.fit(options)
-        if not feature.values:
-            learned.findings.empty.append(name)
-            learned.n_missing[name] = int(label_counts.sum())
-            continue
-        if not key.edges:
-            declared = bool(options.declared(name))
-            learned.findings.look_at(own.column, declared=declared, counts=found.counts)
-        features[name] = (feature, own.tally(feature, codes))
-    counted = [features[name] for name in names if name in features]
+    for key, groups in zip(keys, grouped(table.frame, labels.key, keys), strict=True):
+        name, row_labels = key.column.name, labels.codes(groups.labels)
+        if key.edges:
+            feature, codes = _binned(key, groups, name in as_value)
+            if not feature.values:
+                findings.empty.append(name)
+                learned.n_missing[name] = n_rows
+                continue
+        else:
+            column = column_of(key, groups.values, missing=int(groups.counts.sum()) < n_rows)
+            fitted = learned.fit(column, Rows(row_labels, groups.counts), n_rows, findings)
+            if fitted is None:
+                continue
+            feature, codes = fitted[0], fitted[1].codes
+        features[name] = feature, _tally(feature, codes, groups, row_labels, labels)
+    found = [features[name] for name in names if name in features]
     for name, spellings in table.taken.items():
         for spelling in spellings if name in features else ():
-            learned.findings.taken.setdefault(spelling, []).append(name)
-    learned.findings.sort_taken(names)
+            findings.taken.setdefault(spelling, []).append(name)
+    findings.sort_taken(names)
     learned.kinds |= {name: table.column(name).kind for name in (*gone, table.label)}
-    own_features = [feature for feature, _ in counted]
+    learned_features = [feature for feature, _ in found]
     schema = learned.schema(
-        schema, own_features, table.names, options, table.missing, table.formats
+        labels.schema, learned_features, table.names, table.missing, table.formats
     )
-    assert as_value == frozenset(schema.missing.as_value)
-    index = _assembled(schema, label_counts, [known for _, known in counted])
-    notify(index, learned.findings)
+    index = _assembled(schema, labels.counts, [known for _, known in found])
+    notify(index, findings)
     return index
 
 
@@ -254,20 +274,15 @@ def _ids(
     columns: Sequence[LazyColumn],
     extents: Extents,
     options: TableOptions,
-    labels: CountedLabels,
+    n_rows: int,
 ) -> list[str]:
     """Return the columns that hold as many different whole numbers as there are rows, and look like ids."""
-    wide = [
-        column
-        for column in columns
-        if options.may_leave_out(column.name) and extents[column.name][0] < extents[column.name][1]
-    ]
-    if not wide:
-        return []
-    n_rows = int(labels()[1].sum())
-    fitting = [c for c in wide if could_be_ids(c.name, *extents[c.name], n_rows)]
     found = []
-    for column in fitting:
+    for column in columns:
+        low, high = extents[column.name]
+        may_be_ids = options.may_leave_out(column.name) and low < high
+        if not may_be_ids or not could_be_ids(column.name, low, high, n_rows):
+            continue
         known = table.frame.filter(column.finite).select(column.number.alias("number"))
         whole = known.filter(nw.col("number").floor() == nw.col("number"))
         groups = whole.group_by("number").agg(nw.len().alias("count"))
@@ -276,45 +291,87 @@ def _ids(
     return found
 
 
-def _cut(
-    table: LazyTable,
-    binned: Sequence[LazyColumn],
-    extents: Extents,
-    options: TableOptions,
-    counted_labels: CountedLabels,
-) -> dict[str, tuple[Feature, Known]]:
-    """Learn and count the columns that the engine cuts where the label changes."""
-    wanted = [
-        (column, extents[column.name])
-        for column in binned
-        if options.binning_of(column.name) == "mdl"
-        and extents[column.name][0] < extents[column.name][1]
-    ]
-    if not wanted:
-        return {}
-    schema = counted_labels()[0]
-    labels = Labels(
-        table.label_key, lambda found: _coded_labels(table, schema, found), len(schema.labels)
-    )
-    as_value = frozenset(options.missing_is_value)
-    return {pair[0].name: pair for pair in cut_columns(table.frame, wanted, labels, as_value)}
-
-
-def _binned_there(column: LazyColumn, options: TableOptions, labels: CountedLabels) -> bool:
-    """Return whether the engine finds the bins of a column; others are binned here."""
-    if not (column.can_be_binned and options.cuts(column.name)):
-        return False
-    return options.binning_of(column.name) != "mdl" or int(labels()[1].sum()) > FEW_ROWS
-
-
 def _few(column: LazyColumn, extent: tuple[float, float]) -> bool:
     return column.is_whole and extent[1] - extent[0] <= _FEW_VALUES
 
 
+def _binned(key: Key, groups: Groups, as_value: bool) -> tuple[Feature, NDArray[Any]]:
+    """Return the feature of a column that came in bins, and the code of every group."""
+    bins = groups.values.to_numpy()
+    pairs = zip(*(doubles(ends).tolist() for ends in groups.ends), strict=True)
+    shown = both_shown(*({b: pair} for b, pair in zip(bins.tolist(), pairs, strict=True)))
+    feature = binned_feature(key.column.name, "number", key.edges, shown, as_value)
+    return feature, np.searchsorted(np.array(feature.bins), bins)
+
+
+def _tally(
+    feature: Feature,
+    codes: NDArray[Any],
+    groups: Groups,
+    row_labels: NDArray[np.integer],
+    labels: Labels,
+) -> DenseCounts:
+    """Add up the groups of each code and label."""
+    n_labels = len(labels.counts)
+    check_size(feature.name, feature.n_values, n_labels)
+    return from_cells(codes, row_labels, groups.counts, (feature.n_values, n_labels))
+
+
+def _count_like(schema: Schema, table: LazyTable) -> IndexFields:
+    keys = [like_key(feature, table.like(feature)) for feature in schema.features]
+    labels = _labels(table, schema)
+    all_groups = grouped(table.frame, labels.key, keys)
+    known = []
+    for feature, key, groups in zip(schema.features, keys, all_groups, strict=True):
+        if key.edges:
+            places = np.full(len(feature.edges), feature.n_values)
+            places[list(feature.bins)] = range(len(feature.bins))
+            codes = places[groups.values.to_numpy()]
+        else:
+            missing = int(groups.counts.sum()) < int(labels.counts.sum())
+            codes = encode(feature, column_of(key, groups.values, missing=missing)).codes
+        if (codes == feature.n_values).any():
+            raise outside_domain(feature)
+        known.append(_tally(feature, codes, groups, labels.codes(groups.labels), labels))
+    return _assembled(schema, labels.counts, known)
+
+
+def like_key(feature: Feature, column: LazyColumn) -> Key:
+    """Group by the bins of a feature learned before, or by the values."""
+    if feature.edges and feature.kind == column.kind and column.can_be_binned:
+        return bin_key(column, feature.edges)
+    return value_key(column)
+
+
+def _label_groups(table: LazyTable) -> Groups:
+    """Return how many rows have each label, missing ones too."""
+    cells = table.frame.select(table.label_key.value.alias("label"))
+    groups = cells.group_by("label").agg(nw.len().alias("count"))
+    found = collected(groups.with_columns(nw.col("count").cast(nw.Int64)))
+    if not len(found):
+        raise NullproofError("the table has no rows; give at least one")
+    return Groups(found["label"], found["label"], found["count"].to_numpy())
+
+
+def _labels(table: LazyTable, like: Schema | None = None) -> Labels:
+    """Return the labels and the rows of each."""
+    groups = _label_groups(table)
+    column = table.read_labels(groups.labels)
+    n_missing = int(groups.counts[~column.known].sum())
+    if n_missing:
+        raise NullproofError(
+            f"the label column {table.label!r} has {many(n_missing, 'missing label')}; "
+            f"{mend_labels(n_missing, DROP)}"
+        )
+    schema = like or Schema((), label_codes(column)[1], table.label)
+    counts = np.zeros(len(schema.labels), dtype=np.int64)
+    np.add.at(counts, known_label_codes(schema, column), groups.counts)
+    return Labels(table.label_key, schema, counts)
+
+
 def _labelled(table: LazyTable) -> LazyTable:
     """Return the rows that have a label, with a notice of how many have none."""
-    label = table.label_key
-    groups = grouped(table.frame, label, [])[0]
+    label, groups = table.label_key, _label_groups(table)
     known = table.read_labels(groups.labels).known
     n_left = int(groups.counts[known].sum())
     report_unlabelled(table.label, int(groups.counts.sum()) - n_left, n_left)
@@ -328,135 +385,14 @@ def _labelled(table: LazyTable) -> LazyTable:
     return replace(table, frame=table.frame.filter(kept))
 
 
-def _count_like(schema: Schema, table: LazyTable) -> IndexFields:
-    keys = [like_key(feature, table.like(feature)) for feature in schema.features]
-    rows, groups = grouped(table.frame, table.label_key, keys)
-    found, counts = _labels(table, rows)
-    unknown = [label for label in found.labels if text(label) not in schema.label_codes]
-    if unknown:
-        raise NullproofError(
-            f"the label column holds {unknown[0]!r}, which the given index does not have "
-            f"({some(schema.labels, 5)}); count anew without like"
-        )
-    label_counts = np.zeros(len(schema.labels), dtype=np.int64)
-    label_counts[[schema.label_codes[text(label)] for label in found.labels]] = counts
-    known = []
-    for feature, key, own in zip(schema.features, keys, groups, strict=True):
-        counted = Counted(table, key, own, schema, label_counts)
-        codes = counted.encode(feature)
-        if (codes == feature.n_values).any():
-            raise NullproofError(
-                f"column {feature.name!r} holds a value that is not in its domain in the given "
-                f"index ({some(feature.values, 5)}); count anew without like, or declare "
-                "the value with domains when the first index is made"
-            )
-        known.append(counted.tally(feature, codes))
-    return _assembled(schema, label_counts, known)
-
-
-def like_key(feature: Feature, column: LazyColumn) -> Key:
-    """Group by the bins of a feature learned before, or by the values."""
-    if feature.edges and feature.kind == column.kind and column.can_be_binned:
-        return bin_key(column, feature.edges)
-    return value_key(column)
-
-
-@dataclass(frozen=True)
-class Counted:
-    """The groups of one column, and how they become codes and counts of a feature."""
-
-    table: LazyTable
-    key: Key
-    groups: Groups
-    schema: Schema
-    label_counts: Counts
-
-    @cached_property
-    def column(self) -> Column:
-        """The groups as a column: one cell per group."""
-        missing = int(self.groups.counts.sum()) < int(self.label_counts.sum())
-        return column_of(self.key, self.groups.values, missing=missing)
-
-    def fit(self, options: TableOptions) -> tuple[Feature, NDArray[Any]]:
-        """Learn the domain, and return the code of every group."""
-        name = self.key.column.name
-        as_value = name in options.missing_is_value
-        if self.key.edges:
-            bins = self.groups.values.to_numpy()
-            pairs = zip(*(doubles(ends).tolist() for ends in self.groups.ends), strict=True)
-            shown = both_shown(*({b: pair} for b, pair in zip(bins.tolist(), pairs, strict=True)))
-            feature = binned_feature(name, "number", self.key.edges, shown, as_value)
-            return feature, np.unique(bins, return_inverse=True)[1]
-        column, domain = self.column, options.declared(name)
-        if not domain and not column.declared and not column.known.any() and not as_value:
-            return Feature(name, column.kind, ()), np.empty(0, dtype=np.int64)
-        labels = _coded_labels(self.table, self.schema, self.groups.labels)
-        feature, encoded = fit_feature(
-            column,
-            bins=options.bins,
-            binning=options.binning_of(name),
-            domain=domain,
-            rows=Rows(labels, self.groups.counts),
-            missing_is_value=as_value,
-        )
-        return feature, encoded.codes
-
-    def encode(self, feature: Feature) -> NDArray[Any]:
-        """Return the code of every group in a domain learned before."""
-        if not self.key.edges:
-            return encode(feature, self.column).codes
-        table = np.full(len(feature.edges), feature.n_values)
-        table[list(feature.bins)] = range(len(feature.bins))
-        codes: NDArray[Any] = table[self.groups.values.to_numpy()]
-        return codes
-
-    def names_rows(self) -> bool:
-        """Return whether the column only names the rows; of columns in bins it is known before."""
-        if self.key.edges:
-            return False
-        return names_rows(self.column, self.groups.counts, int(self.label_counts.sum()))
-
-    def tally(self, feature: Feature, codes: NDArray[Any]) -> Known:
-        """Add up the groups of each code and label."""
-        labels = _coded_labels(self.table, self.schema, self.groups.labels)
-        shape = (feature.n_values, len(self.schema.labels))
-        return tallied(codes, labels, self.groups.counts, shape)
-
-
-def _labels(table: LazyTable, groups: Groups) -> tuple[Schema, Counts]:
-    """Return the labels and the rows of each."""
-    column = table.read_labels(groups.labels)
-    n_missing = int(groups.counts[~column.known].sum())
-    if n_missing:
-        raise NullproofError(
-            f"the label column {table.label!r} has {many(n_missing, 'missing label')}; "
-            f"{mend_labels(n_missing, DROP)}"
-        )
-    codes, names = label_codes(column)
-    counts = np.zeros(len(names), dtype=np.int64)
-    np.add.at(counts, codes, groups.counts)
-    return Schema((), names, table.label), counts
-
-
-def _coded_labels(table: LazyTable, schema: Schema, labels: nw.Series[Any]) -> NDArray[np.int64]:
-    if not len(labels):
-        return np.empty(0, dtype=np.int64)
-    codes, names = label_codes(table.read_labels(labels, NOTHING_SPELLED))
-    places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int64)
-    return places[codes]
-
-
-def _assembled(schema: Schema, label_counts: Counts, known: Sequence[Known]) -> IndexFields:
+def _assembled(schema: Schema, label_counts: Counts, known: Sequence[DenseCounts]) -> IndexFields:
     """Put all counts together; cells that are in no group are missing, or hold the value for that."""
-    counted = list(known)
-    n_null = np.empty((len(counted), len(label_counts)), dtype=np.int64)
-    every_label = np.arange(len(label_counts))
+    found = list(known)
+    n_null = np.array([label_counts - own.dense.sum(axis=0) for own in known], dtype=np.int64)
     for j, feature in enumerate(schema.features):
-        _, labels, cells = counted[j].cells()
-        n_null[j] = label_counts
-        np.subtract.at(n_null[j], labels, cells)
         if feature.missing_is_value:
+            every_label = np.arange(len(label_counts))
             code = np.full(len(label_counts), feature.missing_code)
-            counted[j] = counted[j].changed(code, every_label, n_null[j])
+            found[j] = found[j].changed(code, every_label, n_null[j])
             n_null[j] = 0
-    return IndexFields(schema, label_counts, tuple(counted), n_null, ({},) * len(counted))
+    return IndexFields(schema, label_counts, tuple(found), n_null, ({},) * len(found))

@@ -13,12 +13,15 @@ from typing import Any
 
 import narwhals as nw
 import numpy as np
+from numpy.typing import NDArray
 
 from nullproof.counts.count import Counts
+from nullproof.data.labels import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, Rule
+from nullproof.data.schema import Schema
 from nullproof.data.sources import read_column
-from nullproof.data.texts import type_texts
-from nullproof.data.types import LARGEST_DOUBLE_INTEGER, MISSING, Column, Kind, to_kind
+from nullproof.data.texts import format_named, type_texts
+from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, Kind, to_kind
 from nullproof.errors import NullproofError
 
 _WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
@@ -31,7 +34,7 @@ _TEXT = (nw.String, nw.Categorical, nw.Enum)
 class LazyColumn:
     """A column of a lazy table: its name and type there, and which of its values mean missing.
 
-    ``from_text`` says that texts which are all numbers or dates are such.
+    ``from_text`` says that texts which are all numbers or dates are such, written in a ``format``.
     """
 
     name: str
@@ -41,6 +44,7 @@ class LazyColumn:
     categories: tuple[str, ...] = ()
     engine: str = ""
     from_text: bool = False
+    format: str | None = None
 
     @property
     def is_real(self) -> bool:
@@ -178,23 +182,16 @@ def _uncountable(name: str, dtype: Any, engine: str) -> NullproofError:
 class Key:
     """What a column is grouped by, and the type of that: keys of one type share a query.
 
-    ``with_missing`` says that missing cells have a group of their own, null or -1, so that no query
-    for the rows of each label is needed. ``number`` is what the least and the greatest of each group are
-    wanted of, and ``only`` the rows to look at, if these are not the known ones.
+    ``number`` is what the least and the greatest of each group are wanted of, and ``only`` the rows to
+    look at, if these are not the known ones.
     """
 
     column: LazyColumn
     value: nw.Expr
     type: Any
     edges: tuple[float, ...] = ()
-    with_missing: bool = False
     number: nw.Expr | None = None
     only: nw.Expr | None = None
-
-    @property
-    def rows(self) -> nw.Expr:
-        """The rows to look at."""
-        return self.column.known if self.only is None else self.only
 
     @property
     def sort(self) -> str:
@@ -206,15 +203,14 @@ def value_key(column: LazyColumn) -> Key:
     """Group by the values themselves."""
     cell = nw.col(column.name)
     if column.kind == "boolean":
-        return Key(column, _or_missing(column, _one_if(cell)), nw.Int64, with_missing=True)
+        return Key(column, _one_if(cell).cast(nw.Int64), nw.Int64)
     if column.kind == "date" or column.dtype == nw.Time:
         return Key(column, cell, column.dtype)
     if column.is_whole:
         return Key(column, cell.cast(nw.Int64), nw.Int64)
     if column.is_real:
         return Key(column, column.place, nw.Float64)
-    text = cell if column.dtype == nw.String else cell.cast(nw.String)
-    return Key(column, text, nw.String, with_missing=column.dtype != nw.Decimal)
+    return Key(column, cell if column.dtype == nw.String else cell.cast(nw.String), nw.String)
 
 
 def bin_key(column: LazyColumn, edges: Sequence[float], *, ends: bool = False) -> Key:
@@ -222,22 +218,16 @@ def bin_key(column: LazyColumn, edges: Sequence[float], *, ends: bool = False) -
 
     With ``ends`` the least and the greatest cell of each bin come too.
     """
-    steps = [_one_if(column.number >= edge) for edge in edges[1:-1]]
-    total = steps[0] if steps else nw.lit(0)
-    for step in steps[1:]:
-        total = total + step
+    code = nw.lit(0)
+    for edge in edges[1:-1]:
+        code = code + _one_if(column.number >= edge)
     number = column.number if ends else None
-    code = _or_missing(column, total)
-    return Key(column, code, nw.Int64, tuple(edges), with_missing=True, number=number)
+    return Key(column, code.cast(nw.Int64), nw.Int64, tuple(edges), number)
 
 
 def _one_if(condition: nw.Expr) -> nw.Expr:
     # Postgres casts no boolean to a number.
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
-
-
-def _or_missing(column: LazyColumn, code: nw.Expr) -> nw.Expr:
-    return nw.when(column.known).then(code).otherwise(nw.lit(MISSING)).cast(nw.Int64)
 
 
 def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
@@ -267,6 +257,8 @@ def column_of(
         series = series.extend_constant(None, 1)
     found = None
     if series.dtype == pl.String and column.from_text:
+        if column.format is not None:
+            series = format_named(column.format).plain_series(series)
         found = type_texts(series, column.rule)
     if found is not None:
         read = read_column(column.name, found[0], column.rule)
@@ -289,25 +281,38 @@ class Groups:
     ends: tuple[nw.Series[Any], ...] = ()
 
 
-_LABELS = -1
+@dataclass(frozen=True)
+class Labels:
+    """The label column of a lazy table, the labels and how many rows have each."""
+
+    key: Key
+    schema: Schema
+    counts: Counts
+
+    def codes(self, found: nw.Series[Any]) -> NDArray[np.integer]:
+        """Number labels that came from the table."""
+        if not len(found):
+            return np.empty(0, dtype=np.int64)
+        return known_label_codes(self.schema, column_of(self.key, found, NOTHING_SPELLED))
 
 
-def grouped(
-    frame: nw.LazyFrame[Any], label: Key, keys: Sequence[Key]
-) -> tuple[Groups, list[Groups]]:
-    """Count the rows of each label, and each column by label and value."""
-    parts = list(enumerate(keys))
-    place = next((j for j, key in parts if key.with_missing), _LABELS)
-    if place == _LABELS:
-        rows = Key(label.column, nw.lit(0).cast(nw.Int64), nw.Int64, with_missing=True)
-        parts.append((_LABELS, rows))
-    found = counted(frame, label, parts)
-    if place not in found:
-        raise NullproofError("the table has no rows; give at least one")
-    return found[place], [
-        _without_missing(key, found[j]) if j in found else _no_groups(key, found[place])
-        for j, key in enumerate(keys)
-    ]
+def grouped(frame: nw.LazyFrame[Any], label: Key, keys: Sequence[Key]) -> list[Groups]:
+    """Count each column by label and value, without its missing cells."""
+    found = counted(frame, label, enumerate(keys))
+    for j, groups in found.items():
+        if groups.values.null_count():
+            raise NullproofError(
+                f"column {keys[j].column.name!r} holds a value that does not come through, such as the "
+                "time 24:00:00; cast it to text there, or leave it out with ignore"
+            )
+    return [found[j] if j in found else _no_groups(key) for j, key in enumerate(keys)]
+
+
+def _no_groups(key: Key) -> Groups:
+    # polars has no time stamps of whole seconds.
+    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
+    nothing = nw.new_series("value", [], kind, backend="polars")
+    return Groups(nothing, nothing, np.zeros(0, dtype=np.int64), (nothing, nothing))
 
 
 def counted(
@@ -316,7 +321,7 @@ def counted(
     """Count some columns, each with its number; columns of one type share a query."""
     by_type: dict[str, list[nw.LazyFrame[Any]]] = {}
     for j, key in parts:
-        cells = frame if key.with_missing else frame.filter(key.rows)
+        cells = frame.filter(key.column.known if key.only is None else key.only)
         wanted = [
             label.value.alias("label"),
             key.value.alias("value"),
@@ -347,23 +352,6 @@ def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return groups.with_columns(nw.col("count").cast(nw.Int64))
 
 
-def _without_missing(key: Key, groups: Groups) -> Groups:
-    if not key.with_missing:
-        if groups.values.null_count():
-            raise NullproofError(
-                f"column {key.column.name!r} holds a value that does not come through, such as the time "
-                "24:00:00; cast it to text there, or leave it out with ignore"
-            )
-        return groups
-    known = ~groups.values.is_null() if key.type == nw.String else groups.values != MISSING
-    return Groups(
-        groups.values.filter(known),
-        groups.labels.filter(known),
-        groups.counts[known.to_numpy()],
-        tuple(ends.filter(known) for ends in groups.ends),
-    )
-
-
 def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
     columns = frame["column"].to_numpy()
     order = np.argsort(columns, kind="stable")
@@ -374,10 +362,3 @@ def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
         extremes = tuple(part[name] for name in ends)
         groups = Groups(part["value"], part["label"], part["count"].to_numpy(), extremes)
         yield int(columns[rows[0]]), groups
-
-
-def _no_groups(key: Key, like: Groups) -> Groups:
-    # polars has no time stamps of whole seconds.
-    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
-    values = nw.new_series("value", [], kind, backend="polars")
-    return Groups(values, like.labels[:0], np.zeros(0, dtype=np.int64))

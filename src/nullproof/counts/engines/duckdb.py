@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import csv
 import glob
-import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from nullproof.data.files import refuse_repeated, separator_of
 from nullproof.data.missing import DOUBTFUL, SURE, USUAL, Missing, Rule
-from nullproof.data.texts import FormatFinder, Formats, format_named
+from nullproof.data.texts import FormatFinder, Formats
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
 from nullproof.words import many
@@ -40,14 +38,13 @@ def is_many(path: str | Path) -> bool:
     return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
 
 
-@dataclass(frozen=True)
-class LazyFiles:
+class LazyFiles(NamedTuple):
     """Files as a DuckDB relation; ``taken`` and ``formats`` of text files as for `Table`."""
 
     relation: Any
-    from_text: bool = False
-    taken: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    formats: Formats = field(default_factory=dict)
+    in_file: bool
+    taken: Mapping[str, Sequence[str]]
+    formats: Formats
 
 
 @contextmanager
@@ -88,56 +85,28 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    texts = _TextFiles(connection, pattern, hive, missing)
-                    cells = texts.cells(as_text, like)
-                    yield LazyFiles(cells, True, texts.taken, texts.formats)
+                    yield _text_files(connection, pattern, missing, as_text, like, hive=hive)
                 else:
-                    yield LazyFiles(_parquet(connection, pattern, hive))
+                    yield LazyFiles(_parquet(connection, pattern, hive), False, {}, {})
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
 
 def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
+    import polars as pl
+
     try:
-        files = connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
-        # Old versions of DuckDB fail only when they are asked for the names.
-        _ = files.columns
-        _refuse_mixed_up(pattern)
-        return files
-    except (RuntimeError, UnicodeDecodeError) as problem:
-        raise NullproofError(
-            f"DuckDB cannot name the columns of {pattern}: {problem}; give them names in UTF-8"
-        ) from problem
+        names = {name for file in _fitting(pattern) for name in pl.read_parquet_schema(file)}
+    except pl.exceptions.PolarsError as problem:
+        raise NullproofError(f"cannot read {pattern}: {str(problem).splitlines()[0]}") from problem
+    _refuse_alike(sorted(names), pattern)
+    return connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
 
 
-def _refuse_mixed_up(pattern: str) -> None:
-    """Reject Parquet files of which DuckDB numbers names (A_1), or takes two columns for one."""
-    import duckdb
-
-    # A connection of its own, since the other one may change the order of what it gives.
-    with duckdb.connect() as connection:
-        asked = "SELECT file_name, name, coalesce(num_children, 0) FROM parquet_schema(?)"
-        elements = connection.execute(asked, [pattern]).fetchall()
-    names: dict[str, list[str]] = {}
-    n_inside = 0
-    for file, name, n_children in elements:
-        if file not in names:
-            # The first element is the table itself.
-            names[file], n_inside = [], 0
-        elif n_inside:
-            n_inside += n_children - 1
-        else:
-            names[file].append(name)
-            n_inside = n_children
-    for own in names.values():
-        refuse_repeated(own, pattern)
-    _refuse_alike((name for own in names.values() for name in own), pattern)
-
-
-def _refuse_alike(names: Iterable[str], pattern: str, trimmed: Callable[[str], str] = str) -> None:
+def _refuse_alike(names: Iterable[str], pattern: str) -> None:
     first: dict[str, str] = {}
     for name in names:
-        other = first.setdefault(trimmed(name).lower(), name)
+        other = first.setdefault(name.strip().lower(), name)
         if other != name:
             raise NullproofError(
                 f"{pattern} has the columns {other!r} and {name!r}, which DuckDB does not tell apart; "
@@ -185,6 +154,9 @@ def _pattern(path: str | Path) -> tuple[str, bool]:
 
 
 def _fitting(pattern: str) -> list[str]:
+    """Return the files that fit a pattern, which may be the name of one."""
+    if Path(pattern).is_file():
+        return [pattern]
     return sorted(glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
 
 
@@ -201,152 +173,123 @@ def _bare(suffix: str) -> str:
     return suffix
 
 
-class _TextFiles:
-    """Text files whose cells go to a table on disk, by columns.
+def _text_files(
+    connection: Any,
+    pattern: str,
+    missing: Missing,
+    as_text: Collection[str],
+    like: Formats | None,
+    *,
+    hive: bool,
+) -> LazyFiles:
+    """Put the cells of text files into a table on disk, by columns.
 
     What DuckDB itself would take for numbers or dates is not what docs/values.md says: every cell is
     read as text, and numbers are made of those columns that are numbers by our own rule. Other columns
     stay text, and are read like any text file, from their distinct values. Without the table, text
     would be parsed again for every column that is counted.
     """
-
-    def __init__(self, connection: Any, pattern: str, hive: bool, missing: Missing) -> None:
-        self.connection, self.pattern, self.hive, self.missing = connection, pattern, hive, missing
-        self.header = _first_line(connection, pattern).removeprefix("\ufeff")
-        tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
-        self.separator = "\t" if tabs else separator_of(self.header)
-        self.formats: dict[str, str] = {}
-        self.taken: dict[str, list[str]] = {}
-        if hive:
-            lines = [_first_line(connection, glob.escape(file)) for file in _fitting(pattern)]
-            whole = [x.removeprefix("\ufeff") for x in lines if x.count('"') % 2 == 0]
-            headers = csv.reader(whole, delimiter=self.separator)
-            _refuse_alike((name for header in headers for name in header), pattern, str.strip)
-
-    def cells(self, as_text: Collection[str], like: Formats | None) -> Any:
-        """Make the table; ``formats`` and ``taken`` are known afterwards."""
-        cells = self._texts()
-        names = dict(zip(cells.columns, self._names(cells.columns), strict=True))
-        typed = [column for column, name in names.items() if name not in as_text]
-        numbers = self._number_types(cells, typed, names)
-        self.formats = self._find_formats(
-            cells, {c: names[c] for c in typed if c not in numbers}, like
+    lines = [_first_line(connection, glob.escape(file)) for file in _fitting(pattern)]
+    first = lines[0]
+    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
+    separator = "\t" if tabs else separator_of(first)
+    # A name in quotes may go on in the next line.
+    whole = [line for line in lines if line.count('"') % 2 == 0]
+    headers = [*csv.reader(whole, delimiter=separator)]
+    cells = connection.read_csv(
+        pattern,
+        header=True,
+        all_varchar=True,
+        na_values=[""],
+        # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
+        # value, and lines that begin with # for comments.
+        delimiter=separator,
+        quotechar='"',
+        escapechar='"',
+        comment="",
+        union_by_name=True,
+        hive_partitioning=hive,
+        hive_types_autocast=False,
+    )
+    _refuse_misread(headers, pattern, None if hive else len(cells.columns))
+    # DuckDB cuts off the spaces around names.
+    written = {name.strip(): name for header in headers for name in header}
+    names = [written.get(column, column) for column in cells.columns]
+    cells = cells.project(
+        ", ".join(
+            f"{_quoted(column)} AS {_quoted(name)}"
+            for column, name in zip(cells.columns, names, strict=True)
         )
-        written = {c: _quoted(c) for c in names}
-        if self.formats:
-            written |= {
-                column: format_named(self.formats[name]).sql(_quoted(column))
-                for column, name in names.items()
-                if name in self.formats
-            }
-            cells = cells.project(", ".join(f"{own} AS {_quoted(c)}" for c, own in written.items()))
-            plain = [column for column, name in names.items() if name in self.formats]
-            numbers |= self._number_types(cells, plain, names)
-        wanted = []
-        for column, name in names.items():
-            cell = _quoted(column)
-            if column in numbers:
-                spelled = _spelled(cell, self.missing.rule(name, in_file=True))
-                cell = f"CAST(CASE WHEN {spelled} THEN NULL ELSE {cell} END AS {numbers[column]})"
-            wanted.append(f"{cell} AS {_quoted(name)}")
-        cells.project(", ".join(wanted)).create("cells")
-        return self.connection.table("cells")
+    )
+    rules = {name: missing.rule(name, in_file=True) for name in names if name not in as_text}
+    numbers, taken = _number_types(cells, rules)
+    wanted = []
+    for name in names:
+        cell = _quoted(name)
+        if name in numbers:
+            spelled = _spelled(cell, rules[name])
+            cell = f"CAST(CASE WHEN {spelled} THEN NULL ELSE {cell} END AS {numbers[name]})"
+        wanted.append(f"{cell} AS {_quoted(name)}")
+    cells.project(", ".join(wanted)).create("cells")
+    cells = connection.table("cells")
+    texts = [name for name in rules if name not in numbers]
+    if like is not None:
+        formats = {name: like[name] for name in texts if name in like}
+    else:
+        finder = FormatFinder(semicolons=separator == ";")
+        for name in texts:
+            # Most columns of texts are settled by a few of them.
+            if finder.may_have_one(_distinct(cells.limit(_SAMPLE), name), rules[name]):
+                finder.look_at(name, _distinct(cells, name), rules[name])
+        formats = finder.formats()
+    return LazyFiles(cells, True, taken, formats)
 
-    def _names(self, columns: Sequence[str]) -> list[str]:
-        """Return the names of columns with the spaces around them, which DuckDB cuts off."""
-        header = next(csv.reader([self.header], delimiter=self.separator), [])
-        # A name in quotes may go on in the next line.
-        if header and self.header.count('"') % 2 == 0:
-            refuse_repeated(header, self.pattern)
-            self._refuse_misread(header, columns)
-        written = {name.strip(): name for name in header}
-        return [written.get(column, column) for column in columns]
 
-    def _refuse_misread(self, header: Sequence[str], columns: Sequence[str]) -> None:
-        """Reject a header that DuckDB changes without a word."""
-        if not self.hive and len(header) != len(columns):
+def _refuse_misread(headers: Sequence[list[str]], pattern: str, n_fields: int | None) -> None:
+    """Reject headers that DuckDB changes without a word."""
+    for header in headers:
+        refuse_repeated(header, pattern)
+        if n_fields is not None and len(header) != n_fields:
             raise NullproofError(
-                f"{self.pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
-                f"{len(columns)}; mend that"
+                f"{pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
+                f"{n_fields}; mend that"
             )
         if not all(name.strip() for name in header):
             raise NullproofError(
-                f"{self.pattern} has a column without a name, to which DuckDB gives one of its own; give "
+                f"{pattern} has a column without a name, to which DuckDB gives one of its own; give "
                 "each column a name, or write the files without it (in pandas: to_csv(…, index=False))"
             )
-        _refuse_alike(header, self.pattern, str.strip)
+    _refuse_alike((name for header in headers for name in header), pattern)
 
-    def _texts(self) -> Any:
-        return self.connection.read_csv(
-            self.pattern,
-            header=True,
-            all_varchar=True,
-            na_values=[""],
-            # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
-            # value, and lines that begin with # for comments.
-            delimiter=self.separator,
-            quotechar='"',
-            escapechar='"',
-            comment="",
-            union_by_name=True,
-            hive_partitioning=self.hive,
-            hive_types_autocast=False,
-        )
 
-    def _find_formats(
-        self, cells: Any, texts: Mapping[str, str], like: Formats | None
-    ) -> dict[str, str]:
-        """Return how each column of texts writes its numbers and dates, by all of its distinct texts."""
-        if like is not None:
-            return {name: like[name] for name in texts.values() if name in like}
-        finder = FormatFinder(semicolons=self.separator == ";")
-        for column, name in texts.items():
-            own = cells.project(_quoted(column)).filter(f"{_quoted(column)} IS NOT NULL")
-            rule = self.missing.rule(name, in_file=True)
-            # Most columns of texts are settled by a few of them.
-            if finder.may_have_one(_fetched(own.limit(_SAMPLE)), rule):
-                finder.look_at(name, _fetched(own.distinct()), rule)
-        return finder.formats()
+def _number_types(
+    cells: Any, rules: Mapping[str, Rule]
+) -> tuple[dict[str, str], dict[str, list[str]]]:
+    """Return which columns are numbers of which type, and the spellings of missing in them.
 
-    def _number_types(
-        self, cells: Any, columns: Sequence[str], names: Mapping[str, str]
-    ) -> dict[str, str]:
-        """Return which columns are numbers, and whether 64 bits or doubles hold them exactly.
-
-        A doubtful spelling of missing makes a column text here. It is then read from its distinct
-        values, like any text: that takes longer, and gives the same.
-        """
-        types: dict[str, str] = {}
-        sample = [*zip(*cells.limit(_SAMPLE).fetchall(), strict=True)]
-        first = dict(zip(cells.columns, sample, strict=True)) if sample else {}
-        rules = {column: self.missing.rule(names[column], in_file=True) for column in columns}
-        left = [column for column in columns if column in first]
-        for number, pattern in _PATTERNS.items():
-            # A sampled text that does not fit settles its column; only the others are asked about.
-            fits = re.compile(pattern).fullmatch
-            asked = [
-                column
-                for column in left
-                if all(x is None or fits(x) or rules[column].is_missing(x) for x in first[column])
-            ]
-            if not asked:
-                continue
-            wanted = []
-            for column in asked:
-                cell = _quoted(column)
-                spelled = _spelled(cell, rules[column])
-                wanted.append(f"bool_and({spelled} OR regexp_full_match({cell}, '{pattern}'))")
-                wanted.append(f"list(DISTINCT trim({cell})) FILTER ({spelled})")
-                wanted.append(f"bool_or(NOT {spelled})")
-            (found,) = cells.aggregate(", ".join(wanted)).fetchall()
-            for j, column in enumerate(asked):
-                all_fit, taken, some_known = found[3 * j : 3 * j + 3]
-                if all_fit and some_known:
-                    types[column] = number
-                    if taken:
-                        self.taken[names[column]] = sorted(set(taken) - {""})
-            left = [column for column in left if column not in types]
-        return types
+    A doubtful spelling of missing makes a column text here. It is then read from its distinct
+    values, like any text: that takes longer, and gives the same.
+    """
+    wanted = []
+    for name, rule in rules.items():
+        cell = _quoted(name)
+        spelled = _spelled(cell, rule)
+        wanted += [f"list(DISTINCT trim({cell})) FILTER ({spelled})", f"bool_or(NOT {spelled})"]
+        wanted += [
+            f"bool_and({spelled} OR regexp_full_match({cell}, '{pattern}'))"
+            for pattern in _PATTERNS.values()
+        ]
+    types: dict[str, str] = {}
+    taken: dict[str, list[str]] = {}
+    # All columns in one query: every query parses the files.
+    found = iter(cells.aggregate(", ".join(wanted)).fetchall()[0] if wanted else ())
+    for name in rules:
+        spellings, some_known = next(found), next(found)
+        fitting = [number for number in _PATTERNS if next(found)]
+        if fitting and some_known:
+            types[name] = fitting[0]
+            taken[name] = sorted({*(spellings or ())} - {""})
+    return types, taken
 
 
 def _spelled(cell: str, rule: Rule) -> str:
@@ -364,10 +307,11 @@ def _listed(texts: Iterable[str]) -> str:
     return ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
 
 
-def _fetched(cells: Any) -> pl.Series:
+def _distinct(cells: Any, name: str) -> pl.Series:
     import polars as pl
 
-    return pl.Series([text for (text,) in cells.fetchall()], dtype=pl.String)
+    texts = cells.project(_quoted(name)).distinct().fetchall()
+    return pl.Series([text for (text,) in texts if text is not None], dtype=pl.String)
 
 
 def _first_line(connection: Any, pattern: str) -> str:
@@ -382,7 +326,8 @@ def _first_line(connection: Any, pattern: str) -> str:
         strict_mode=False,
         hive_partitioning=False,
     )
-    return next((line for (line,) in lines.limit(1).fetchall()), "") or ""
+    line = next((line for (line,) in lines.limit(1).fetchall()), "") or ""
+    return line.removeprefix("\ufeff")
 
 
 def _quoted(name: str) -> str:

@@ -7,7 +7,7 @@ query.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import reduce
 from operator import or_
@@ -17,8 +17,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import Counts, Known, tallied
-from nullproof.counts.engines.columns import Groups, Key, LazyColumn, collected, counted
+from nullproof.counts.count import Counts, DenseCounts, from_cells
+from nullproof.counts.engines.columns import Groups, Key, Labels, LazyColumn, collected, counted
 from nullproof.data.binning import (
     GRID,
     Cells,
@@ -101,23 +101,14 @@ def _quantile_edges(frame: nw.LazyFrame[Any], column: LazyColumn, bins: int) -> 
     return quantile_edges(doubles(held["value"]), held["end"].to_numpy(), n_rows, bins)
 
 
-@dataclass(frozen=True)
-class Labels:
-    """The label column of a lazy table, and how labels that came from there are numbered."""
-
-    key: Key
-    codes: Callable[[nw.Series[Any]], NDArray[np.int64]]
-    n_labels: int
-
-
 def cut_columns(
     frame: nw.LazyFrame[Any],
     columns: Sequence[tuple[LazyColumn, tuple[float, float]]],
     labels: Labels,
     as_value: frozenset[str],
-) -> Iterator[tuple[Feature, Known]]:
+) -> Iterator[tuple[Feature, DenseCounts]]:
     """Learn and count columns of numbers, of which the least and the greatest finite one are known."""
-    size = max(1, _MOST_GROUPS // (GRID * labels.n_labels))
+    size = max(1, _MOST_GROUPS // (GRID * len(labels.counts)))
     for first in range(0, len(columns), size):
         lines = [_Line(*pair) for pair in columns[first : first + size]]
         waiting = lines
@@ -125,7 +116,7 @@ def cut_columns(
             waiting = _dealt_once(frame, waiting, labels, is_first=n_rounds == 0)
         for line in waiting:
             _fetch(frame, line, labels)
-        yield from (line.finished(labels.n_labels, as_value) for line in lines)
+        yield from (line.finished(len(labels.counts), as_value) for line in lines)
 
 
 def _dealt_once(
@@ -204,7 +195,7 @@ class _Line:
             cell = nw.when(column.finite).then(cell).otherwise(beyond.otherwise(nw.lit(-1)))
         return Key(column, cell.cast(nw.Int64), nw.Int64, number=column.place, only=only)
 
-    def take(self, groups: Groups, labels: NDArray[np.int64]) -> None:
+    def take(self, groups: Groups, labels: NDArray[np.integer]) -> None:
         """Take over the cells that are not crowded, and remember the stretches that are."""
         keys, counts = groups.values.to_numpy(), groups.counts
         lows, highs = (doubles(ends) for ends in groups.ends)
@@ -223,7 +214,7 @@ class _Line:
             self.stretches, _ = cells.runs(keys, crowded)
 
     def take_numbers(
-        self, numbers: NDArray[np.float64], labels: NDArray[np.int64], counts: Counts
+        self, numbers: NDArray[np.float64], labels: NDArray[np.integer], counts: Counts
     ) -> None:
         """Take over the numbers of crowded stretches, and deal them here."""
         own = np.searchsorted(self.stretches.lows, numbers, side="right") - 1
@@ -237,7 +228,7 @@ class _Line:
         self,
         cells: Cells,
         which: NDArray[np.intp],
-        labels: NDArray[np.int64],
+        labels: NDArray[np.integer],
         counts: Counts,
         kept: NDArray[np.bool_],
     ) -> None:
@@ -245,7 +236,7 @@ class _Line:
         self.groups.append((which[kept] + n_before, labels[kept], counts[kept]))
         self.cells.append(cells)
 
-    def finished(self, n_labels: int, as_value: frozenset[str]) -> tuple[Feature, Known]:
+    def finished(self, n_labels: int, as_value: frozenset[str]) -> tuple[Feature, DenseCounts]:
         """Return the feature and its counts."""
         numbers, labels, counts = map(np.concatenate, zip(*self.groups, strict=True))
         cells, which = in_line(self.cells, numbers)
@@ -257,7 +248,7 @@ class _Line:
         feature = binned_feature(name, "number", edges, shown, name in as_value)
         bins = bin_codes(np.concatenate([cells.lows[which], beyond]), edges)
         codes = np.searchsorted(np.array(feature.bins), bins)
-        return feature, tallied(
+        return feature, from_cells(
             codes,
             np.concatenate([labels, more[0]]),
             np.concatenate([counts, more[1]]),
