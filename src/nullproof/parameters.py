@@ -11,7 +11,7 @@ import numpy as np
 
 from nullproof.bias import exact_number
 from nullproof.counts.index import CountIndex
-from nullproof.data.limits import check_limits
+from nullproof.data.sources import check_limits
 from nullproof.errors import NullproofError
 from nullproof.words import cut
 

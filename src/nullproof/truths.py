@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.curve import CertaintyCurve, CurvePoint, balanced_share
-from nullproof.data.labels import label_positions
+from nullproof.data.keys import label_positions
 from nullproof.data.schema import Schema
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError

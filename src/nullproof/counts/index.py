@@ -40,7 +40,7 @@ from nullproof.counts.update import (
 )
 from nullproof.data.binning import Binning
 from nullproof.data.files import FileOptions
-from nullproof.data.labels import (
+from nullproof.data.keys import (
     DROP,
     label_codes,
     labelled_rows,

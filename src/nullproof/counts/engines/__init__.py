@@ -43,13 +43,12 @@ from nullproof.counts.engines.edges import (
     extents_of,
 )
 from nullproof.data.binning import Rows, both_shown
-from nullproof.data.labels import DROP, label_codes, mend_labels, report_unlabelled
-from nullproof.data.limits import check_limits
+from nullproof.data.keys import DROP, label_codes, mend_labels, report_unlabelled
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.notices import could_be_ids, names_rows, notify
 from nullproof.data.options import TableOptions, stay_text
 from nullproof.data.schema import Feature, Schema, binned_feature, encode, fit_feature
-from nullproof.data.sources import Table, no_such_column
+from nullproof.data.sources import Table, check_limits, no_such_column
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column, text
 from nullproof.errors import NullproofError, explained
