@@ -39,7 +39,6 @@ from nullproof.counts.update import (
     widen,
 )
 from nullproof.data.binning import Binning
-from nullproof.data.files import FileOptions
 from nullproof.data.keys import (
     DROP,
     label_codes,
@@ -52,6 +51,7 @@ from nullproof.data.options import TableOptions, Unlabelled
 from nullproof.data.points import Points, encode_points
 from nullproof.data.schema import ColumnRecord, Schema, Use
 from nullproof.data.sources import (
+    FileOptions,
     labels_apart,
     native_frame,
     no_such_column,

@@ -22,15 +22,15 @@ import sys
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
-from nullproof.data.missing import USUAL, Missing
-from nullproof.data.texts import FormatFinder, Formats, format_named, type_texts
+from nullproof.data.sources import Blocks, FileOptions, Reading, Stamp, Table, table_of_polars
+from nullproof.data.texts import FormatFinder, format_named, type_texts
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number
 from nullproof.errors import NullproofError, missing_extra, notice
 from nullproof.words import cut, many, some
@@ -46,7 +46,6 @@ Form = Literal[
     "an ARFF file",
     "a text file",
 ]
-Stamp = tuple[int, int, int]
 KINDS = "CSV, TSV, Parquet, Arrow, Excel (.xlsx) or ARFF file"
 # Which options say something about which kinds of files.
 _TAKEN: dict[str, tuple[str, ...]] = {
@@ -69,150 +68,29 @@ _MARKS = (
 )
 
 
-@dataclass(frozen=True)
-class FileOptions:
-    """How a file is to be read where it does not say so itself.
-
-    Parameters
-    ----------
-    encoding
-        The encoding of a text file, as Python names it; None for UTF-8, or what is found out.
-    header
-        Whether the first row has the names; if not, they are ``c1``, ``c2``, …
-    sheet
-        The sheet of an Excel file; None for the first with cells.
-    skip_rows
-        Lines of a text file, or rows of a sheet, to skip before the header.
-    strict
-        Whether an option that does not fit the kind of file is rejected, or passed over.
-    """
-
-    encoding: str | None = None
-    header: bool = True
-    sheet: str | None = None
-    skip_rows: int = 0
-    strict: bool = True
-
-    def __post_init__(self) -> None:
-        if type(self.skip_rows) is not int or self.skip_rows < 0:
-            raise NullproofError(
-                f"skip_rows is {self.skip_rows!r}; give how many lines to skip, a whole number from 0 on"
-            )
-
-    @property
-    def given(self) -> list[str]:
-        """The options that were given, as a message names them."""
-        pairs = (
-            ("encoding", self.encoding is not None),
-            ("header=False", not self.header),
-            ("sheet", self.sheet is not None),
-            ("skip_rows", self.skip_rows > 0),
-        )
-        return [name for name, is_given in pairs if is_given]
-
-    def refuse(self, what: str) -> None:
-        """Reject options of files for a table that is none, or that is not read here."""
-        if self.given:
-            raise NullproofError(
-                f"{self.given[0]} was given but the table is {what}; it is for single files of text or "
-                "Excel, leave it out"
-            )
+def read_file(path: str | Path, asked: Reading) -> Table:
+    """Read a table from a file, or from standard input (``-``)."""
+    before = stamp(path)
+    return replace(_read(Content(path, asked.file), asked), stamp=before)
 
 
-AS_IT_IS = FileOptions()
-
-
-@dataclass(frozen=True)
-class FileTable:
-    """A table from a file.
-
-    Parameters
-    ----------
-    from_text
-        Whether its texts come from a text file, where an empty cell is missing in any case.
-    taken
-        By column, the spellings that were taken as missing.
-    formats
-        How some columns wrote their numbers and dates.
-    skipped
-        Rows of the file that are no data, and were left out.
-    """
-
-    frame: pl.DataFrame
-    from_text: bool = False
-    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    formats: Formats = field(default_factory=dict)
-    skipped: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """How a file is to be read; `read_file` explains each."""
-
-    missing: Missing
-    as_text: frozenset[str]
-    domains: Mapping[str, Collection[str]]
-    options: FileOptions
-    like: Formats | None
-
-
-def read_file(
-    path: str | Path,
-    *,
-    missing: Missing = USUAL,
-    as_text: Collection[str] = (),
-    domains: Mapping[str, Collection[str]] | None = None,
-    options: FileOptions = AS_IT_IS,
-    like: Formats | None = None,
-) -> FileTable:
-    """Read a table.
-
-    Parameters
-    ----------
-    path
-        A file, or ``-`` for standard input.
-    as_text
-        Columns to keep as they are written: ``01`` stays ``01``.
-    domains
-        Declared values by column.
-    like
-        How the training table writes numbers and dates, if this is to be read as that was.
-    """
-    asked = _Asked(missing, frozenset(as_text), domains or {}, options, like)
-    return _read(Content(path, options), asked)
-
-
-Read = Callable[[Collection[str]], Iterator[tuple[FileTable, float]]]
-
-
-def file_blocks(
-    path: str | Path,
-    *,
-    missing: Missing,
-    as_text: Collection[str],
-    options: FileOptions,
-    like: Formats,
-) -> tuple[tuple[str, ...], Read]:
+def open_blocks(path: str | Path, asked: Reading) -> Blocks:
     """Open a table that is like a training table, to be read in blocks of rows.
 
-    Return the names of its columns and a function that reads the blocks, each with the share of the file
-    that is read then. It takes the columns that are wanted. Parquet, Arrow and text files are read in
-    blocks; other kinds are one block.
+    Parquet, Arrow and text files are read in blocks; other kinds are one block.
     """
-    asked = _Asked(missing, frozenset(as_text), {}, options, like)
-    content = Content(path, options)
+    content = Content(path, asked.file)
     if content.form in ("a Parquet file", "an Arrow file"):
-        return _scanned(content)
+        return _scanned(content, asked)
     if content.form == "a text file":
         return _in_pieces(content, asked)
-    whole = _read(content, asked)
-    return tuple(whole.frame.columns), lambda _: iter([(whole, 1.0)])
+    return Blocks.of(_read(content, asked))
 
 
 class Content:
     """The bytes behind a path, unpacked, and as UTF-8 if they are text; a plain file stays on disk."""
 
-    def __init__(self, path: str | Path, options: FileOptions = AS_IT_IS) -> None:
+    def __init__(self, path: str | Path, options: FileOptions) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
         self.path = Path(path)
         self.data: bytes | None = None
@@ -410,24 +288,25 @@ def _refuse_unreadable(path: Path) -> None:
 # Reading.
 
 
-def _read(content: Content, asked: _Asked) -> FileTable:
+def _read(content: Content, asked: Reading) -> Table:
     import polars as pl
 
     with _explaining(content):
         if content.form == "a Parquet file":
-            return FileTable(pl.read_parquet(content.source(), glob=False))
+            return table_of_polars(pl.read_parquet(content.source(), glob=False), asked.missing)
         if content.form == "an Arrow file":
-            return FileTable(pl.read_ipc(content.source()))
+            return table_of_polars(pl.read_ipc(content.source()), asked.missing)
         if content.form == "an Arrow stream":
-            return FileTable(pl.read_ipc_stream(content.source()))
+            return table_of_polars(pl.read_ipc_stream(content.source()), asked.missing)
         if content.form == "an ARFF file":
             from nullproof.data.arff import read_arff
 
             written = content.read().decode("utf-8-sig")
-            return FileTable(read_arff(content.name, written, as_text=asked.as_text))
+            frame = read_arff(content.name, written, as_text=asked.as_text)
+            return table_of_polars(frame, asked.missing)
         if content.form == "an Excel file":
-            return _typed(_read_excel(content, asked.options), asked)
-        top = _top_of(content, asked.options)
+            return _typed(_read_excel(content, asked.file), asked)
+        top = _top_of(content, asked.file)
         return _typed(_read_rows(content, top, asked), asked, semicolons=top.separator == ";")
 
 
@@ -463,7 +342,7 @@ def _unclosed(content: Content) -> NullproofError:
     )
 
 
-def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool = False) -> FileTable:
+def _typed(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) -> Table:
     """Type the texts of a file column by column; rows that are no data are left out first."""
     import polars as pl
 
@@ -507,7 +386,8 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool = False) -> F
                 take(name, form.plain(columns[name]))
         formats = finder.formats()
     taken = {name: own for name, own in taken.items() if own}
-    return FileTable(pl.DataFrame(columns | typed), True, taken, formats)
+    table = table_of_polars(pl.DataFrame(columns | typed), asked.missing)
+    return replace(table, in_file=True, taken=taken, formats=formats)
 
 
 def _plain_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
@@ -649,7 +529,7 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]
         csv.field_size_limit(limit)
 
 
-def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
+def _read_rows(content: Content, top: Top, asked: Reading) -> pl.DataFrame:
     """Read the rows below a header that is known already."""
     import polars as pl
 
@@ -722,12 +602,12 @@ def _full_rows(content: Content, top: Top) -> bytes:
     return buffer.getvalue().encode()
 
 
-def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
+def _in_pieces(content: Content, asked: Reading) -> Blocks:
     """Read a text file some rows at a time."""
     with _explaining(content):
-        top = _top_of(content, asked.options)
+        top = _top_of(content, asked.file)
 
-    def read(_: Collection[str]) -> Iterator[tuple[FileTable, float]]:
+    def read(_: Collection[str]) -> Iterator[tuple[Table, float]]:
         some_rows = False
         for data, n_before, share in _pieces(content, top.n_lines):
             # Blank lines are no rows.
@@ -743,7 +623,7 @@ def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
         if not some_rows:
             raise content.without_rows()
 
-    return tuple(name for name in top.names if name.strip()), read
+    return Blocks(tuple(name for name in top.names if name.strip()), read)
 
 
 def _pieces(content: Content, n_before: int) -> Iterator[tuple[bytes, int, float]]:
@@ -768,7 +648,7 @@ def _pieces(content: Content, n_before: int) -> Iterator[tuple[bytes, int, float
             yield rest, n_before, 1.0
 
 
-def _scanned(content: Content) -> tuple[tuple[str, ...], Read]:
+def _scanned(content: Content, asked: Reading) -> Blocks:
     """Read a Parquet or an Arrow file some rows at a time."""
     import polars as pl
 
@@ -777,7 +657,7 @@ def _scanned(content: Content) -> tuple[tuple[str, ...], Read]:
             return pl.scan_ipc(content.source())
         return pl.scan_parquet(content.source(), glob=False)
 
-    def read(wanted: Collection[str]) -> Iterator[tuple[FileTable, float]]:
+    def read(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
         with _explaining(content):
             lazy = scan().select(name for name in names if name in wanted)
             n_rows = max(1, lazy.select(pl.len()).collect().item())
@@ -786,11 +666,11 @@ def _scanned(content: Content) -> tuple[tuple[str, ...], Read]:
         for start in range(0, n_rows, step):
             with _explaining(content):
                 frame = lazy.slice(start, step).collect()
-            yield FileTable(frame), min(1.0, (start + step) / n_rows)
+            yield table_of_polars(frame, asked.missing), min(1.0, (start + step) / n_rows)
 
     with _explaining(content):
         names = tuple(scan().collect_schema().names())
-    return names, read
+    return Blocks(names, read)
 
 
 # Names of columns.

@@ -19,15 +19,6 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.files import (
-    AS_IT_IS,
-    FileOptions,
-    FileTable,
-    Stamp,
-    file_blocks,
-    read_file,
-    stamp,
-)
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema
 from nullproof.data.texts import Formats, type_texts
@@ -48,6 +39,8 @@ from nullproof.words import some
 if TYPE_CHECKING:
     import polars as pl
 
+# Changes when a file is changed.
+Stamp = tuple[int, int, int]
 # Up to so many cells a query of polars takes longer than its work.
 _FEW = 300
 # Where the years 1 and 10000 begin, in seconds since 1970.
@@ -93,6 +86,70 @@ def check_limits(
             raise NullproofError(
                 f"prior has a number that is {float(share):g} of the largest; give 0 or at least 1e-9 of it"
             )
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is to be read where it does not say so itself.
+
+    Parameters
+    ----------
+    encoding
+        The encoding of a text file, as Python names it; None for UTF-8, or what is found out.
+    header
+        Whether the first row has the names; if not, they are ``c1``, ``c2``, …
+    sheet
+        The sheet of an Excel file; None for the first with cells.
+    skip_rows
+        Lines of a text file, or rows of a sheet, to skip before the header.
+    strict
+        Whether an option that does not fit the kind of file is rejected, or passed over.
+    """
+
+    encoding: str | None = None
+    header: bool = True
+    sheet: str | None = None
+    skip_rows: int = 0
+    strict: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.skip_rows) is not int or self.skip_rows < 0:
+            raise NullproofError(
+                f"skip_rows is {self.skip_rows!r}; give how many lines to skip, a whole number from 0 on"
+            )
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as a message names them."""
+        pairs = (
+            ("encoding", self.encoding is not None),
+            ("header=False", not self.header),
+            ("sheet", self.sheet is not None),
+            ("skip_rows", self.skip_rows > 0),
+        )
+        return [name for name, is_given in pairs if is_given]
+
+    def refuse(self, what: str) -> None:
+        """Reject options of files for a table that is none, or that is not read here."""
+        if self.given:
+            raise NullproofError(
+                f"{self.given[0]} was given but the table is {what}; it is for single files of text or "
+                "Excel, leave it out"
+            )
+
+
+AS_IT_IS = FileOptions()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read; `open_table` explains each."""
+
+    missing: Missing
+    as_text: frozenset[str]
+    domains: Mapping[str, Collection[str]]
+    file: FileOptions
+    like: Formats | None
 
 
 @dataclass(frozen=True)
@@ -381,18 +438,16 @@ def open_table(
     Parameters
     ----------
     as_text
-        Columns that a text file must not turn into numbers.
+        Columns of a text file to keep as they are written: ``01`` stays ``01``.
     domains
         Declared values by column.
-    file, like
-        As `read_file` has them.
+    like
+        How the training table writes numbers and dates, if a file is to be read as that was.
     """
     if isinstance(source, str | Path):
-        before = stamp(source)
-        found = read_file(
-            source, missing=missing, as_text=as_text, domains=domains, options=file, like=like
-        )
-        return replace(_of_file(found, missing), stamp=before)
+        from nullproof.data.files import read_file
+
+        return read_file(source, Reading(missing, frozenset(as_text), domains or {}, file, like))
     file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
         return _of_array(source, missing)
@@ -418,35 +473,6 @@ class Blocks:
         return cls(table.names, lambda _: iter([(table, 1.0)]))
 
 
-def open_blocks(
-    path: str | Path,
-    *,
-    missing: Missing,
-    as_text: Collection[str],
-    file: FileOptions,
-    like: Formats,
-) -> Blocks:
-    """Open a file to be read in blocks; parameters as `open_table` has them."""
-    names, read = file_blocks(path, missing=missing, as_text=as_text, options=file, like=like)
-
-    def tables(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
-        for block, share in read(wanted):
-            yield _of_file(block, missing), share
-
-    return Blocks(names, tables)
-
-
-def _of_file(found: FileTable, missing: Missing) -> Table:
-    table = _of_polars(found.frame, missing)
-    return replace(
-        table,
-        in_file=found.from_text,
-        taken=found.taken,
-        formats=found.formats,
-        skipped=found.skipped,
-    )
-
-
 def _of_frame(source: Any, missing: Missing) -> Table:
     if nw.dependencies.is_pandas_dataframe(source):
         names = [str(name) for name in source.columns.tolist()]
@@ -457,7 +483,7 @@ def _of_frame(source: Any, missing: Missing) -> Table:
         get = partial(_pandas_column, source)
         return Table(tuple(names), len(source), get, missing, source)
     if nw.dependencies.is_polars_dataframe(source):
-        return _of_polars(source, missing)
+        return table_of_polars(source, missing)
     if nw.dependencies.is_pyarrow_table(source):
         _refuse_twice(source.column_names)
         names = source.column_names
@@ -468,8 +494,8 @@ def _of_frame(source: Any, missing: Missing) -> Table:
         frame: Any = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
             with explained(frame.implementation.name):
-                return _of_polars(frame.collect("polars").to_native(), missing)
-        return replace(_of_polars(frame.to_polars(), missing), source=source)
+                return table_of_polars(frame.collect("polars").to_native(), missing)
+        return replace(table_of_polars(frame.to_polars(), missing), source=source)
     except TypeError:
         raise NullproofError(
             f"{type(source).__name__} is not a table; give a data frame of pandas, polars, "
@@ -491,7 +517,7 @@ def _refuse_twice(names: Sequence[str]) -> None:
         )
 
 
-def _of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
+def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
     columns = {series.name: series for series in frame.get_columns()}
     return Table(
         tuple(columns), frame.height, lambda name: _of_series(columns[name]), missing, frame
