@@ -608,7 +608,7 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     ),
     "relational": (
         "@relation r\n@attribute bag relational\n@attribute x numeric\n@end bag\n@data\n1\n",
-        "line 2: the attribute 'bag' is relational",
+        "line 2: the attribute 'bag' has the type 'relational'",
     ),
     "open list": (SHORT + "@attribute c {u, v\n@data\n1,p,u\n", "line 4: the attribute 'c' has"),
     "quote in list": (
@@ -627,15 +627,15 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     "short row": (SHORT + "@data\n1,p\n1\n", "line 6: the row has 1 value and there are 2"),
     "long row": (SHORT + "@data\n1,p\n% x\n1,p,q\n", "line 7: the row has 3 values"),
     "long quoted row": (SHORT + "@data\n1,'p',q\n", "line 5: the row has 3 values"),
-    "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has a weight"),
+    "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has 3 values .* without a weight"),
     "number": (SHORT + "@data\n1,p\n1x,p\n", "line 6: 'a' is '1x' but it is declared as numbers"),
     "nominal": (SHORT + "@data\n1,r\n", "line 5: 'y' is 'r' but it is declared with 'p', 'q'"),
     "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
     "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
-    "sparse end": (SHORT + "@data\n{0 1\n", "line 5: the sparse row has no }"),
+    "sparse end": (SHORT + "@data\n{0 1\n", "line 5: the sparse row is not written like"),
     "sparse twice": (
         SHORT + "@data\n{0 1, 0 2}\n",
-        "line 5: the sparse row has an attribute twice",
+        "line 5: the sparse row is not written like .* each attribute once",
     ),
     "sparse place": (
         SHORT + "@data\n{2 1}\n",

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _VALUE = rf"""{_QUOTED}|(?!['"])[^,]*?"""
 _FIELD = re.compile(rf"\s*({_VALUE})\s*(,|$)")
-_ENTRY = re.compile(rf"\s*(\d+\s+(?:{_VALUE}))\s*(,|$)", re.ASCII)
+_ENTRY = re.compile(rf"\s*(\d{{1,9}}\s+(?:{_VALUE}))\s*(,|$)", re.ASCII)
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NOMINAL = re.compile(rf"""\{{((?:{_QUOTED}|[^}}'"])*)\}}\s*(%.*)?""", re.DOTALL)
 _TYPE = re.compile(rf"(\w+)\s*({_QUOTED}|[^%\s][^%]*?)?\s*(%.*)?", re.DOTALL)
@@ -121,10 +121,6 @@ def _attribute(where: str, line: str) -> Attribute:
         return Attribute(name, "date", form=_date_form(where, _unquoted(typed[2] or _ISO)))
     if typed and not typed[2] and kind in ("numeric", "real", "integer", "string"):
         return Attribute(name, "string" if kind == "string" else "number")
-    if kind == "relational":
-        raise NullproofError(
-            f"{where}: the attribute {name!r} is relational, a table in a cell; leave it out"
-        )
     raise NullproofError(
         f"{where}: the attribute {name!r} has the type {declared[:40]!r}; give numeric, string, date or "
         "{its values}, with quotes around values that hold spaces, commas or quotes"
@@ -166,54 +162,43 @@ def _split(pattern: re.Pattern[str], row: str) -> list[str] | None:
 
 def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
     """Return the cells of one row as text, None where missing."""
-    width = len(attributes)
+    fields: Sequence[str | None] | None
     if row.startswith("{"):
-        return _sparse(where, attributes, row)
-    if _ODD.search(row):
+        fields = _sparse(where, attributes, row)
+    elif _ODD.search(row):
         fields = _split(_FIELD, row)
-        if fields is None:
-            raise NullproofError(
-                f"{where}: a quote is never closed or stands inside a value; quote the whole value"
-            )
-    elif "," in row or width == 1:
+    elif "," in row or len(attributes) == 1:
         fields = [field.strip() for field in row.split(",")]
     else:
         # Weka takes tabs and spaces for separators too.
         fields = row.split()
-    if len(fields) == width + 1 and row.endswith("}"):
+    if fields is None:
         raise NullproofError(
-            f"{where}: the row has a weight; weights are not counted, leave them out"
+            f"{where}: a quote is never closed or stands inside a value; quote the whole value"
         )
-    if len(fields) != width:
+    if len(fields) != len(attributes):
         raise NullproofError(
-            f"{where}: the row has {many(len(fields), 'value')} and there are {width} attributes; give "
-            "one for each, in quotes where it holds a comma"
+            f"{where}: the row has {many(len(fields), 'value')} and there are {len(attributes)} "
+            "attributes; give one for each, without a weight, in quotes where it holds a comma"
         )
-    return [None if field in ("?", "") else _unquoted(field) for field in fields]
+    return [None if field in ("?", "", None) else _unquoted(field) for field in fields]
 
 
 def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
     """Read a row like ``{1 x, 3 y}``: what it leaves out is zero, or the first value of its attribute."""
-    if not row.endswith("}"):
-        raise NullproofError(f"{where}: the sparse row has no }} at its end; mend that line")
-    inside = row[1:-1]
-    entries = _split(_ENTRY, inside) if inside.strip() else []
-    if entries is None:
+    entries = _split(_ENTRY, row[1:-1]) if row[1:-1].strip() else []
+    pairs = [re.split(r"\s+", entry, maxsplit=1) for entry in entries or ()]
+    given = {int(place): field for place, field in pairs}
+    if entries is None or row[-1] != "}" or len(given) < len(pairs):
         raise NullproofError(
-            f"{where}: the sparse row is not written like {{0 1.5, 3 'a b'}}; mend that line"
+            f"{where}: the sparse row is not written like {{0 1.5, 3 'a b'}}, with each attribute once; "
+            "mend that line"
         )
-    given: dict[int, str | None] = {}
-    for entry in entries:
-        number, _, field = entry.replace("\t", " ", 1).partition(" ")
-        place = int(number)
-        if place in given:
-            raise NullproofError(f"{where}: the sparse row has an attribute twice; mend that line")
-        if place >= len(attributes):
-            raise NullproofError(
-                f"{where}: the sparse row has a value for attribute {place}, but the last is "
-                f"{len(attributes) - 1}, counted from 0; mend that line"
-            )
-        given[place] = None if field in ("?", "") else _unquoted(field)
+    if given and max(given) >= len(attributes):
+        raise NullproofError(
+            f"{where}: the sparse row has a value for attribute {max(given)}, but the last is "
+            f"{len(attributes) - 1}, counted from 0; mend that line"
+        )
     for place, attribute in enumerate(attributes):
         if place not in given and attribute.zero is None:
             raise NullproofError(
@@ -232,24 +217,21 @@ def _typed(
         return cells
     if attribute.kind == "nominal":
         wanted = f"it is declared with {some(map(repr, attribute.values), 5)}"
-        strange = ~cells.is_in([*attribute.values]) & cells.is_not_null()
-        made = cells.set(strange, None).cast(pl.Enum([*attribute.values]))
+        declared = cells.is_in([*attribute.values])
+        made = cells.set(~declared.fill_null(value=True), None).cast(pl.Enum([*attribute.values]))
     elif attribute.kind == "date":
         wanted = "it is declared with another form of dates"
         with_time = any(part in attribute.form for part in ("%H", "%M", "%S", "%3f"))
-        if with_time:
-            made = cells.str.to_datetime(attribute.form, strict=False, time_unit="us")
-        else:
-            made = cells.str.to_date(attribute.form, strict=False)
-        strange = made.is_null() & cells.is_not_null()
+        kind = pl.Datetime("us") if with_time else pl.Date
+        made = cells.str.strptime(kind, attribute.form, strict=False)
     else:
         wanted = "it is declared as numbers"
         made = cells.cast(pl.Float64, strict=False)
-        strange = made.is_null() & cells.is_not_null()
-        if not strange.any():
+        if made.null_count() == cells.null_count():
             typed = type_texts(cells, NOTHING_SPELLED)
             made = made if typed is None else typed[0]
-        made = cells if as_text else made
+            made = cells if as_text else made
+    strange = made.is_null() & cells.is_not_null()
     if strange.any():
         at = int(strange.arg_max() or 0)
         raise NullproofError(
