@@ -392,13 +392,13 @@ def _typed(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) -> 
 
 def _plain_columns(frame: pl.DataFrame) -> dict[str, pl.Series]:
     """Return the columns of texts that are plain numbers throughout, all looked at together."""
-    types = _plain_numbers(frame) if frame.width else {}
+    types: dict[Any, Any] = _plain_numbers(frame) if frame.width else {}
     made = frame.select(*types).cast(types)
     held = _hold(made)
     return {series.name: series for series in made.get_columns() if held.get(series.name, True)}
 
 
-def _plain_numbers(frame: pl.DataFrame) -> dict[str, Any]:
+def _plain_numbers(frame: pl.DataFrame) -> dict[Any, Any]:
     """Return the types of those columns of texts that hold numbers, and nothing else."""
     import polars as pl
 
@@ -536,13 +536,17 @@ def _read_rows(content: Content, top: Top, asked: Reading) -> pl.DataFrame:
     texts: dict[str, Any] = {f"c{j}": pl.String for j in range(len(top.names))}
 
     def read(types: dict[str, Any], source: Any, **more: Any) -> pl.DataFrame:
-        how = {"has_header": False, "skip_lines": top.n_lines, "separator": top.separator} | more
+        how: dict[str, Any] = {
+            "has_header": False,
+            "skip_lines": top.n_lines,
+            "separator": top.separator,
+        } | more
         try:
             return pl.read_csv(source, schema=types, **how)
         except pl.exceptions.NoDataError:
             return pl.DataFrame(schema=texts)
 
-    frame = None
+    frame: pl.DataFrame | None = None
     start = content.start(_HEAD)
     if len(start) == _HEAD:
         kept = asked.as_text.union(asked.like or ())
@@ -561,7 +565,7 @@ def _read_rows(content: Content, top: Top, asked: Reading) -> pl.DataFrame:
         if content.read().count(b'"') % 2:
             raise _unclosed(content) from None
         whole = False
-    if not whole:
+    if frame is None or not whole:
         frame = read(texts, _full_rows(content, top), skip_lines=0)
     if not frame.height:
         raise content.without_rows()

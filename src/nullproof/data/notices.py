@@ -533,7 +533,7 @@ def _of_labels(index: Counted) -> Iterator[str]:
     if int(index.label_counts.sum()) <= FEW:
         return
     numbers = [as_number(label) if isinstance(label, str) else label for label in labels]
-    fractions = None not in numbers and any(float(number) % 1 for number in numbers)
+    fractions = None not in numbers and any(float(number or 0) % 1 for number in numbers)
     if len(labels) == 1:
         yield (
             f"the label column {name} has one class, {cut(repr(labels[0]), _LONGEST)}, so every "

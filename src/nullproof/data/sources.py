@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 import numpy as np
@@ -264,8 +264,11 @@ class Table:
             raise no_such_column(name, self.names)
         raw = self.get(name)
         if self.rows is not None:
-            coded = isinstance(raw, Coded | Candidates)
-            raw = raw.rows(self.rows) if coded else raw.gather(self.rows)
+            raw = (
+                raw.rows(self.rows)
+                if isinstance(raw, Coded | Candidates)
+                else raw.gather(self.rows)
+            )
         column = read_column(name, raw, rule)
         if name in self.taken:
             column.taken = (*column.taken, *self.taken[name])
@@ -624,7 +627,7 @@ def _moments(name: str, array: NDArray[Any]) -> pl.Series:
     import polars as pl
 
     unit, _ = np.datetime_data(array.dtype)
-    fine = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
+    fine: Literal["ns", "us"] = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
     # Far years overflow microseconds: whole seconds tell whether they are within the limits.
     seconds_ = array.astype("datetime64[s]").astype(np.int64)[~np.isnat(array)]
     if len(seconds_) and not _FIRST_SECOND <= seconds_.min() <= seconds_.max() < _LAST_SECOND:

@@ -50,14 +50,15 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     odd = series.filter(floats.is_null() | ~floats.is_finite()).drop_nulls().unique()
     if len(odd) > _MANY_ODD:
         return None
-    found: Found | None = Found()
+    found = Found()
     if len(odd):
         spelled = [value for value in odd.to_list() if rule.looks_missing(value)]
         if any(as_number(value) is None for value in {*odd.to_list()}.difference(spelled)):
             return None
-        found = _found(series, rule, spelled)
-        if found is None:
+        taken = _found(series, rule, spelled)
+        if taken is None:
             return None
+        found = taken
         series = series.set(series.is_in([*found.gone]), None).str.strip_chars(" \t\r\n")
         floats = series.cast(pl.Float64, strict=False)
     if series.null_count() == len(series):
