@@ -646,7 +646,7 @@ SHEET_ROWS: list[list[Any]] = [
     [
         [HALF_PAST, None, dt.time(0)],
         [0, 1, None],
-        [2.0**53, 1e200, 1],
+        [2.0**53, 1e300, 1 / 3],
     ],
     ids=str,
 )

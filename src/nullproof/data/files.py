@@ -1,7 +1,7 @@
 """Tables in files and on standard input: CSV and its like, Parquet, Arrow, Excel, ARFF, packed or not.
 
-What a file is, its first bytes say. Typed formats are what their types are; CSV files and sheets of Excel
-are texts, and typed here, column by column (`nullproof.data.texts`). Of a large CSV the head says which
+What a file is, its first bytes say. Typed formats are what their types are; texts are typed here, column by
+column (`nullproof.data.texts`). Of a large CSV the head says which
 columns are plain numbers; where that does not hold to its end, the file is read as texts.
 """
 
@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
 from nullproof.data.sources import Blocks, FileOptions, Reading, Stamp, Table, table_of_polars
 from nullproof.data.texts import FormatFinder, format_named, type_texts
-from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number
+from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
 from nullproof.words import cut, many, some
 
@@ -305,7 +305,7 @@ def _read(content: Content, asked: Reading) -> Table:
             frame = read_arff(content.name, written, as_text=asked.as_text)
             return table_of_polars(frame, asked.missing)
         if content.form == "an Excel file":
-            return _typed(_read_excel(content, asked.file), asked)
+            return _typed(_read_excel(content, asked), asked)
         top = _top_of(content, asked.file)
         return _typed(_read_rows(content, top, asked), asked, semicolons=top.separator == ";")
 
@@ -642,8 +642,11 @@ def _pieces(content: Content, n_before: int) -> Iterator[tuple[bytes, int, float
             rest += block
             # A line end between quotes is none of a row.
             end = rest.rfind(b"\n") + 1
-            while rest.count(b'"', 0, end) % 2:
-                end = rest.rfind(b"\n", 0, end - 1) + 1
+            n_quotes = rest.count(b'"', 0, end)
+            while n_quotes % 2:
+                before = rest.rfind(b"\n", 0, end - 1) + 1
+                n_quotes -= rest.count(b'"', before, end)
+                end = before
             if end:
                 yield rest[:end], n_before, stream.tell() / n_bytes
                 n_before += rest.count(b"\n", 0, end)
@@ -730,40 +733,56 @@ def _looks_like_data(header: Sequence[str]) -> bool:
     return None not in numbers or any(fractions)
 
 
-# Excel. A sheet is read as texts, and typed as a CSV is.
+# Excel. Texts of a sheet are typed as those of a CSV are.
 
 _CELL = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,9})["']""")
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_PLACES = 50_000_000
 
 
-def _read_excel(content: Content, options: FileOptions) -> pl.DataFrame:
-    """Read the sheet that is named, or the first that has cells."""
+def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
+    """Read the sheet that is named, or the first that has cells; a column of several kinds is text."""
     import polars as pl
 
     _refuse_damage(content)
+    options = asked.file
     with _explaining_excel(content):
         book = importlib.import_module("fastexcel").read_excel(
             str(content.path) if content.data is None else content.data
         )
         name = _sheet(book, content, options)
-        texts = {"header_row": None, "dtypes": "string", "skip_rows": options.skip_rows or None}
-        frame: pl.DataFrame = book.load_sheet(name, **texts).to_polars()
-    where = f"the sheet {name!r} of {content.name}"
-    if not frame.width:
-        raise NullproofError(f"{where} is empty; name another sheet")
-    names = [f"c{j + 1}" for j in range(frame.width)]
-    if options.header and frame.height:
-        names = [cell or "" for cell in frame.row(0)]
-        frame = frame[1:]
+        where = f"the sheet {name!r} of {content.name}"
+        top: dict[str, Any] = {"header_row": None, "skip_rows": options.skip_rows or None}
+        first: pl.DataFrame = book.load_sheet(name, n_rows=1, dtypes="string", **top).to_polars()
+        if not first.width:
+            raise NullproofError(f"{where} is empty; name another sheet")
+        if options.header:
+            # The reader makes up some names and tells repeated ones apart: `first` has those written.
+            top = {"header_row": options.skip_rows}
+        frame: pl.DataFrame = book.load_sheet(name, schema_sample_rows=None, **top).to_polars()
+    names = [f"c{j + 1}" for j in range(first.width)]
+    if options.header:
+        names = [cell or "" for cell in first.row(0)]
         refuse_repeated(names, where)
         _report_data(names, where)
     held = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("held"))["held"].arg_true()
     if not len(held):
         raise NullproofError(f"{where} has a header but no rows; give at least one row")
-    # Blank rows after the last cell are no rows. The reader writes days with a time, and times with a day.
-    cells = pl.all().str.strip_prefix("1899-12-31 ").str.strip_suffix(" 00:00:00")
-    return _with_names(frame.head(int(held[-1]) + 1).select(cells), names, where)
+    # Blank rows after the last cell are no rows.
+    frame = _with_names(frame.head(int(held[-1]) + 1), names, where)
+    return frame.select(_as_kept(series, asked.as_text) for series in frame.get_columns())
+
+
+def _as_kept(series: pl.Series, as_text: Collection[str]) -> pl.Series:
+    """Return times of day as such (Excel has them on a day before its first), and texts if asked for."""
+    import polars as pl
+
+    if series.dtype == pl.Datetime and series.dt.year().max() == 1899:
+        series = series.dt.time()
+    if series.name in as_text and series.dtype != pl.String:
+        cells = [None if cell is None else text(cell) for cell in series.to_list()]
+        series = pl.Series(series.name, cells, pl.String)
+    return series
 
 
 @contextmanager
