@@ -417,10 +417,10 @@ def _with_candidates(name: str, raw: Candidates, rule: Rule) -> Column:
         rule = rule.declaring(text(x) for own in sets.values() for x in own)
         rule = replace(rule, retypes=not sets)
     column = read_column(name, raw.cells, rule)
-    write = {"date": moment, "number": float if raw.cells.dtype == pl.Float64 else int}
     for row, own in sets.items():
-        values = dict.fromkeys(write.get(column.kind, text)(x) for x in own)
-        column.sets[row] = tuple(values)
+        if column.kind != "number":
+            own = tuple(map(moment if column.kind == "date" else text, own))
+        column.sets[row] = tuple(dict.fromkeys(own))
     return column
 
 
@@ -683,30 +683,41 @@ def series_of_cells(name: str, cells: Iterable[Any]) -> Raw:
     """Return plain Python cells as a series of one kind; tuples, lists and sets are candidates."""
     import polars as pl
 
+    cells = list(cells)
+    if {*map(type, cells)} <= {str, type(None)}:
+        return _series(name, cells, pl.String)
     plain: list[Any] = []
     sets: dict[int, tuple[Any, ...]] = {}
     for row, cell in enumerate(cells):
         if isinstance(cell, np.ndarray):
             cell = cell.tolist()
         if type(cell) is tuple or isinstance(cell, set | frozenset | list):
-            own = tuple(
-                dict.fromkeys(None if is_missing(x) else x for x in _candidates(name, row, cell))
-            )
+            known = (None if is_missing(x) else x for x in _candidates(name, row, cell))
+            own = tuple(dict.fromkeys(known))
             if len(own) > 1:
                 sets[row] = own
             cell = own[0] if len(own) == 1 else None
         plain.append(None if is_missing(cell) else cell)
-    held = [cell for cell in plain if cell is not None]
-    several = [x for own in sets.values() for x in own if x is not None]
-    dtype, write = _kind_of_cells(name, [*held, *several])
+    several = [*plain, *(x for own in sets.values() for x in own)]
+    dtype, write = _kind_of_cells(name, [x for x in several if x is not None])
+    series = _series(name, [None if x is None else write(x) for x in several], dtype)
+    if not sets:
+        return series
+    values = iter(series[len(plain) :].to_list())
+    written = {row: tuple(next(values) for _ in own) for row, own in sets.items()}
+    return Candidates(series.head(len(plain)), written)
+
+
+def _series(name: str, cells: list[Any], dtype: Any) -> pl.Series:
+    import polars as pl
+
     try:
-        series = pl.Series(name, [None if cell is None else write(cell) for cell in plain], dtype)
+        return pl.Series(name, cells, dtype)
     except UnicodeEncodeError as problem:
         raise NullproofError(
             f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
             "hold; mend that text in the table"
         ) from problem
-    return Candidates(series, sets) if sets else series
 
 
 def _candidates(name: str, row: int, cell: Collection[Any]) -> Collection[Any]:
