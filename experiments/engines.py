@@ -194,7 +194,7 @@ def _paired(slow: list[float], fast: list[float]) -> float:
 def _saving(folder: Path) -> list[str]:
     index, path = _index(1_000_000, 1), folder / "a.index"
     seconds = times(5, save=lambda: index.save(path), load=lambda: CountIndex.load(path))
-    raw = sum(c.table.nbytes for c in index.known if isinstance(c, DenseCounts))
+    raw = sum(c.dense.nbytes for c in index.known if isinstance(c, DenseCounts))
     return [
         "## An index with 1 million values and 2 labels",
         "",

@@ -31,9 +31,9 @@ from experiments.tables_at_hand import IGNORED, LABELS
 from nullproof.attacks.joint.effort import Effort
 from nullproof.attacks.poisoning import attack_of, different, single_attack, union
 from nullproof.counts.index import CountIndex
-from nullproof.data.files import read_file
 from nullproof.data.missing import Missing
 from nullproof.data.points import Points
+from nullproof.data.sources import open_table
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
@@ -83,7 +83,7 @@ def _measure(
 ) -> dict[str, Any] | None:
     """One case; None if fewer than two points of the test part are certain."""
     spelled = Missing.of(("-",))
-    table = read_file(folder / f"{name}.csv.gz", missing=spelled, as_text=[LABELS[name]]).frame
+    table = open_table(folder / f"{name}.csv.gz", missing=spelled, as_text=[LABELS[name]]).source
     table = table.sample(fraction=1.0, shuffle=True, seed=seed)
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])

@@ -351,15 +351,10 @@ def test_options_of_files_are_refused_elsewhere(option: dict[str, Any], tmp_path
 
 WRITINGS: dict[str, tuple[list[str], list[Any]]] = {
     "decimal comma": (["3,14", "-2,5", "7", "1.234,5"], [3.14, -2.5, 7, 1234.5]),
-    "euros": (["3,50 €", "€ 1.200", "-0,5€"], [3.5, 1200, -0.5]),
-    "comma and per cent": (["12,5 %", "3%"], [12.5, 3]),
     "thousands": (["1,234,567", "1,000.5", "3"], [1234567, 1000.5, 3]),
-    "dollars": (["$1,200", "$ 5", "-$0.99"], [1200, 5, -0.99]),
-    "per cent": (["12 %", "3 %"], [12, 3]),
     "spaces": (["1 234", "5", "1\u00a0234\u202f567"], [1234, 5, 1234567]),
     "day first": (["31/01/2024", "3/4/2024"], [dt.date(2024, 1, 31), dt.date(2024, 4, 3)]),
     "points": (["03.04.2024", "5.6.2024"], [dt.date(2024, 4, 3), dt.date(2024, 6, 5)]),
-    "year first": (["2024/01/31", "2024/2/1"], [dt.date(2024, 1, 31), dt.date(2024, 2, 1)]),
     "month first": (
         ["01-31-2024 10:30", "3-4-2024 00:00"],
         [dt.datetime(2024, 1, 31, 10, 30), dt.datetime(2024, 3, 4)],
@@ -368,6 +363,10 @@ WRITINGS: dict[str, tuple[list[str], list[Any]]] = {
 DOUBTS: dict[str, list[str]] = {
     "thousands or decimals": ["1,234", "5"],
     "decimals without semicolons": ["3,14", "2,7"],
+    "dollars": ["$1,200", "$ 5"],
+    "euros": ["3,50 €", "€ 1.200"],
+    "per cent": ["12 %", "3%"],
+    "year first": ["2024/01/31", "2024/2/1"],
     "units": ["$5", "5"],
     "two units": ["$5", "€5"],
     "two marks": ["1,5", "2.5"],
@@ -389,7 +388,7 @@ def written_table(texts: list[str], separator: str) -> str:
 def test_numbers_and_dates_without_doubt(name: str, limit: str | None, tmp_path: Path) -> None:
     """Each text becomes the number or the day that a person means, and it is told."""
     texts, cells = WRITINGS[name]
-    separator = ";" if "comma" in name or name == "euros" else ","
+    separator = ";" if "comma" in name else ","
     path = put(tmp_path, written_table(texts, separator))
     is_table(path, {"x": cells, "y": [*"pqpq"][: len(cells)]}, memory_limit=limit)
     (said,) = notices(path, memory_limit=limit)
@@ -411,7 +410,7 @@ def test_random_numbers_come_back(tmp_path: Path) -> None:
     """Random numbers in any writing are read as those numbers, or stay text; never as others."""
     rng, n_found = random.Random(17), 0
     for _ in range(25):
-        comma, unit, digits = rng.random() < 0.5, rng.choice(["", "$", "€", "%"]), rng.randrange(4)
+        comma, unit, digits = rng.random() < 0.5, rng.choice(["", "", "$", "%"]), rng.randrange(4)
         group = rng.choice(["", ",", " "])
         cells = [
             round(rng.uniform(-9999999, 9999999), digits) for _ in range(rng.choice([1, 3, 9]))
@@ -435,12 +434,12 @@ def as_written(x: float, digits: int, comma: bool, group: str, unit: str) -> str
 
 
 PEOPLE = (
-    "size;price;when;share;code;y\n3,14;$1,200;31/01/2024;12 %;1,5;a\n2,7;$5;03/04/2024;7 %;x;b\n"
-    ";NA;;;;a\n-1,0;$1,200.50;15/02/2024;50 %;1,5;b\n"
+    "size;price;when;share;code;y\n3,14;1,200;31/01/2024;12 %;1,5;a\n2,7;5;03/04/2024;7 %;x;b\n"
+    ";NA;;;;a\n-1,0;1,200.50;15/02/2024;50 %;1,5;b\n"
 )
 PLAIN = (
-    "size;price;when;share;code;y\n3.14;1200;2024-01-31;12;1,5;a\n2.7;5;2024-04-03;7;x;b\n"
-    ";NA;;;;a\n-1;1200.5;2024-02-15;50;1,5;b\n"
+    "size;price;when;share;code;y\n3.14;1200;2024-01-31;12 %;1,5;a\n2.7;5;2024-04-03;7 %;x;b\n"
+    ";NA;;;;a\n-1;1200.5;2024-02-15;50 %;1,5;b\n"
 )
 
 
@@ -452,8 +451,8 @@ def test_a_table_as_people_write_it(limit: str | None, tmp_path: Path) -> None:
         assert quietly(path, binning=binning, memory_limit=limit) == quietly(plain, binning=binning)
     index = saved_and_loaded(quietly(path, memory_limit=limit), tmp_path)
     head = "size,price,when,share,code\n"
-    same = put(tmp_path, head + "2.7,5,2024-04-03,7,x\n", "same.csv")
-    points = put(tmp_path, head + '"2,7",$5,03/04/2024,7 %,x\n', "test.csv")
+    same = put(tmp_path, head + "2.7,5,2024-04-03,7 %,x\n", "same.csv")
+    points = put(tmp_path, head + '"2,7",5,03/04/2024,7 %,x\n', "test.csv")
     assert read(index, points) == read(index, same)
     wrong = put(tmp_path, head + "2.7,€5,2024-04-03,7 %,x\n", "test.csv")
     with pytest.raises(NullproofError, match="column 'price' holds text such as '€5'"):
@@ -518,34 +517,18 @@ ARFF_FORMS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
     "dates": (
         arff(
             "@attribute a date",
-            "@attribute b date 'dd/MM/yyyy'",
-            '@attribute c DATE "yyyy-MM-dd HH:mm:ss.SSS"',
+            '@attribute b DATE "yyyy-MM-dd HH:mm:ss.SSS"',
             "@data",
-            "2020-01-31T10:30:00,31/01/2020,'2020-01-31 10:30:00.250'",
-            "?,?,?",
+            "2020-01-31T10:30:00,'2020-01-31 10:30:00.250'",
+            "?,?",
         ),
         [
             (
                 dt.datetime(2020, 1, 31, 10, 30),
-                dt.date(2020, 1, 31),
                 dt.datetime(2020, 1, 31, 10, 30, 0, 250_000),
             ),
-            (None, None, None),
+            (None, None),
         ],
-    ),
-    "sparse": (
-        arff(
-            "@attribute a numeric",
-            "@attribute b {u,v}",
-            "@attribute 'c d' numeric",
-            "@attribute y {p,q}",
-            "@data",
-            "{0 1.5, 3 q}",
-            "{}",
-            "{ 1 'v' , 2 ? }",
-            "2,u,3,p",
-        ),
-        [(1.5, "u", 0, "q"), (0.0, "u", 0, "p"), (0.0, "v", None, "p"), (2.0, "u", 3, "p")],
     ),
     "tabs and spaces": (
         arff("@attribute a numeric", "@attribute y {p,q}", "@data", "1\tp", "2   q"),
@@ -569,7 +552,7 @@ ARFF_FORMS: dict[str, tuple[str, list[tuple[Any, ...]]]] = {
 @pytest.mark.parametrize("comment", ["", "% read row by row\n"])
 @pytest.mark.parametrize("name", ARFF_FORMS)
 def test_forms_of_arff(name: str, comment: str, tmp_path: Path) -> None:
-    """Declared dates, sparse rows, other separators and quotes are read as Weka does, in any case."""
+    """Declared dates, other separators and quotes are read as Weka does, in any case."""
     written, rows = ARFF_FORMS[name]
     assert frame_of(put(tmp_path, written + comment, "t.arff")).rows() == rows
 
@@ -609,16 +592,12 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     ),
     "relational": (
         "@relation r\n@attribute bag relational\n@attribute x numeric\n@end bag\n@data\n1\n",
-        "line 2: the attribute 'bag' is relational",
+        "line 2: the attribute 'bag' has the type 'relational'",
     ),
     "open list": (SHORT + "@attribute c {u, v\n@data\n1,p,u\n", "line 4: the attribute 'c' has"),
     "quote in list": (
         SHORT + "@attribute c {'u'x, v}\n@data\n1,p,v\n",
         "line 4: the attribute 'c' has",
-    ),
-    "date format": (
-        "@relation r\n@attribute d date 'EEE, yyyy'\n@data\n1\n",
-        "line 2: the date format 'EEE, yyyy' has 'EEE'",
     ),
     "date": (
         "@relation r\n@attribute d date 'yyyy-MM-dd'\n@data\n2020-01-31\n2020-31-01\n",
@@ -628,24 +607,15 @@ BAD_ARFF: dict[str, tuple[str, str]] = {
     "short row": (SHORT + "@data\n1,p\n1\n", "line 6: the row has 1 value and there are 2"),
     "long row": (SHORT + "@data\n1,p\n% x\n1,p,q\n", "line 7: the row has 3 values"),
     "long quoted row": (SHORT + "@data\n1,'p',q\n", "line 5: the row has 3 values"),
-    "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has a weight"),
+    "weight": (SHORT + "@data\n1,p,{5}\n", "line 5: the row has 3 values .* without a weight"),
     "number": (SHORT + "@data\n1,p\n1x,p\n", "line 6: 'a' is '1x' but it is declared as numbers"),
     "nominal": (SHORT + "@data\n1,r\n", "line 5: 'y' is 'r' but it is declared with 'p', 'q'"),
     "quote": (SHORT + "@data\n1,'p\n", "line 5: a quote is never closed"),
     "quote inside": (SHORT + "@data\n1,'p'q\n", "line 5: a quote is never closed or stands inside"),
-    "sparse end": (SHORT + "@data\n{0 1\n", "line 5: the sparse row has no }"),
-    "sparse twice": (
-        SHORT + "@data\n{0 1, 0 2}\n",
-        "line 5: the sparse row has an attribute twice",
-    ),
-    "sparse place": (
-        SHORT + "@data\n{2 1}\n",
-        "line 5: the sparse row has a value for attribute 2",
-    ),
-    "sparse entry": (SHORT + "@data\n{p}\n", "line 5: the sparse row is not written like"),
-    "sparse string": (
-        "@relation r\n@attribute s string\n@attribute a numeric\n@data\n{1 2}\n",
-        "line 5: the sparse row leaves out 's', which has no zero",
+    "sparse": (SHORT + "@data\n{0 1, 1 p}\n", "line 5: the row is sparse, which is not read"),
+    "other dates": (
+        "@relation r\n@attribute d date 'dd/MM/yyyy'\n@data\n31/01/2020\n",
+        "line 4: 'd' is '31/01/2020' but dates are read as 2024-12-31",
     ),
 }
 
@@ -676,7 +646,7 @@ SHEET_ROWS: list[list[Any]] = [
     [
         [HALF_PAST, None, dt.time(0)],
         [0, 1, None],
-        [2.0**53, 1e300, 1],
+        [2.0**53, 1e300, 1 / 3],
     ],
     ids=str,
 )
@@ -704,10 +674,10 @@ def test_excel_and_csv_give_the_same_index(tmp_path: Path) -> None:
     assert index.labels == ("0", "1")
     assert read(index, excel) == read(index, text)
     assert frame_of(put(tmp_path, workbook(SHEET_ROWS), "t.xlsx")).columns == SHEET_ROWS[0]
-    money = [["paid", "when", "y"], ["$1,200", "31/01/2024", "p"], ["$5", "03/04/2024", "q"]]
+    money = [["paid", "when", "y"], ["1,200.5", "31/01/2024", "p"], ["5", "03/04/2024", "q"]]
     path = put(tmp_path, workbook(money), "t.xlsx")
     days = [dt.date(2024, 1, 31), dt.date(2024, 4, 3)]
-    is_table(path, {"paid": [1200, 5], "when": days, "y": ["p", "q"]})
+    is_table(path, {"paid": [1200.5, 5], "when": days, "y": ["p", "q"]})
 
 
 def test_rows_columns_and_names_of_a_sheet(tmp_path: Path) -> None:

@@ -79,14 +79,6 @@ def test_other_likely_spellings_are_told(spelling: str) -> None:
     one(table, f"{spelling!r} in 'a' may mean missing", f'--missing "{spelling}"')
 
 
-@pytest.mark.parametrize("option", ["missing", "missing_only"])
-def test_spellings_in_one_text_get_a_hint(option: str) -> None:
-    """A named spelling with a comma that no cell holds is likely several."""
-    table = {"a": ["u", "v", "w"], "y": list("ppq")}
-    one(table, "'?,NA'", f'{option}=("?", "NA")', **{option: "?,NA"})
-    assert notices({**table, "a": ["u", "?,NA", "w"]}, **{option: "?,NA"}) == []
-
-
 # Numbers ------------------------------------------------------------------------------------------
 
 

@@ -9,7 +9,7 @@ import io
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from nullproof.data.files import FileOptions, read_file
+from nullproof.data.sources import open_table
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.files import write_whole
 
@@ -60,7 +60,7 @@ def _write_excel(path: Path, lines: list[Sequence[str]]) -> None:
 
 
 def _read_excel(path: Path, needed: Sequence[str]) -> list[tuple[int, Line]]:
-    frame = read_file(path, as_text=needed, options=FileOptions(None, True, None)).frame
+    frame = open_table(path, as_text=needed).source
     _refuse_lacking(path, needed, frame.columns)
     columns = [frame[name].to_list() for name in needed]
     lines = [

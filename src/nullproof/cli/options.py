@@ -23,10 +23,9 @@ if TYPE_CHECKING:
 
     from nullproof.cli.shown import Answer
     from nullproof.counts.index import CountIndex
-    from nullproof.data.files import FileOptions
     from nullproof.data.options import TableOptions
     from nullproof.data.schema import Schema
-    from nullproof.data.sources import Blocks, Table
+    from nullproof.data.sources import Blocks, FileOptions, Table
 
 
 Named = TypeVar("Named", "Table", "Blocks")
@@ -348,7 +347,7 @@ class Request:
         """The true label of each point, None where it has none; None alone if no point has one."""
         import numpy as np
 
-        from nullproof.data.labels import true_labels
+        from nullproof.data.keys import true_labels
 
         codes = true_labels(index.schema, points)
         if codes is None or not (codes >= 0).any():
@@ -432,6 +431,6 @@ class Request:
     @property
     def file(self) -> FileOptions:
         """How TRAIN and TEST are to be read where they are files of text or Excel."""
-        from nullproof.data.files import FileOptions
+        from nullproof.data.sources import FileOptions
 
         return FileOptions(self.encoding, not self.no_header, self.sheet, self.skip_rows)

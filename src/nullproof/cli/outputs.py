@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
     from nullproof.cleaning.worksheet import Work
     from nullproof.cli.options import Request
-    from nullproof.data.files import FileOptions
-    from nullproof.data.sources import Table
+    from nullproof.data.sources import FileOptions, Table
 
 SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
@@ -146,7 +145,8 @@ def points_as_read(request: Request, points: Table) -> Any:
 
 
 def _as_written(table: Any, path: str, options: FileOptions) -> Any:
-    from nullproof.data.files import read_file, stamp, without_rows
+    from nullproof.data.files import stamp, without_rows
+    from nullproof.data.sources import open_table
 
     if path == "-":
         return table.frame
@@ -159,10 +159,10 @@ def _as_written(table: Any, path: str, options: FileOptions) -> Any:
         # Whatever there is to say about the file was said when it was read first.
         warnings.simplefilter("ignore", NullproofWarning)
         kept = [name for name in table.names if name not in table.formats]
-        found = read_file(
-            path, missing=table.missing, as_text=kept, options=options, like=table.formats
+        found = open_table(
+            path, missing=table.missing, as_text=kept, file=options, like=table.formats
         )
-        return without_rows(found.frame, table.skipped)
+        return without_rows(found.source, table.skipped)
 
 
 def frame_writer(

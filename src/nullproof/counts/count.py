@@ -23,13 +23,12 @@ from numpy.typing import NDArray
 from nullproof.cores import on_both_cores
 from nullproof.counts.weights import sampled_rows, with_learned_weights
 from nullproof.data.binning import Rows, tally
-from nullproof.data.labels import known_label_codes, label_codes
-from nullproof.data.limits import check_limits
+from nullproof.data.keys import known_label_codes, label_codes
 from nullproof.data.missing import Missing
 from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
 from nullproof.data.options import TableOptions
 from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
-from nullproof.data.sources import Coded, Table
+from nullproof.data.sources import Coded, Table, check_limits
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column
 from nullproof.errors import NullproofError

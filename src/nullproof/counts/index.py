@@ -40,8 +40,7 @@ from nullproof.counts.update import (
 )
 from nullproof.counts.weights import sampled_rows, with_learned_weights
 from nullproof.data.binning import Binning
-from nullproof.data.files import FileOptions
-from nullproof.data.labels import (
+from nullproof.data.keys import (
     DROP,
     label_codes,
     labelled_rows,
@@ -53,6 +52,7 @@ from nullproof.data.options import TableOptions, Unlabelled, Weights
 from nullproof.data.points import Points, encode_points
 from nullproof.data.schema import ONE, ColumnRecord, Schema, Use
 from nullproof.data.sources import (
+    FileOptions,
     labels_apart,
     native_frame,
     no_such_column,

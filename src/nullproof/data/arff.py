@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Literal
 
 from nullproof.data.missing import NOTHING_SPELLED
 from nullproof.data.texts import type_texts
+from nullproof.data.types import parsed_date
 from nullproof.errors import NullproofError
-from nullproof.words import cut, many, some
+from nullproof.words import many, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -21,35 +22,21 @@ if TYPE_CHECKING:
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
 _VALUE = rf"""{_QUOTED}|(?!['"])[^,]*?"""
 _FIELD = re.compile(rf"\s*({_VALUE})\s*(,|$)")
-_ENTRY = re.compile(rf"\s*(\d+\s+(?:{_VALUE}))\s*(,|$)", re.ASCII)
 _ATTRIBUTE = re.compile(rf"@attribute\s+({_QUOTED}|[^\s{{]+)\s*(.*)", re.IGNORECASE | re.DOTALL)
 _NOMINAL = re.compile(rf"""\{{((?:{_QUOTED}|[^}}'"])*)\}}\s*(%.*)?""", re.DOTALL)
 _TYPE = re.compile(rf"(\w+)\s*({_QUOTED}|[^%\s][^%]*?)?\s*(%.*)?", re.DOTALL)
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _ESCAPED = {"n": "\n", "r": "\r", "t": "\t"}
 _ODD = re.compile(r"""^\{|['"\\]""")
-_ISO = "yyyy-MM-dd'T'HH:mm:ss"
-# Letters of Java's SimpleDateFormat, and what polars calls them.
-_MOMENTS = {"yyyy": "%Y", "yy": "%y", "MM": "%m", "M": "%m", "MMM": "%b", "dd": "%d", "d": "%d"}
-_MOMENTS |= {"HH": "%H", "H": "%H", "mm": "%M", "ss": "%S", "SSS": "%3f"}
-_PATTERN = re.compile(r"'([^']*)'|([A-Za-z])\2*|[^A-Za-z']+")
 
 
 @dataclass(frozen=True)
 class Attribute:
-    """A column as it is declared; ``form`` is how polars reads its dates."""
+    """A column as it is declared."""
 
     name: str
     kind: Literal["number", "nominal", "string", "date"]
     values: tuple[str, ...] = ()
-    form: str = ""
-
-    @property
-    def zero(self) -> str | None:
-        """What a sparse row means by leaving it out; None if that is nothing."""
-        if self.kind == "nominal":
-            return self.values[0] if self.values else None
-        return "0" if self.kind == "number" else None
 
 
 def read_arff(name: str, written: str, *, as_text: Collection[str] = ()) -> pl.DataFrame:
@@ -112,38 +99,19 @@ def _attribute(where: str, line: str) -> Attribute:
     name, declared = _unquoted(found[1]), found[2]
     nominal = _NOMINAL.fullmatch(declared)
     if nominal is not None:
-        listed = _split(_FIELD, nominal[1]) if nominal[1].strip() else []
+        listed = _split(nominal[1]) if nominal[1].strip() else []
         if listed is not None:
             return Attribute(name, "nominal", tuple(dict.fromkeys(map(_unquoted, listed))))
     typed = _TYPE.fullmatch(declared)
     kind = typed[1].lower() if typed else ""
-    if typed and kind == "date":
-        return Attribute(name, "date", form=_date_form(where, _unquoted(typed[2] or _ISO)))
+    if kind == "date":
+        return Attribute(name, "date")
     if typed and not typed[2] and kind in ("numeric", "real", "integer", "string"):
         return Attribute(name, "string" if kind == "string" else "number")
-    if kind == "relational":
-        raise NullproofError(
-            f"{where}: the attribute {name!r} is relational, a table in a cell; leave it out"
-        )
     raise NullproofError(
         f"{where}: the attribute {name!r} has the type {declared[:40]!r}; give numeric, string, date or "
         "{its values}, with quotes around values that hold spaces, commas or quotes"
     )
-
-
-def _date_form(where: str, pattern: str) -> str:
-    """Return a pattern of Java's dates as polars writes it."""
-    parts = []
-    for found in _PATTERN.finditer(pattern):
-        letters = found[0] if found[2] else ""
-        if letters and letters not in _MOMENTS:
-            raise NullproofError(
-                f"{where}: the date format {cut(pattern, 40)!r} has {cut(letters, 20)!r}; write dates as "
-                "yyyy-MM-dd HH:mm:ss, or declare a string"
-            )
-        literal = found[1] if found[1] is not None else found[0]
-        parts.append(_MOMENTS.get(letters) or literal.replace("%", "%%"))
-    return "".join(parts)
 
 
 def _unquoted(written: str) -> str:
@@ -152,11 +120,11 @@ def _unquoted(written: str) -> str:
     return written
 
 
-def _split(pattern: re.Pattern[str], row: str) -> list[str] | None:
+def _split(row: str) -> list[str] | None:
     """Return the fields of a row, as they are written; None if one does not fit."""
     fields, at, more = [], 0, True
     while more:
-        found = pattern.match(row, at)
+        found = _FIELD.match(row, at)
         if found is None:
             return None
         fields.append(found[1])
@@ -166,60 +134,28 @@ def _split(pattern: re.Pattern[str], row: str) -> list[str] | None:
 
 def _cells(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
     """Return the cells of one row as text, None where missing."""
-    width = len(attributes)
     if row.startswith("{"):
-        return _sparse(where, attributes, row)
+        raise NullproofError(
+            f"{where}: the row is sparse, which is not read; write one value for each attribute, as Weka's "
+            "SparseToNonSparse does"
+        )
     if _ODD.search(row):
-        fields = _split(_FIELD, row)
-        if fields is None:
-            raise NullproofError(
-                f"{where}: a quote is never closed or stands inside a value; quote the whole value"
-            )
-    elif "," in row or width == 1:
+        fields = _split(row)
+    elif "," in row or len(attributes) == 1:
         fields = [field.strip() for field in row.split(",")]
     else:
         # Weka takes tabs and spaces for separators too.
         fields = row.split()
-    if len(fields) == width + 1 and row.endswith("}"):
+    if fields is None:
         raise NullproofError(
-            f"{where}: the row has a weight; weights are not counted, leave them out"
+            f"{where}: a quote is never closed or stands inside a value; quote the whole value"
         )
-    if len(fields) != width:
+    if len(fields) != len(attributes):
         raise NullproofError(
-            f"{where}: the row has {many(len(fields), 'value')} and there are {width} attributes; give "
-            "one for each, in quotes where it holds a comma"
+            f"{where}: the row has {many(len(fields), 'value')} and there are {len(attributes)} "
+            "attributes; give one for each, without a weight, in quotes where it holds a comma"
         )
     return [None if field in ("?", "") else _unquoted(field) for field in fields]
-
-
-def _sparse(where: str, attributes: Sequence[Attribute], row: str) -> list[str | None]:
-    """Read a row like ``{1 x, 3 y}``: what it leaves out is zero, or the first value of its attribute."""
-    if not row.endswith("}"):
-        raise NullproofError(f"{where}: the sparse row has no }} at its end; mend that line")
-    inside = row[1:-1]
-    entries = _split(_ENTRY, inside) if inside.strip() else []
-    if entries is None:
-        raise NullproofError(
-            f"{where}: the sparse row is not written like {{0 1.5, 3 'a b'}}; mend that line"
-        )
-    given: dict[int, str | None] = {}
-    for entry in entries:
-        number, _, field = entry.replace("\t", " ", 1).partition(" ")
-        place = int(number)
-        if place in given:
-            raise NullproofError(f"{where}: the sparse row has an attribute twice; mend that line")
-        if place >= len(attributes):
-            raise NullproofError(
-                f"{where}: the sparse row has a value for attribute {place}, but the last is "
-                f"{len(attributes) - 1}, counted from 0; mend that line"
-            )
-        given[place] = None if field in ("?", "") else _unquoted(field)
-    for place, attribute in enumerate(attributes):
-        if place not in given and attribute.zero is None:
-            raise NullproofError(
-                f"{where}: the sparse row leaves out {attribute.name!r}, which has no zero; give it or ?"
-            )
-    return [given.get(place, attribute.zero) for place, attribute in enumerate(attributes)]
 
 
 def _typed(
@@ -232,24 +168,19 @@ def _typed(
         return cells
     if attribute.kind == "nominal":
         wanted = f"it is declared with {some(map(repr, attribute.values), 5)}"
-        strange = ~cells.is_in([*attribute.values]) & cells.is_not_null()
-        made = cells.set(strange, None).cast(pl.Enum([*attribute.values]))
-    elif attribute.kind == "date":
-        wanted = "it is declared with another form of dates"
-        with_time = any(part in attribute.form for part in ("%H", "%M", "%S", "%3f"))
-        if with_time:
-            made = cells.str.to_datetime(attribute.form, strict=False, time_unit="us")
-        else:
-            made = cells.str.to_date(attribute.form, strict=False)
-        strange = made.is_null() & cells.is_not_null()
+        declared = cells.is_in([*attribute.values])
+        made = cells.set(~declared.fill_null(value=True), None).cast(pl.Enum([*attribute.values]))
     else:
-        wanted = "it is declared as numbers"
-        made = cells.cast(pl.Float64, strict=False)
-        strange = made.is_null() & cells.is_not_null()
-        if not strange.any():
-            typed = type_texts(cells, NOTHING_SPELLED)
-            made = made if typed is None else typed[0]
-        made = cells if as_text else made
+        is_date = attribute.kind == "date"
+        wanted = "dates are read as 2024-12-31 10:30:00" if is_date else "it is declared as numbers"
+        typed = type_texts(cells, NOTHING_SPELLED)
+        made = cells.cast(pl.Float64, strict=False) if typed is None else typed[0]
+        if is_date and made.dtype != pl.Datetime:
+            days = [None if x is None else parsed_date(x) for x in cells.to_list()]
+            made = pl.Series(days, dtype=pl.Int64).cast(pl.Datetime("us"))
+        if as_text and made.null_count() == cells.null_count():
+            made = cells
+    strange = made.is_null() & cells.is_not_null()
     if strange.any():
         at = int(strange.arg_max() or 0)
         raise NullproofError(

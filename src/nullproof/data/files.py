@@ -1,15 +1,14 @@
 """Tables in files and on standard input: CSV and its like, Parquet, Arrow, Excel, ARFF, packed or not.
 
 What a file is, its first bytes say. Typed formats are what their types are; texts are typed here, column by
-column (`nullproof.data.texts`). A CSV is read once: columns whose first cells are plain numbers as numbers,
-all others as texts. Only where a column turns out to be no numbers after all is it read again, as text.
+column (`nullproof.data.texts`). Of a large CSV the head says which
+columns are plain numbers; where that does not hold to its end, the file is read as texts.
 """
 
 from __future__ import annotations
 
 import codecs
 import csv
-import datetime as dt
 import difflib
 import gzip
 import importlib
@@ -23,15 +22,16 @@ import stat
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from copy import copy
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Literal, cast
 
-from nullproof.data.missing import USUAL, Missing
-from nullproof.data.texts import FormatFinder, Formats, format_named, type_texts
+from nullproof.data.sources import Blocks, FileOptions, Reading, Stamp, Table, table_of_polars
+from nullproof.data.texts import FormatFinder, format_named, type_texts
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, text
 from nullproof.errors import NullproofError, missing_extra, notice
 from nullproof.words import cut, many, some
@@ -39,187 +39,63 @@ from nullproof.words import cut, many, some
 if TYPE_CHECKING:
     import polars as pl
 
-Form = Literal["parquet", "arrow", "arrow stream", "excel", "arff", "text"]
-Stamp = tuple[int, int, int]
+Form = Literal[
+    "a Parquet file",
+    "an Arrow file",
+    "an Arrow stream",
+    "an Excel file",
+    "an ARFF file",
+    "a text file",
+]
 KINDS = "CSV, TSV, Parquet, Arrow, Excel (.xlsx) or ARFF file"
-_NAMES: dict[Form, str] = {
-    "parquet": "a Parquet file",
-    "arrow": "an Arrow file",
-    "arrow stream": "an Arrow stream",
-    "excel": "an Excel file",
-    "arff": "an ARFF file",
-    "text": "a text file",
-}
 # Which options say something about which kinds of files.
-_TAKEN: dict[Form, tuple[str, ...]] = {
-    "excel": ("header=False", "sheet", "skip_rows"),
-    "arff": ("encoding",),
-    "text": ("encoding", "header=False", "skip_rows"),
+_TAKEN: dict[str, tuple[str, ...]] = {
+    "an Excel file": ("header=False", "sheet", "skip_rows"),
+    "an ARFF file": ("encoding",),
+    "a text file": ("encoding", "header=False", "skip_rows"),
 }
-# How many cells a block has, about, and how many bytes of a text file these are.
-_BLOCK, _BYTES, _FEWEST = 4_000_000, 8, 4096
 _GIGABYTE = 1 << 30
+# What Excel and other programs write on Windows in Western Europe and America. Far more than this share of
+# the bytes of a text with Latin letters are ASCII.
+_WINDOWS, _LEAST_ASCII = "cp1252", 0.7
+_ASCII = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
+_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
+# The longer marks first: that of UTF-16 begins that of UTF-32.
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
 
 
-@dataclass(frozen=True)
-class FileOptions:
-    """How a file is to be read where it does not say so itself.
-
-    Parameters
-    ----------
-    encoding
-        The encoding of a text file, as Python names it; None for UTF-8, or what is found out.
-    header
-        Whether the first row has the names; if not, they are ``c1``, ``c2``, …
-    sheet
-        The sheet of an Excel file; None for the first with cells.
-    skip_rows
-        Lines of a text file, or rows of a sheet, to skip before the header.
-    strict
-        Whether an option that does not fit the kind of file is rejected, or passed over.
-    """
-
-    encoding: str | None = None
-    header: bool = True
-    sheet: str | None = None
-    skip_rows: int = 0
-    strict: bool = True
-
-    def __post_init__(self) -> None:
-        if (
-            isinstance(self.skip_rows, bool)
-            or not isinstance(self.skip_rows, int)
-            or self.skip_rows < 0
-        ):
-            raise NullproofError(
-                f"skip_rows is {self.skip_rows!r}; give how many lines to skip, a whole number from 0 on"
-            )
-
-    @property
-    def named(self) -> list[str]:
-        """The options that were given, as a message names them."""
-        given = {
-            "encoding": self.encoding is not None,
-            "header=False": not self.header,
-            "sheet": self.sheet is not None,
-            "skip_rows": self.skip_rows > 0,
-        }
-        return [name for name, is_given in given.items() if is_given]
-
-    def refuse(self, what: str) -> None:
-        """Reject options of files for a table that is none, or that is not read here."""
-        if self.named:
-            raise NullproofError(
-                f"{self.named[0]} was given but the table is {what}; it is for single files of text or "
-                "Excel, leave it out"
-            )
+def read_file(path: str | Path, asked: Reading) -> Table:
+    """Read a table from a file, or from standard input (``-``)."""
+    before = stamp(path)
+    return replace(_read(Content(path, asked.file), asked), stamp=before)
 
 
-AS_IT_IS = FileOptions()
-
-
-@dataclass(frozen=True)
-class FileTable:
-    """A table from a file.
-
-    Parameters
-    ----------
-    from_text
-        Whether its texts come from a text file, where an empty cell is missing in any case.
-    taken
-        By column, the spellings that were taken as missing.
-    formats
-        How some columns wrote their numbers and dates.
-    skipped
-        Rows of the file that are no data, and were left out.
-    """
-
-    frame: pl.DataFrame
-    from_text: bool = False
-    taken: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    formats: Formats = field(default_factory=dict)
-    skipped: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Asked:
-    """How a file is to be read."""
-
-    missing: Missing = USUAL
-    as_text: frozenset[str] = frozenset()
-    domains: Mapping[str, Collection[str]] = field(default_factory=dict)
-    options: FileOptions = AS_IT_IS
-    like: Formats | None = None
-
-
-def read_file(
-    path: str | Path,
-    *,
-    missing: Missing = USUAL,
-    as_text: Collection[str] = (),
-    domains: Mapping[str, Collection[str]] | None = None,
-    options: FileOptions = AS_IT_IS,
-    like: Formats | None = None,
-) -> FileTable:
-    """Read a table.
-
-    Parameters
-    ----------
-    path
-        A file, or ``-`` for standard input.
-    as_text
-        Columns to keep as they are written: ``01`` stays ``01``.
-    domains
-        Declared values by column.
-    like
-        How the training table writes numbers and dates, if this is to be read as that was.
-    """
-    content = Content(path)
-    form = content.form(options)
-    return _read(content, form, _Asked(missing, frozenset(as_text), domains or {}, options, like))
-
-
-Read = Callable[[Collection[str]], Iterator[tuple[FileTable, float]]]
-
-
-def file_blocks(
-    path: str | Path,
-    *,
-    missing: Missing,
-    as_text: Collection[str],
-    options: FileOptions,
-    like: Formats,
-) -> tuple[tuple[str, ...], Read]:
+def open_blocks(path: str | Path, asked: Reading) -> Blocks:
     """Open a table that is like a training table, to be read in blocks of rows.
 
-    Return the names of its columns and a function that reads the blocks, each with the share of the file
-    that is read then. It takes the columns that are wanted. Parquet, Arrow and text files are read in
-    blocks; other kinds, and text that is not UTF-8, are one block.
+    Parquet, Arrow and text files are read in blocks; other kinds are one block.
     """
-    content = Content(path)
-    form = content.form(options)
-    asked = _Asked(missing, frozenset(as_text), {}, options, like)
-    if form in ("parquet", "arrow"):
-        return _scanned(content, form)
-    if form == "text" and content.is_utf8():
+    content = Content(path, asked.file)
+    if content.form in ("a Parquet file", "an Arrow file"):
+        return _scanned(content, asked)
+    if content.form == "a text file":
         return _in_pieces(content, asked)
-    whole = _read(content, form, asked)
-    return tuple(whole.frame.columns), lambda _: iter([(whole, 1.0)])
+    return Blocks.of(_read(content, asked))
 
 
 class Content:
-    """The bytes behind a path, unpacked; a plain file stays on disk.
+    """The bytes behind a path, unpacked, and as UTF-8 if they are text; a plain file stays on disk."""
 
-    ``n_above`` is how many lines a piece of a text lacks between its header and its first row.
-    """
-
-    n_above = 0
-
-    def __init__(self, path: str | Path) -> None:
+    def __init__(self, path: str | Path, options: FileOptions) -> None:
         self.name = "standard input" if str(path) == "-" else str(path)
-        self.path = None if str(path) == "-" else Path(path)
+        self.path = Path(path)
         self.data: bytes | None = None
-        if self.path is None:
+        if str(path) == "-":
             self.data = sys.stdin.buffer.read()
         else:
             _refuse_unreadable(self.path)
@@ -229,22 +105,29 @@ class Content:
         self._unpack()
         if not self.start(1):
             raise self.empty()
+        self.form = self._found_form(options.encoding)
+        strange = [name for name in options.given if name not in _TAKEN.get(self.form, ())]
+        if strange and options.strict:
+            raise NullproofError(
+                f"{strange[0]} was given but {self.name} is {self.form}, which leaves no choice there; "
+                "leave it out"
+            )
 
     def empty(self) -> NullproofError:
         return NullproofError(f"{self.name} is empty; give a table with a header row")
 
-    def unreadable(self, why: str) -> NullproofError:
-        return NullproofError(f"{self.name} is not a table that can be read: {why}; give a {KINDS}")
+    def without_rows(self) -> NullproofError:
+        return NullproofError(f"{self.name} has a header but no rows; give at least one row")
 
     def start(self, size: int = 1 << 16) -> bytes:
         with self.open() as stream:
             return stream.read(size)
 
     def open(self) -> BinaryIO:
-        if self.data is not None:
-            return io.BytesIO(self.data)
-        assert self.path is not None
-        return self.path.open("rb")
+        return self.path.open("rb") if self.data is None else io.BytesIO(self.data)
+
+    def lines(self) -> io.TextIOWrapper:
+        return io.TextIOWrapper(cast("Any", self.open()), encoding="utf-8-sig", newline="")
 
     def read(self) -> bytes:
         with self.open() as stream:
@@ -253,86 +136,68 @@ class Content:
     def source(self) -> Any:
         return self.path if self.data is None else io.BytesIO(self.data)
 
-    def form(self, options: FileOptions) -> Form:
-        """Return the kind of the file by its first bytes, and reject options that do not fit."""
+    def _found_form(self, encoding: str | None) -> Form:
+        """Return the kind of the file by its first bytes."""
         start = self.start(8)
-        form: Form = "text"
         if start.startswith(b"PAR1"):
-            form = "parquet"
-        elif start.startswith(b"ARROW1"):
-            form = "arrow"
-        elif start.startswith(b"\xff\xff\xff\xff"):
-            form = "arrow stream"
-        elif start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-            form = "excel"
-        elif start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
+            return "a Parquet file"
+        if start.startswith(b"ARROW1"):
+            return "an Arrow file"
+        if start.startswith(b"\xff\xff\xff\xff"):
+            return "an Arrow stream"
+        if start.startswith((b"PK\x03\x04", b"PK\x05\x06")):
+            return "an Excel file"
+        if start == b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1":
             raise NullproofError(
                 f"{self.name} is an old Excel file (.xls), or one with a password; save it as .xlsx "
                 "without a password, or as CSV"
             )
-        else:
-            self.decode(options.encoding)
-            form = self._text_form()
-        strange = [name for name in options.named if name not in _TAKEN.get(form, ())]
-        if strange and options.strict:
-            raise NullproofError(
-                f"{strange[0]} was given but {self.name} is {_NAMES[form]}, which leaves no choice there; "
-                "leave it out"
-            )
-        return form
-
-    def _text_form(self) -> Form:
-        with self.open() as stream:
-            for line in stream:
-                line = line.removeprefix(codecs.BOM_UTF8).strip()
-                if line and not line.startswith(b"%"):
-                    is_arff = line.lower().startswith((b"@relation", b"@attribute"))
-                    return "arff" if is_arff else "text"
-        return "text"
+        self._decode(encoding)
+        with self.lines() as lines:
+            first = next((x.strip() for x in lines if x.strip() and not x.startswith("%")), "")
+        is_arff = first.lower().startswith(("@relation", "@attribute"))
+        return "an ARFF file" if is_arff else "a text file"
 
     def _unpack(self) -> None:
         start = self.start(4)
-        if start.startswith(b"\x1f\x8b"):
-            kind, problems = "gzip", (OSError, EOFError, zlib.error)
-            opener: Any = gzip
-        elif start == b"\x28\xb5\x2f\xfd":
+        opener: Any = gzip
+        kind, problems = "gzip", (OSError, EOFError, zlib.error)
+        if start == b"\x28\xb5\x2f\xfd":
             home = "compression.zstd" if sys.version_info >= (3, 14) else "backports.zstd"
             try:
                 opener = importlib.import_module(home)
             except ImportError:
                 raise missing_extra("reading a zstd file", "zstd") from None
             kind, problems = "zstd", (OSError, EOFError, opener.ZstdError)
-        else:
+        elif not start.startswith(b"\x1f\x8b"):
             return
-        most, blocks, size = _spare_memory(), [], 0
+        blocks, spare = [], _spare_memory()
         try:
             with self.open() as packed, opener.open(packed) as unpacked:
                 while block := unpacked.read(1 << 24):
                     blocks.append(block)
-                    size += len(block)
-                    if size > most:
-                        raise NullproofError(
-                            f"{self.name} unpacks to more than {most / _GIGABYTE:.1f} GB, too much "
-                            "for the memory of this machine; let DuckDB count it: memory_limit= or "
-                            "--memory-limit 1GB"
-                        )
+                    spare -= len(block)
+                    if spare < 0:
+                        break
         except problems as problem:
-            if isinstance(problem, NullproofError):
-                raise
             raise NullproofError(f"{self.name} is a damaged {kind} file: {problem}") from problem
+        if spare < 0:
+            raise NullproofError(
+                f"{self.name} unpacks to more than {sum(map(len, blocks)) / _GIGABYTE:.1f} GB, too much "
+                "for the memory of this machine; let DuckDB count it: memory_limit= or --memory-limit 1GB"
+            )
         self.data = b"".join(blocks)
 
-    # Encodings: by a mark, by the name that was given, UTF-8, or as Windows writes text.
-
-    def decode(self, encoding: str | None) -> None:
-        """Turn a text into UTF-8 if its mark or the user says that it is something else."""
+    def _decode(self, encoding: str | None) -> None:
+        """Turn a text into UTF-8: from the encoding that is given, by its mark, or as Windows writes it."""
+        start = self.start()
+        encoding = encoding or next((own for mark, own in _MARKS if start.startswith(mark)), None)
         if encoding is None:
-            start = self.start(4)
-            encoding = next((name for mark, name in _MARKS if start.startswith(mark)), None)
-            if encoding is None:
-                if b"\0" in self.start():
-                    raise NullproofError(f"{self.name} is not a table; give a {KINDS}")
-                return
+            if b"\0" in start:
+                raise NullproofError(f"{self.name} is not a table; give a {KINDS}")
+            if not self._is_utf8():
+                self._decode_as_windows()
+            return
         try:
             written = self.read().decode(encoding)
         except UnicodeDecodeError as problem:
@@ -353,8 +218,7 @@ class Content:
                 f"{self.name} holds zero bytes when read as {encoding}, and is not a table; give a {KINDS}"
             )
 
-    def is_utf8(self) -> bool:
-        """Return whether all of a text is UTF-8."""
+    def _is_utf8(self) -> bool:
         decoder = codecs.getincrementaldecoder("utf-8")()
         with self.open() as stream:
             try:
@@ -365,55 +229,27 @@ class Content:
                 return False
         return True
 
-    def decode_as_windows(self) -> None:
+    def _decode_as_windows(self) -> None:
         """Take a text that is not UTF-8 for what Windows writes, with a notice, or reject it."""
         raw = self.read()
         n_ascii = len(raw) - len(raw.translate(None, _ASCII))
         written = None
-        if not _CONTROLS.search(raw) and n_ascii >= _LEAST_ASCII * len(raw):
-            try:
-                written = raw.decode(WINDOWS)
-            except UnicodeDecodeError:
-                written = None
+        if n_ascii >= _LEAST_ASCII * len(raw) and not _CONTROLS.search(raw):
+            with suppress(UnicodeDecodeError):
+                written = raw.decode(_WINDOWS)
         if written is None:
-            raise self._not_utf8(raw)
+            good = raw.decode(errors="replace").partition("\ufffd")[0]
+            at = len(good.encode())
+            line, column = raw.count(b"\n", 0, at) + 1, at - raw.rfind(b"\n", 0, at)
+            raise NullproofError(
+                f"{self.name} is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name "
+                "its encoding: encoding= or --encoding"
+            )
         self.data = written.encode()
         notice(
-            f"{self.name} is not UTF-8 text and was read as {WINDOWS} (Windows, Western Europe); if "
+            f"{self.name} is not UTF-8 text and was read as {_WINDOWS} (Windows, Western Europe); if "
             "letters look wrong, name its encoding: encoding= or --encoding"
         )
-
-    def _not_utf8(self, raw: bytes) -> NullproofError:
-        try:
-            raw.decode("utf-8")
-            at = 0
-        except UnicodeDecodeError as problem:
-            at = problem.start
-        line = raw.count(b"\n", 0, at) + 1
-        column = at - raw.rfind(b"\n", 0, at)
-        return NullproofError(
-            f"{self.name} is not UTF-8 text (line {line}, byte {column}); save it as UTF-8, or name its "
-            "encoding: encoding= or --encoding"
-        )
-
-
-# What Excel and other programs write on Windows in Western Europe and America.
-WINDOWS = "cp1252"
-# The longer marks first: that of UTF-16 begins that of UTF-32.
-_MARKS = (
-    (codecs.BOM_UTF32_LE, "utf-32"),
-    (codecs.BOM_UTF32_BE, "utf-32"),
-    (codecs.BOM_UTF16_LE, "utf-16"),
-    (codecs.BOM_UTF16_BE, "utf-16"),
-)
-_CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0e-\x1f\x7f]")
-_ASCII = bytes(range(0x20, 0x7F)) + b"\t\r\n\f"
-# Of the bytes of a text in a language with Latin letters, far more are ASCII.
-_LEAST_ASCII = 0.7
-
-
-class NotUtf8Error(Exception):
-    """A text file turned out not to be UTF-8 while it was read."""
 
 
 def stamp(path: str | Path) -> Stamp | None:
@@ -453,48 +289,30 @@ def _refuse_unreadable(path: Path) -> None:
 # Reading.
 
 
-def _read(content: Content, form: Form, asked: _Asked) -> FileTable:
-    """Read a text as UTF-8, and if it turns out not to be that, as Windows writes it."""
-    try:
-        return _read_form(content, form, asked)
-    except NotUtf8Error:
-        if asked.options.encoding is not None:
-            # It was decoded, and is not at fault: a part of it cannot be read as a table.
-            raise content.unreadable("its text cannot be read") from None
-        content.decode_as_windows()
-    try:
-        return _read_form(content, form, asked)
-    except NotUtf8Error:
-        raise content.unreadable("its text cannot be read") from None
-
-
-def _read_form(content: Content, form: Form, asked: _Asked) -> FileTable:
+def _read(content: Content, asked: Reading) -> Table:
     import polars as pl
 
-    with _explaining(content, form):
-        if form == "parquet":
-            return FileTable(pl.read_parquet(content.source(), glob=False))
-        if form == "arrow":
-            return FileTable(pl.read_ipc(content.source()))
-        if form == "arrow stream":
-            return FileTable(pl.read_ipc_stream(content.source()))
-        if form == "arff":
+    with _explaining(content):
+        if content.form == "a Parquet file":
+            return table_of_polars(pl.read_parquet(content.source(), glob=False), asked.missing)
+        if content.form == "an Arrow file":
+            return table_of_polars(pl.read_ipc(content.source()), asked.missing)
+        if content.form == "an Arrow stream":
+            return table_of_polars(pl.read_ipc_stream(content.source()), asked.missing)
+        if content.form == "an ARFF file":
             from nullproof.data.arff import read_arff
 
-            try:
-                written = content.read().decode("utf-8-sig")
-            except UnicodeDecodeError:
-                raise NotUtf8Error from None
-            return FileTable(read_arff(content.name, written, as_text=asked.as_text))
-        if form == "excel":
-            return _typed(read_excel(content, asked), asked, semicolons=False)
-        top = _top_of(content, asked.options)
-        frame = _read_rows(content, top, asked)
-        return _typed(frame, asked, semicolons=top.separator == ";")
+            written = content.read().decode("utf-8-sig")
+            frame = read_arff(content.name, written, as_text=asked.as_text)
+            return table_of_polars(frame, asked.missing)
+        if content.form == "an Excel file":
+            return _typed(_read_excel(content, asked), asked)
+        top = _top_of(content, asked.file)
+        return _typed(_read_rows(content, top, asked), asked, semicolons=top.separator == ";")
 
 
 @contextmanager
-def _explaining(content: Content, form: Form) -> Iterator[None]:
+def _explaining(content: Content) -> Iterator[None]:
     """Say in one sentence why a file cannot be read."""
     import polars as pl
 
@@ -502,19 +320,20 @@ def _explaining(content: Content, form: Form) -> Iterator[None]:
     try:
         yield
     except problems as problem:
-        message = _ADVICE.sub("", " ".join(str(problem).split()))
-        if form in ("text", "arff"):
-            if "utf-8" in message.lower() or "utf8" in message.lower():
-                raise NotUtf8Error from problem
-            if "more fields than defined" in message or "n_extra" in message:
-                raise NullproofError(
-                    f"{content.name} is ragged: a row has more fields than the header; mend that row, or "
-                    "quote values that contain the separator; lines above the header are left out "
-                    "with skip_rows= or --skip-rows"
-                ) from problem
-            if "CSV malformed" in message or 'could not parse `"' in message:
-                raise _unclosed(content) from problem
-        raise content.unreadable(message[:200]) from problem
+        message = re.sub(
+            r"\s(The current offset|You might want|Consider) .*", "", " ".join(str(problem).split())
+        )
+        if "more fields than defined" in message or "n_extra" in message:
+            raise NullproofError(
+                f"{content.name} is ragged: a row has more fields than the header; mend that row, or "
+                "quote values that contain the separator; lines above the header are left out "
+                "with skip_rows= or --skip-rows"
+            ) from problem
+        if "CSV malformed" in message or 'could not parse `"' in message:
+            raise _unclosed(content) from problem
+        raise NullproofError(
+            f"{content.name} is not a table that can be read: {message[:200]}; give a {KINDS}"
+        ) from problem
 
 
 def _unclosed(content: Content) -> NullproofError:
@@ -524,20 +343,21 @@ def _unclosed(content: Content) -> NullproofError:
     )
 
 
-_ADVICE = re.compile(r"\s(The current offset|You might want|Consider) .*")
-
-
-def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable:
+def _typed(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) -> Table:
     """Type the texts of a file column by column; rows that are no data are left out first."""
     import polars as pl
 
     columns = {series.name: series for series in frame.get_columns()}
     names = [n for n, own in columns.items() if own.dtype == pl.String and n not in asked.as_text]
     like, domains = asked.like or {}, asked.domains
-    plain = [name for name in names if name not in like and name not in domains]
-    typed = _plain_columns(columns[name] for name in plain)
-    rules = {name: asked.missing.rule(name, domains.get(name, ()), in_file=True) for name in names}
+    formats = {name: like[name] for name in names if name in like}
+    typed = _plain_columns(columns[n] for n in names if n not in formats and n not in domains)
     taken: dict[str, tuple[str, ...]] = {}
+    rules = {
+        name: asked.missing.rule(name, domains.get(name, ()), in_file=True)
+        for name in names
+        if name not in typed
+    }
 
     def take(name: str, series: pl.Series) -> bool:
         found = type_texts(series, rules[name])
@@ -545,14 +365,18 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
             typed[name], taken[name] = found[0], found[1].taken
         return found is not None
 
-    formats = {name: like[name] for name in names if name in like}
-    made_plain = {
-        name: format_named(how).plain_series(columns[name]) for name, how in formats.items()
-    }
-    left = [n for n in names if n not in typed and not take(n, made_plain.get(n, columns[n]))]
+    left = []
+    for name in rules:
+        cells = columns[name]
+        if not take(name, format_named(like[name]).plain(cells) if name in formats else cells):
+            left.append(name)
     odd_rows = _rows_of_no_data([columns[name] for name in left], rules, frame.height)
     if odd_rows:
-        _report_rows(odd_rows)
+        which, hold = ("row", "holds") if len(odd_rows) == 1 else ("rows", "hold")
+        notice(
+            f"left out {which} {some([row + 1 for row in odd_rows], 3)} below the header, which {hold} "
+            "texts where all other rows hold numbers (descriptions, or a repeated header)"
+        )
         found = _typed(without_rows(frame, odd_rows), asked, semicolons=semicolons)
         return replace(found, skipped=tuple(odd_rows))
     if asked.like is None:
@@ -560,11 +384,11 @@ def _typed(frame: pl.DataFrame, asked: _Asked, *, semicolons: bool) -> FileTable
         for name in left:
             form = finder.look_at(name, columns[name], rules[name])
             if form is not None:
-                take(name, form.plain_series(columns[name]))
+                take(name, form.plain(columns[name]))
         formats = finder.formats()
-    if typed:
-        frame = pl.DataFrame(columns | typed)
-    return FileTable(frame, True, {name: own for name, own in taken.items() if own}, formats)
+    taken = {name: own for name, own in taken.items() if own}
+    table = table_of_polars(pl.DataFrame(columns | typed), asked.missing)
+    return replace(table, in_file=True, taken=taken, formats=formats)
 
 
 def _plain_columns(columns: Iterable[pl.Series]) -> dict[str, pl.Series]:
@@ -597,76 +421,64 @@ def _doubles_hold(floats: pl.Series) -> bool:
     return all(abs(end) < LARGEST_DOUBLE_INTEGER for end in ends) and math.isfinite(floats.sum())
 
 
+_FEW_ROWS, _MOST_ODD = 20, 3
+
+
 def _rows_of_no_data(
     columns: Sequence[pl.Series], rules: Mapping[str, Any], n_rows: int
 ) -> list[int]:
     """Return at most three rows (a repeated header, say) that keep most columns from being numbers."""
     import polars as pl
 
-    if n_rows < _FEW_ROWS:
-        return []
     rows: set[int] = set()
     n_kept = 0
-    for series in columns:
-        # Two looks, since most columns of texts are settled by their last cells.
+    for series in columns if n_rows >= _FEW_ROWS else ():
+        # Most columns of texts are settled by their last cells.
         tail = series.tail(_FEW_ROWS).drop_nulls()
         if not len(tail) or tail.cast(pl.Float64, strict=False).null_count() > _MOST_ODD + 2:
             continue
-        texts = series.is_not_null() & series.cast(pl.Float64, strict=False).is_null()
-        odd = texts.arg_true()
-        if len(odd) > max(_MOST_ODD, n_rows // 2):
+        odd = series.is_not_null() & series.cast(pl.Float64, strict=False).is_null()
+        if odd.sum() > max(_MOST_ODD, n_rows // 2):
             continue
-        own = [row for row in odd.to_list() if not rules[series.name].looks_missing(series[row])]
+        looks_missing = rules[series.name].looks_missing
+        own = [row for row in odd.arg_true().to_list() if not looks_missing(series[row])]
         if 0 < len(own) <= _MOST_ODD:
             rows.update(own)
             n_kept += 1
-    return (
-        sorted(rows) if n_kept >= 2 and 2 * n_kept > len(columns) and len(rows) <= _MOST_ODD else []
-    )
-
-
-_FEW_ROWS, _MOST_ODD = 20, 3
+    most = n_kept >= 2 and 2 * n_kept > len(columns)
+    return sorted(rows) if most and len(rows) <= _MOST_ODD else []
 
 
 def without_rows(frame: pl.DataFrame, rows: Sequence[int]) -> pl.DataFrame:
     """Return a frame without some of its rows."""
     import polars as pl
 
-    if not rows:
-        return frame
     kept = [row not in rows for row in range(frame.height)]
-    return frame.filter(pl.Series(kept, dtype=pl.Boolean))
+    return frame.filter(pl.Series(kept, dtype=pl.Boolean)) if rows else frame
 
 
-def _report_rows(rows: Sequence[int]) -> None:
-    which = "row" if len(rows) == 1 else "rows"
-    notice(
-        f"left out {which} {some([row + 1 for row in rows], 3)} below the header, which "
-        f"{'holds' if len(rows) == 1 else 'hold'} texts where all other rows hold numbers (descriptions, "
-        "or a repeated header)"
-    )
-
-
-# CSV, TSV and their like. polars fills rows that are too short with nulls, silently; `_whole_rows` looks
-# for those.
+# CSV, TSV and their like. polars fills rows that are too short with nulls, silently, and makes rows of
+# blank lines: where it may have done so, Python's reader goes through the rows.
 
 _SEPARATORS = ",\t;|"
 _QUOTED = re.compile(r'"[^"]*"?')
 _HEAD, _HEAD_ROWS = 1 << 18, 1000
+# How many cells a block has, about, and how many bytes of a text file these are.
+_BLOCK, _BYTES, _FEWEST = 4_000_000, 8, 4096
 
 
 @dataclass(frozen=True)
 class Top:
     """What is known of a text file before its rows are read.
 
-    ``n_lines`` are the lines above the first row of data, ``n_bytes`` the bytes of these.
+    ``n_lines`` are the lines above the first row, ``n_before`` those of the file above a piece of it.
     """
 
     separator: str
     names: list[str]
     n_lines: int
-    n_bytes: int
-    has_header: bool = True
+    has_header: bool
+    n_before: int = 0
 
 
 def separator_of(header: str) -> str:
@@ -683,47 +495,26 @@ def header_fields(path: Path) -> int:
 
 def _top_of(content: Content, options: FileOptions) -> Top:
     """Read the header; without one, the names are c1, c2, …"""
-    try:
-        with _lines(content) as lines:
-            skipped = [*itertools.islice(lines, options.skip_rows)]
-            blank = [*itertools.takewhile(lambda line: not line.strip("\r\n"), lines)]
-            # takewhile has read one line too many.
-            first = _line_after(content, len(skipped) + len(blank))
-            separator = separator_of(first)
-            if (
-                str(content.path or "")
-                .lower()
-                .removesuffix(".gz")
-                .removesuffix(".zst")
-                .endswith((".tsv", ".tab"))
-            ):
-                separator = "\t"
-            n_lines, names = next(_rows(itertools.chain([first], lines), separator), (0, []))
-    except UnicodeDecodeError:
-        raise NotUtf8Error from None
+    with content.lines() as lines:
+        n_above = len([*itertools.islice(lines, options.skip_rows)])
+        first = ""
+        for first in lines:
+            if first.strip("\r\n"):
+                break
+            n_above += 1
+        separator = separator_of(first)
+        if {*map(str.lower, content.path.suffixes)} & {".tsv", ".tab"}:
+            separator = "\t"
+        n_lines, names = next(_rows(itertools.chain([first], lines), separator), (0, []))
     if not any(name.strip() for name in names):
         raise content.empty()
     if first.endswith("\r"):
         raise NullproofError(f"{content.name} ends its lines in CR alone; save it with LF or CRLF")
-    above = len(skipped) + len(blank)
-    if options.header:
-        refuse_repeated(names, content.name)
-        _tell_of_data(names, content.name)
-        above += n_lines
-    else:
-        names = [f"c{place}" for place in range(1, len(names) + 1)]
-    with content.open() as stream:
-        n_bytes = sum(map(len, itertools.islice(stream, above)))
-    return Top(separator, names, above, n_bytes, options.header)
-
-
-def _line_after(content: Content, n_lines: int) -> str:
-    with _lines(content) as lines:
-        return next(itertools.islice(lines, n_lines, None), "")
-
-
-def _lines(content: Content) -> io.TextIOWrapper:
-    return io.TextIOWrapper(cast("Any", content.open()), encoding="utf-8-sig", newline="")
+    if not options.header:
+        return Top(separator, [f"c{j + 1}" for j in range(len(names))], n_above, False)
+    refuse_repeated(names, content.name)
+    _report_data(names, content.name)
+    return Top(separator, names, n_above + n_lines, True)
 
 
 def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]]]:
@@ -736,143 +527,120 @@ def _rows(lines: Iterator[str], separator: str) -> Iterator[tuple[int, list[str]
         csv.field_size_limit(limit)
 
 
-def _read_rows(content: Content, top: Top, asked: _Asked) -> pl.DataFrame:
+def _read_rows(content: Content, top: Top, asked: Reading) -> pl.DataFrame:
     """Read the rows below a header that is known already."""
     import polars as pl
 
-    kept = asked.as_text.union(asked.like or ())
-    width = len(top.names)
-    texts = {f"c{j}": pl.String for j in range(width)}
+    texts: dict[str, Any] = {f"c{j}": pl.String for j in range(len(top.names))}
 
-    def read(types: dict[str, Any], source: Any = None, **more: Any) -> pl.DataFrame:
-        return pl.read_csv(
-            content.source() if source is None else source,
-            has_header=False,
-            skip_lines=top.n_lines,
-            separator=top.separator,
-            schema=types,
-            **more,
-        )
+    def read(types: dict[str, Any], source: Any, **more: Any) -> pl.DataFrame:
+        how: dict[str, Any] = {
+            "has_header": False,
+            "skip_lines": top.n_lines,
+            "separator": top.separator,
+        } | more
+        try:
+            return pl.read_csv(source, schema=types, **how)
+        except pl.exceptions.NoDataError:
+            return pl.DataFrame(schema=texts)
 
-    frame = None
+    frame: pl.DataFrame | None = None
     start = content.start(_HEAD)
     if len(start) == _HEAD:
-        head = start[: start.rfind(b"\n") + 1]
-        try:
-            first = read(
-                texts, head, n_rows=_HEAD_ROWS, truncate_ragged_lines=True, encoding="utf8-lossy"
-            )
-            plain = _plain_columns(first[f"c{j}"] for j in range(width) if top.names[j] not in kept)
+        kept = asked.as_text.union(asked.like or ())
+        free = [f"c{j}" for j, name in enumerate(top.names) if name not in kept]
+        lines = {"n_rows": _HEAD_ROWS, "truncate_ragged_lines": True, "encoding": "utf8-lossy"}
+        with suppress(pl.exceptions.PolarsError):
+            head = read(texts, start[: start.rfind(b"\n") + 1], **lines)
+            plain = _plain_columns(head[name] for name in free)
             types = texts | {name: series.dtype for name, series in plain.items()}
-            if types != texts:
-                frame = read(types)
-                floats = (own for own in frame.get_columns() if own.dtype == pl.Float64)
-                frame = frame if all(map(_doubles_hold, floats)) else None
-        except pl.exceptions.PolarsError:
-            frame = None
+            frame = read(types, content.source())
+            if not all(
+                _doubles_hold(own) for own in frame.get_columns() if own.dtype == pl.Float64
+            ):
+                frame = None
     try:
-        frame = read(texts) if frame is None else frame
+        frame = read(texts, content.source()) if frame is None else frame
+        whole = _is_whole(frame, content, top)
     except pl.exceptions.SchemaError:
         # The first row is too short, or blank.
         if content.read().count(b'"') % 2:
             raise _unclosed(content) from None
-        content, top = (
-            _without_blank_lines(content, top),
-            Top(top.separator, top.names, 0, 0, top.has_header),
-        )
-        frame = read(texts)
-    except pl.exceptions.NoDataError:
-        frame = pl.DataFrame(schema=texts)
-    frame = _whole_rows(frame, content, top)
+        whole = False
+    if frame is None or not whole:
+        frame = read(texts, _full_rows(content, top), skip_lines=0)
     if not frame.height:
-        raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
+        raise content.without_rows()
     return _with_names(frame, top.names, content.name)
 
 
-def _whole_rows(frame: pl.DataFrame, content: Content, top: Top) -> pl.DataFrame:
-    """Drop the rows that polars makes of blank lines, and reject rows it filled up with nulls.
-
-    Both end in a null and lack separators, so most files are settled by counting those.
-    """
-    import polars as pl
-
+def _is_whole(frame: pl.DataFrame, content: Content, top: Top) -> bool:
+    """Return whether no row comes from a blank or a short line: those end in a null and lack separators."""
     if frame.width == 1 or not frame[:, -1].null_count():
-        return frame
-    expected = (frame.width - 1) * frame.height
-    found, quoted = 0, False
+        return True
+    found = 0
     with content.open() as stream:
-        stream.seek(top.n_bytes)
+        for _ in range(top.n_lines):
+            stream.readline()
         while block := stream.read(1 << 20):
+            if b'"' in block:
+                return False
             found += block.count(top.separator.encode())
-            quoted = quoted or b'"' in block
-    if found == expected and not quoted:
-        return frame
-    kept = [_is_row(content, top, line, row) for line, row in _body(content, top)]
-    return frame.filter(pl.Series(kept, dtype=pl.Boolean))
+    return found == (frame.width - 1) * frame.height
 
 
-def _body(content: Content, top: Top) -> Iterator[tuple[int, list[str]]]:
-    """Return the rows below the header with their lines."""
-    with _lines(content) as lines:
-        yield from _rows(itertools.islice(lines, top.n_lines, None), top.separator)
-
-
-def _is_row(content: Content, top: Top, line: int, row: list[str]) -> bool:
-    """Return whether a row is not blank; reject one that is too short."""
-    if not row or (len(row) == 1 and not row[0].strip() and len(top.names) > 1):
-        return False
-    if len(row) < len(top.names):
-        above = "header" if top.has_header else "first row"
-        raise NullproofError(
-            f"{content.name} is ragged: line {line + top.n_lines + content.n_above} has "
-            f"{many(len(row), 'field')}, the {above} has {len(top.names)}; mend that line, or leave "
-            "out lines above the header with skip_rows= or --skip-rows"
-        )
-    return True
-
-
-def _without_blank_lines(content: Content, top: Top) -> Content:
-    """Return the rows of a text file without blank lines; reject rows that are too short."""
-    kept = copy(content)
+def _full_rows(content: Content, top: Top) -> bytes:
+    """Return the rows without blank lines; reject one that is too short."""
     buffer = io.StringIO()
     writer = csv.writer(buffer, delimiter=top.separator, lineterminator="\n")
-    writer.writerows(row for line, row in _body(content, top) if _is_row(content, top, line, row))
-    kept.data = buffer.getvalue().encode()
-    return kept
+    with content.lines() as lines:
+        for line, row in _rows(itertools.islice(lines, top.n_lines, None), top.separator):
+            if not row or (len(row) == 1 and not row[0].strip() and len(top.names) > 1):
+                continue
+            if len(row) < len(top.names):
+                above = "header" if top.has_header else "first row"
+                raise NullproofError(
+                    f"{content.name} is ragged: line {line + top.n_lines + top.n_before} has "
+                    f"{many(len(row), 'field')}, the {above} has {len(top.names)}; mend that line, or "
+                    "leave out lines above the header with skip_rows= or --skip-rows"
+                )
+            writer.writerow(row)
+    return buffer.getvalue().encode()
 
 
-def _in_pieces(content: Content, asked: _Asked) -> tuple[tuple[str, ...], Read]:
+def _in_pieces(content: Content, asked: Reading) -> Blocks:
     """Read a text file some rows at a time."""
-    with _explaining(content, "text"):
-        top = _top_of(content, asked.options)
+    with _explaining(content):
+        top = _top_of(content, asked.file)
 
-    def read(_: Collection[str]) -> Iterator[tuple[FileTable, float]]:
+    def read(_: Collection[str]) -> Iterator[tuple[Table, float]]:
         some_rows = False
-        for data, n_above, share in _pieces(content, top.n_bytes, _BYTES * _BLOCK):
+        for data, n_before, share in _pieces(content, top.n_lines):
             # Blank lines are no rows.
             if len(top.names) > 1 and not data.strip():
                 continue
-            part = copy(content)
-            part.data, part.n_above = data, n_above + top.n_lines
-            with _explaining(content, "text"):
-                body = Top(top.separator, top.names, 0, 0, top.has_header)
-                frame = _read_rows(part, body, asked)
+            piece = copy(content)
+            piece.data = data
+            with _explaining(content):
+                frame = _read_rows(piece, replace(top, n_lines=0, n_before=n_before), asked)
                 block = _typed(frame, asked, semicolons=top.separator == ";")
             yield block, share
             some_rows = True
         if not some_rows:
-            raise NullproofError(f"{content.name} has a header but no rows; give at least one row")
+            raise content.without_rows()
 
-    return tuple(name for name in top.names if name.strip()), read
+    return Blocks(tuple(name for name in top.names if name.strip()), read)
 
 
-def _pieces(content: Content, start: int, size: int) -> Iterator[tuple[bytes, int, float]]:
-    """Return whole rows, about ``size`` bytes at a time, with the lines above and the share read."""
+def _pieces(content: Content, n_before: int) -> Iterator[tuple[bytes, int, float]]:
+    """Return whole rows, some megabytes at a time, with the lines above and the share read."""
     with content.open() as stream:
         n_bytes = stream.seek(0, 2)
-        stream.seek(start)
-        rest, n_above = (b"" if start else stream.read(3).removeprefix(codecs.BOM_UTF8)), 0
-        while block := stream.read(size):
+        stream.seek(0)
+        for _ in range(n_before):
+            stream.readline()
+        rest = b"" if n_before else stream.read(3).removeprefix(codecs.BOM_UTF8)
+        while block := stream.read(_BYTES * _BLOCK):
             rest += block
             # A line end between quotes is none of a row.
             end = rest.rfind(b"\n") + 1
@@ -882,35 +650,36 @@ def _pieces(content: Content, start: int, size: int) -> Iterator[tuple[bytes, in
                 n_quotes -= rest.count(b'"', before, end)
                 end = before
             if end:
-                yield rest[:end], n_above, stream.tell() / n_bytes
-                n_above += rest.count(b"\n", 0, end)
+                yield rest[:end], n_before, stream.tell() / n_bytes
+                n_before += rest.count(b"\n", 0, end)
                 rest = rest[end:]
         if rest:
-            yield rest, n_above, 1.0
+            yield rest, n_before, 1.0
 
 
-def _scanned(content: Content, form: Form) -> tuple[tuple[str, ...], Read]:
+def _scanned(content: Content, asked: Reading) -> Blocks:
     """Read a Parquet or an Arrow file some rows at a time."""
     import polars as pl
 
     def scan() -> pl.LazyFrame:
-        source = content.source()
-        return pl.scan_parquet(source, glob=False) if form == "parquet" else pl.scan_ipc(source)
+        if content.form == "an Arrow file":
+            return pl.scan_ipc(content.source())
+        return pl.scan_parquet(content.source(), glob=False)
 
-    def read(wanted: Collection[str]) -> Iterator[tuple[FileTable, float]]:
-        with _explaining(content, form):
+    def read(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
+        with _explaining(content):
             lazy = scan().select(name for name in names if name in wanted)
             n_rows = max(1, lazy.select(pl.len()).collect().item())
-            # Where rows are long, setting a question up for each few of them would take longer than that.
-            step = max(_FEWEST, _BLOCK // max(1, len(names)))
+        # Where rows are long, setting a question up for each few of them would take longer than that.
+        step = max(_FEWEST, _BLOCK // max(1, len(names)))
         for start in range(0, n_rows, step):
-            with _explaining(content, form):
+            with _explaining(content):
                 frame = lazy.slice(start, step).collect()
-            yield FileTable(frame), min(1.0, (start + step) / n_rows)
+            yield table_of_polars(frame, asked.missing), min(1.0, (start + step) / n_rows)
 
-    with _explaining(content, form):
+    with _explaining(content):
         names = tuple(scan().collect_schema().names())
-    return names, read
+    return Blocks(names, read)
 
 
 # Names of columns.
@@ -920,47 +689,38 @@ def _with_names(frame: pl.DataFrame, header: Sequence[str], where: str) -> pl.Da
     """Name the columns by their header, without those that have neither name nor cells."""
     import polars as pl
 
-    unnamed = [j for j, name in enumerate(header) if not name.strip()]
-    empty = {
-        j
-        for j in unnamed
-        if frame.to_series(j).null_count() == frame.height
-        or (
-            frame.to_series(j).dtype == pl.String
-            and not frame.to_series(j).str.strip_chars().ne("").any()
-        )
-    }
-    if len(unnamed) - len(empty) > 1:
+    kept = {}
+    n_unnamed = 0
+    for series, name in zip(frame.get_columns(), header, strict=True):
+        if not name.strip():
+            if not series.cast(pl.String).str.strip_chars().ne("").any():
+                continue
+            n_unnamed += 1
+        kept[name] = series
+    if n_unnamed > 1:
         raise NullproofError(
-            f"{where} has {len(unnamed) - len(empty)} columns with cells but without a name; give each "
-            "column its own name, or leave out lines above the header with skip_rows= or --skip-rows"
+            f"{where} has {n_unnamed} columns with cells but without a name; give each column its own "
+            "name, or leave out lines above the header with skip_rows= or --skip-rows"
         )
-    pairs = zip(frame.get_columns(), header, strict=True)
-    return pl.DataFrame({name: own for j, (own, name) in enumerate(pairs) if j not in empty})
+    return pl.DataFrame(kept)
 
 
 def refuse_repeated(header: Sequence[str], where: str) -> None:
     """Reject a name that two columns have, and point out a header that may be none."""
-    counts: dict[str, int] = {}
-    for name in header:
-        if name.strip():
-            counts[name] = counts.get(name, 0) + 1
+    counts = Counter(name for name in header if name.strip())
     twice = sorted(name for name, count in counts.items() if count > 1)
     if not twice:
         return
     number = "two" if counts[twice[0]] == 2 else str(counts[twice[0]])
     others = f" (and {some(map(repr, twice[1:]), 4)} repeated too)" if twice[1:] else ""
-    hint = (
-        ", or say header=False or --no-header if it has no names"
-        if _looks_like_data(header)
-        else ""
-    )
+    hint = ", or say header=False or --no-header if it has no names"
     raise NullproofError(
-        f"{where} has {number} columns named {twice[0]!r}{others}; give each column its own name{hint}"
+        f"{where} has {number} columns named {twice[0]!r}{others}; give each column its own name"
+        f"{hint if _looks_like_data(header) else ''}"
     )
 
 
-def _tell_of_data(header: Sequence[str], where: str) -> None:
+def _report_data(header: Sequence[str], where: str) -> None:
     if _looks_like_data(header):
         notice(
             f"the first row of {where} holds numbers ({some(header, 4)}) and was read as the names of the "
@@ -971,51 +731,67 @@ def _tell_of_data(header: Sequence[str], where: str) -> None:
 def _looks_like_data(header: Sequence[str]) -> bool:
     """Return whether all names are numbers, or one is a number that is not whole; years may be names."""
     numbers = [as_number(name) for name in header if name.strip()]
-    parts = (isinstance(x, float) and abs(x) < 1e300 for x in numbers)
-    return all(x is not None for x in numbers) or any(parts)
+    fractions = (isinstance(number, float) and abs(number) < 1e300 for number in numbers)
+    return None not in numbers or any(fractions)
 
 
-# Excel.
+# Excel. Texts of a sheet are typed as those of a CSV are.
 
-_SHEETS = "xl/worksheets/"
 _CELL = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,9})["']""")
 # The reader keeps every cell between the outermost ones; about 30 bytes each.
 _MOST_PLACES = 50_000_000
-_NUMBERED = re.compile(r"_[0-9]+$")
-_SILENCE = logging.NullHandler()
-_DAMAGE = (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError)
 
 
-def read_excel(content: Content, asked: _Asked) -> pl.DataFrame:
+def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
     """Read the sheet that is named, or the first that has cells; a column of several kinds is text."""
     import polars as pl
 
     _refuse_damage(content)
-    options = asked.options
+    options = asked.file
     with _explaining_excel(content):
         book = importlib.import_module("fastexcel").read_excel(
             str(content.path) if content.data is None else content.data
         )
-        name, sheet = _sheet(book, content, options)
-        names = _sheet_names(book, name, sheet, options)
-        frame: pl.DataFrame = sheet.to_polars()
-    where = f"the sheet {name!r} of {content.name}"
+        name = _sheet(book, content, options)
+        where = f"the sheet {name!r} of {content.name}"
+        top: dict[str, Any] = {"header_row": None, "skip_rows": options.skip_rows or None}
+        first: pl.DataFrame = book.load_sheet(name, n_rows=1, dtypes="string", **top).to_polars()
+        if not first.width:
+            raise NullproofError(f"{where} is empty; name another sheet")
+        if options.header:
+            # The reader makes up some names and tells repeated ones apart: `first` has those written.
+            top = {"header_row": options.skip_rows}
+        frame: pl.DataFrame = book.load_sheet(name, schema_sample_rows=None, **top).to_polars()
+    names = [f"c{j + 1}" for j in range(first.width)]
     if options.header:
+        names = [cell or "" for cell in first.row(0)]
         refuse_repeated(names, where)
-        _tell_of_data(names, where)
+        _report_data(names, where)
     held = frame.select(pl.any_horizontal(pl.all().is_not_null()).alias("held"))["held"].arg_true()
-    # Blank rows after the last cell are no rows.
-    frame = frame.head(int(held[-1]) + 1 if len(held) else 0)
-    if not frame.height:
+    if not len(held):
         raise NullproofError(f"{where} has a header but no rows; give at least one row")
-    return _whole_columns(_with_names(frame, names, where), asked.as_text)
+    # Blank rows after the last cell are no rows.
+    frame = _with_names(frame.head(int(held[-1]) + 1), names, where)
+    return frame.select(_as_kept(series, asked.as_text) for series in frame.get_columns())
+
+
+def _as_kept(series: pl.Series, as_text: Collection[str]) -> pl.Series:
+    """Return times of day as such (Excel has them on a day before its first), and texts if asked for."""
+    import polars as pl
+
+    if series.dtype == pl.Datetime and series.dt.year().max() == 1899:
+        series = series.dt.time()
+    if series.name in as_text and series.dtype != pl.String:
+        cells = [None if cell is None else text(cell) for cell in series.to_list()]
+        series = pl.Series(series.name, cells, pl.String)
+    return series
 
 
 @contextmanager
 def _explaining_excel(content: Content) -> Iterator[None]:
     for logger in ("fastexcel", "calamine"):
         # They log every empty column.
-        logging.getLogger(logger).addHandler(_SILENCE)
+        logging.getLogger(logger).addHandler(logging.NullHandler())
     try:
         yield
     except ModuleNotFoundError:
@@ -1031,26 +807,16 @@ def _explaining_excel(content: Content) -> Iterator[None]:
         ) from problem
 
 
-def _load(book: Any, name: str, options: FileOptions, **more: Any) -> Any:
-    place: dict[str, Any] = {"header_row": options.skip_rows if options.header else None}
-    if not options.header and options.skip_rows:
-        place["skip_rows"] = options.skip_rows
-    return book.load_sheet(name, **{**place, "schema_sample_rows": None, **more})
-
-
-def _sheet(book: Any, content: Content, options: FileOptions) -> tuple[str, Any]:
+def _sheet(book: Any, content: Content, options: FileOptions) -> str:
     """Return the sheet that is named, or the first with cells and a notice if others have some too."""
+    names: list[str] = book.sheet_names
     if options.sheet is not None:
-        if options.sheet not in book.sheet_names:
-            known = some(map(repr, book.sheet_names), 10)
-            raise NullproofError(f"{content.name} has no sheet {options.sheet!r}; it has {known}")
-        sheet = _load(book, options.sheet, options)
-        if not sheet.width:
+        if options.sheet not in names:
             raise NullproofError(
-                f"the sheet {options.sheet!r} of {content.name} is empty; name another sheet"
+                f"{content.name} has no sheet {options.sheet!r}; it has {some(map(repr, names), 10)}"
             )
-        return options.sheet, sheet
-    filled = [name for name in book.sheet_names if _first_row(book, name).height]
+        return options.sheet
+    filled = [name for name in names if book.load_sheet(name, header_row=None, n_rows=1).width]
     if not filled:
         raise content.empty()
     if len(filled) > 1:
@@ -1058,72 +824,21 @@ def _sheet(book: Any, content: Content, options: FileOptions) -> tuple[str, Any]
             f"{content.name} has {len(filled)} sheets with cells ({some(map(repr, filled), 10)}) and the "
             "first was read; name another with sheet= or --sheet"
         )
-    return filled[0], _load(book, filled[0], options)
-
-
-def _first_row(book: Any, name: str, skip_rows: int | None = None) -> pl.DataFrame:
-    """Return the first row of a sheet, as text."""
-    options = {"header_row": None, "n_rows": 1, "dtypes": "string", "skip_rows": skip_rows}
-    frame: pl.DataFrame = book.load_sheet(name, **options).to_polars()
-    return frame
-
-
-def _sheet_names(book: Any, name: str, sheet: Any, options: FileOptions) -> list[str]:
-    """Return the names as they are written: the reader makes up some and tells repeated ones apart."""
-    if not options.header:
-        return [f"c{place}" for place in range(1, sheet.width + 1)]
-    columns = sheet.available_columns()
-    names = [column.name for column in columns]
-    made_up = any(column.column_name_from != "looked_up" for column in columns)
-    if made_up or any(_NUMBERED.sub("", own) in names for own in names if _NUMBERED.search(own)):
-        return [cell or "" for cell in _first_row(book, name, options.skip_rows or None).row(0)]
-    return names
-
-
-def _whole_columns(frame: pl.DataFrame, as_text: Collection[str]) -> pl.DataFrame:
-    """Return whole numbers as such (Excel has doubles only), and texts where they are asked for."""
-    import polars as pl
-
-    columns = {}
-    for series in frame.get_columns():
-        if series.dtype.is_float():
-            whole = series.cast(pl.Int64, strict=False)
-            same = (whole.cast(pl.Float64) == series).all()
-            if same and whole.null_count() == series.null_count():
-                series = whole
-        elif series.dtype == pl.Datetime and _are_times(series):
-            series = series.dt.time()
-        if series.name in as_text and series.dtype != pl.String:
-            cells = [None if x is None else text(x) for x in series.to_list()]
-            series = pl.Series(series.name, cells, pl.String)
-        columns[series.name] = series
-    return pl.DataFrame(columns)
-
-
-def _are_times(moments: pl.Series) -> bool:
-    """Return whether moments are times of day: Excel writes those as a day before its first."""
-    days = moments.drop_nulls().dt.date()
-    return bool(len(days)) and bool((days < dt.date(1900, 1, 1)).all())
+    return filled[0]
 
 
 def _refuse_damage(content: Content) -> None:
-    """Unpack the file once, with its checksums: no part is damaged, and no cell lies too far out."""
+    """Unpack the sheets once: none is damaged, and no cell lies so far out that the reader would fail."""
     try:
         with content.open() as stream, zipfile.ZipFile(stream) as archive:
-            names = archive.namelist()
-            if "xl/workbook.xml" not in names:
+            if "xl/workbook.xml" not in archive.namelist():
                 raise _other_archive(content, archive)
             for part in archive.infolist():
-                n_columns = n_rows = 1
-                rest = b""
-                with archive.open(part) as unpacked:
-                    while block := unpacked.read(1 << 22):
-                        if part.filename.startswith(_SHEETS):
-                            # The name of a cell may lie across two blocks.
-                            for letters, row in {*_CELL.findall(rest + block)}:
-                                n_columns = max(n_columns, _column_number(letters))
-                                n_rows = max(n_rows, int(row))
-                            rest = block[-20:]
+                if not part.filename.startswith("xl/worksheets/"):
+                    continue
+                cells = {*_CELL.findall(archive.read(part))}
+                n_columns = max((_column_number(letters) for letters, _ in cells), default=0)
+                n_rows = max((int(row) for _, row in cells), default=0)
                 if n_columns * n_rows > _MOST_PLACES:
                     raise NullproofError(
                         f"{content.name} has cells as far out as row {n_rows:,} and column {n_columns:,}; "
@@ -1131,7 +846,7 @@ def _refuse_damage(content: Content) -> None:
                     )
     except NullproofError:
         raise
-    except _DAMAGE as problem:
+    except (zipfile.BadZipFile, zlib.error, OSError, EOFError, RuntimeError, ValueError) as problem:
         raise NullproofError(
             f"{content.name} is a damaged Excel file: {cut(str(problem), 200)}; save it again as .xlsx, "
             "or as CSV"
@@ -1140,12 +855,11 @@ def _refuse_damage(content: Content) -> None:
 
 def _other_archive(content: Content, archive: zipfile.ZipFile) -> NullproofError:
     names = archive.namelist()
+    what = f"is a zip archive; unpack it and give a {KINDS}"
     if "mimetype" in names and b"opendocument" in archive.read("mimetype")[:100]:
         what = "is an OpenDocument file (.ods); save it as .xlsx or CSV"
     elif any(name.startswith("xl/") for name in names):
         what = "is a binary Excel file (.xlsb); save it as .xlsx or CSV"
-    else:
-        what = f"is a zip archive; unpack it and give a {KINDS}"
     return NullproofError(f"{content.name} {what}")
 
 

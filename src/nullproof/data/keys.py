@@ -1,9 +1,9 @@
-"""What names rows: a column of their table, the key, or one name for each."""
+"""The columns that are no features: the label of each row, and the key that names it."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import narwhals as nw
@@ -11,26 +11,138 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.schema import Schema
-from nullproof.data.sources import no_such_column
-from nullproof.data.types import is_missing, text
+from nullproof.data.sources import Table, check_limits, no_such_column
+from nullproof.data.types import Column, date_text, distinct, in_order, is_missing, text
 from nullproof.errors import NullproofError, notice
 from nullproof.words import many, some
 
-# A column that names the rows, or one name per row.
+# What to do about rows of a table without a label.
+DROP = 'unlabelled="drop", --drop-unlabelled'
+
+
+def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
+    """Number the labels, and reject missing ones."""
+    refuse_missing(labels)
+    if labels.numbers is not None:
+        found, codes = distinct(labels.numbers)
+        check_limits(n_labels=len(found))
+        names = found.tolist()
+        return codes, tuple(map(date_text, names) if labels.kind == "date" else names)
+    assert labels.codes is not None
+    held = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.values))).tolist()
+    check_limits(n_labels=len(held))
+    used = in_order({labels.values[code] for code in held})
+    place = {value: code for code, value in enumerate(used)}
+    table = np.array([place.get(value, -1) for value in labels.values], dtype=np.int32)
+    is_boolean = labels.kind == "boolean"
+    return table.take(labels.codes), tuple(x == "true" for x in used) if is_boolean else used
+
+
+def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
+    """Number the labels as an index made before does."""
+    codes, found = label_codes(labels)
+    unknown = [label for label in found if text(label) not in schema.label_codes]
+    if unknown:
+        raise NullproofError(
+            f"the label column holds {unknown[0]!r}, which the given index does not have "
+            f"({some(schema.labels, 5)}); count anew without like"
+        )
+    return label_positions(schema, found)[codes]
+
+
+def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
+    """Return the number of each point's own label; None without a label column.
+
+    It is -1 where the label is missing, and where it is no label of the schema.
+    """
+    if schema.label_name not in points.known_names:
+        return None
+    labels = points.labels(schema.label_name)
+    known = labels.known
+    places, found = label_codes(replace(labels.rows(np.flatnonzero(known)), sets={}))
+    table = [schema.label_codes.get(text(label), -1) for label in found]
+    own = np.full(len(labels), -1, dtype=np.int32)
+    own[known] = np.array(table, dtype=np.int32)[places]
+    return own
+
+
+def label_positions(schema: Schema, labels: Iterable[Any]) -> NDArray[np.int32]:
+    """Return the position of each label among the schema's; -1 for a missing or an unknown one."""
+    # A file writes True where a data frame has the boolean.
+    known = {str(label): place for place, label in enumerate(schema.labels)} | schema.label_codes
+    found = [
+        -1 if is_missing(label) else known.get(text(label), known.get(str(label), -1))
+        for label in labels
+    ]
+    return np.array(found, dtype=np.int32)
+
+
+def refuse_missing(labels: Column, how: str = "") -> None:
+    """Reject missing labels; ``how`` says how rows can be left out, where they can."""
+    if labels.sets:
+        raise NullproofError("a label has several candidates; every row needs one label")
+    if labels.numbers is not None and labels.numbers.dtype.kind in "iu" and labels.mask is None:
+        return
+    gone = np.flatnonzero(~labels.known)
+    if len(gone):
+        raise NullproofError(
+            f"the label column {labels.name!r} has {many(len(gone), 'missing label')} ({rows_of(gone)}); "
+            f"{mend_labels(len(gone), how)}"
+        )
+
+
+def rows_of(places: NDArray[np.intp]) -> str:
+    """Write where the first rows are: ``row 1, counted from 0``."""
+    return f"{'row' if len(places) == 1 else 'rows'} {some(places.tolist(), 5)}, counted from 0"
+
+
+def mend_labels(n_missing: int, how: str = "") -> str:
+    """Say what to do about rows without a label; ``how`` says how they are left out, where they can be."""
+    them, rows = ("it", "that row") if n_missing == 1 else ("them", "those rows")
+    return f"fill {them} in or leave {rows} out{how and f' ({how})'}: labels are never missing"
+
+
+@dataclass(frozen=True)
+class Labelled:
+    """Some rows of a table: their cells, their labels, and where they stand in it."""
+
+    table: Table
+    labels: Column
+    rows: NDArray[np.intp]
+
+
+def labelled_rows(table: Table, labels: Column) -> Labelled:
+    """Return the rows whose label is known; whatever the others hold, it has no say in anything."""
+    if labels.known.all() or labels.sets:
+        return Labelled(table, labels, np.arange(len(labels)))
+    rows = np.flatnonzero(labels.known)
+    return Labelled(table.some(rows), labels.rows(rows), rows)
+
+
+def report_unlabelled(label: str, n_dropped: int, n_left: int) -> None:
+    """Report how many rows were left out, or reject the table if none is left."""
+    if not n_left:
+        raise NullproofError(
+            f"none of the {many(n_dropped, 'row')} has a label in column {label!r}; give at least one that "
+            "has"
+        )
+    if n_dropped:
+        notice(
+            f"left out {many(n_dropped, 'row')} without a label in column {label!r}; {n_left:,} are left"
+        )
+
+
+# Keys: a column of the table that names its rows, or one name for each.
+
 Key = str | Iterable[Any]
 _UNNAMED = "key"
 
 
 @dataclass(frozen=True, eq=False)
 class RowNames:
-    """The names of some rows, as text.
+    """The names of some rows as text, None for a row without one, and the column that they come from.
 
-    Parameters
-    ----------
-    column
-        The column that they come from; ``"key"`` where they were given one by one.
-    values
-        One name per row, None for a row without a name.
+    The column is ``"key"`` where they were given one by one.
     """
 
     column: str
@@ -40,15 +152,12 @@ class RowNames:
         """Return the names of some of the rows."""
         return RowNames(self.column, self.values[places])
 
-    def shown(self, place: int) -> str:
-        """Return the name of a row; its position with ``#`` where it has none."""
-        name = self.values[place]
-        return f"#{place}" if name is None else str(name)
-
 
 def shown_name(names: RowNames | None, place: int) -> str:
-    """Return how a sentence names a row: by its name, or by its position if no names were asked for."""
-    return str(place) if names is None else names.shown(place)
+    """Return how a sentence names a row: by its name, else by its position (``#12`` beside names)."""
+    if names is None:
+        return str(place)
+    return f"#{place}" if names.values[place] is None else str(names.values[place])
 
 
 def key_columns(names: RowNames | None) -> dict[str, list[Any]]:
@@ -103,22 +212,27 @@ def refuse_key(schema: Schema, key: Key | None, option: str = "key") -> None:
 
 def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int) -> RowNames:
     """Return the names of the rows of a data frame, or of plain rows."""
-    if not isinstance(key, str):
-        found = RowNames(_UNNAMED, _texts(key))
-        if len(found.values) != n_rows:
+    column, cells = _UNNAMED, key
+    if isinstance(key, str):
+        column = key
+        if frame is not None:
+            if key not in frame.columns:
+                raise no_such_column(key, frame.columns)
+            cells = frame[key].to_list()
+        elif rows is not None and all(isinstance(row, Mapping) for row in rows):
+            cells = [row.get(key) for row in rows]
+        else:
             raise NullproofError(
-                f"key has {many(len(found.values), 'name')} but there are {n_rows:,} points; give one each"
+                f"key is {key!r}, but these points have no column names; give one name per point"
             )
-        return found
-    if frame is not None:
-        if key not in frame.columns:
-            raise no_such_column(key, frame.columns)
-        return RowNames(key, _texts(frame[key].to_list()))
-    if rows is not None and all(isinstance(row, Mapping) for row in rows):
-        return RowNames(key, _texts([row.get(key) for row in rows]))
-    raise NullproofError(
-        f"key is {key!r}, but these points have no column names; give one name per point"
-    )
+    written = [None if is_missing(cell) else text(cell) or None for cell in cells]
+    if len(written) != n_rows:
+        raise NullproofError(
+            f"key has {many(len(written), 'name')} but there are {n_rows:,} points; give one each"
+        )
+    values = np.empty(n_rows, dtype=object)
+    values[:] = written
+    return RowNames(column, values)
 
 
 class KeyDoubts:
@@ -156,10 +270,3 @@ class KeyDoubts:
             )
         if said:
             notice("; ".join(said))
-
-
-def _texts(cells: Iterable[Any]) -> NDArray[np.object_]:
-    written = [None if is_missing(cell) else text(cell) for cell in cells]
-    found = np.empty(len(written), dtype=object)
-    found[:] = [name or None for name in written]
-    return found

@@ -24,7 +24,7 @@ from nullproof.words import PLAIN, cut, per_cent, some
 
 # With so few known cells a column of different texts may be anything.
 FEW = 20
-_MANY_VALUES, _MANY_LABELS, _MANY_NUMBERS = 10, 50, 10
+_MANY_VALUES, _MANY_LABELS, _MANY_NUMBERS, _MANY_TEXTS = 10, 50, 10, 1000
 _SHOWN, _LONGEST = 3, 100
 # From which share of all missing cells on those that play no part are named in any case.
 NOTABLE = 0.5
@@ -55,27 +55,24 @@ def names_rows(column: Column, counts: NDArray[np.int64] | None = None, n_rows: 
     table.
     """
     n_rows = n_rows or len(column)
-    if column.numbers is None:
-        if column.kind != "category" or column.declared:
-            return False
+    if column.declared or column.sets:
+        return False
+    if column.kind == "category":
         assert column.codes is not None
         known = column.codes >= 0
         n_known = int(known.sum() if counts is None else counts[known].sum())
         if n_known <= FEW or 2 * len(column.values) <= n_known:
             return False
         return 2 * int(np.count_nonzero(np.bincount(column.codes[known]))) > n_known
-    n_cells = len(column) if counts is None else int(counts.sum())
-    if column.kind != "number" or column.sets or n_cells != n_rows or len(column) != n_rows:
+    if column.kind != "number" or len(column) != n_rows or not column.known.all():
         return False
+    assert column.numbers is not None
     numbers = column.numbers
-    if n_rows <= FEW or not column.known.all():
+    if n_rows <= FEW or not could_be_ids(
+        column.name, float(numbers.min()), float(numbers.max()), n_rows
+    ):
         return False
-    low, high = float(numbers.min()), float(numbers.max())
-    if not could_be_ids(column.name, low, high, n_rows):
-        return False
-    if numbers.dtype.kind == "f" and not bool((numbers == np.floor(numbers)).all()):
-        return False
-    return len(np.unique(numbers)) == n_rows
+    return bool((numbers % 1 == 0).all()) and len(np.unique(numbers)) == n_rows
 
 
 def could_be_ids(name: str, low: float, high: float, n_rows: int) -> bool:
@@ -155,7 +152,7 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     return []
 
 
-# Texts that should be numbers or dates, and texts that are alike.
+# Texts that should be numbers or dates.
 
 
 def strays(texts: Sequence[str]) -> list[str]:
@@ -191,16 +188,6 @@ def _amounts(texts: Sequence[str]) -> Literal["numbers", "dates"] | None:
     if len(texts) > 2 * _MANY_NUMBERS and all(as_number(text) is not None for text in sample):
         return "numbers"
     return None
-
-
-def _alike(texts: Collection[str]) -> list[list[str]]:
-    """Return groups of texts that differ only in upper and lower case or in spaces around them."""
-    if len(texts) > 1000:
-        return []
-    groups: dict[str, list[str]] = {}
-    for written in texts:
-        groups.setdefault(written.strip().casefold(), []).append(written)
-    return [sorted(group) for group in groups.values() if len(group) > 1]
 
 
 # What was found while a table was counted.
@@ -320,17 +307,40 @@ def refuse_nothing(schema: Schema, findings: Findings) -> None:
     raise NullproofError("no column holds any known value; give at least one feature")
 
 
+def records(
+    names: Sequence[str],
+    label: str,
+    findings: Findings,
+    ignored: Collection[str],
+    kinds: Mapping[str, str],
+) -> dict[str, ColumnRecord]:
+    """Return what became of each column, without the numbers of missing cells."""
+    why = dict.fromkeys(findings.empty, NO_VALUE)
+    why |= dict.fromkeys(findings.left_out, NAMES_ROWS) | dict.fromkeys(ignored, IGNORED)
+    found = {}
+    for name in names:
+        kind = kinds.get(name, "")
+        if name == label:
+            found[name] = ColumnRecord(name, "label", kind=kind)
+        elif name in why:
+            found[name] = ColumnRecord(name, "left out", why[name], kind)
+        else:
+            found[name] = ColumnRecord(name, "feature", kind=kind)
+    return found
+
+
+# Notices.
+
+
 def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
-    missing = index.schema.missing
     for said in (
         *_of_empty(findings.empty),
         *_of_left_out(findings.left_out),
         *no_part_notice(index, least=NOTABLE),
         *_of_strays(findings.strays),
         *_of_texts(findings.texts),
-        *_of_spellings(findings, missing),
-        *_of_commas(findings, missing),
+        *_of_spellings(findings, index.schema.missing),
         *_of_missing_as_value(index),
         *_of_leaks(index),
         *_of_many_values(index),
@@ -364,37 +374,35 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     n_rows = int(index.label_counts.sum())
     if n_rows <= FEW:
         return
-    n_missing = dict(zip(index.schema.position, index.n_open.sum(axis=1).tolist(), strict=True))
-    idle: list[tuple[int, str, str]] = []
-    n_all = sum(n_missing.values())
-    for feature in index.schema.features:
-        # When weights are learned, one notice says how many are 0; later they are named here.
-        is_idle = feature.n_values == 1 or not (feature.weight or least)
-        if is_idle and n_missing[feature.name]:
-            why = "one bin" if feature.edges else "one value"
-            why = why if feature.n_values == 1 else "weight 0"
-            idle.append((n_missing[feature.name], feature.name, why))
-    if least and sum(count for count, _, _ in idle) < max(1, least * n_all):
+    n_missing = index.n_open.sum(axis=1).tolist()
+    idle = []
+    for feature, count in zip(index.schema.features, n_missing, strict=True):
+        if count and feature.n_values == 1:
+            idle.append((count, feature.name, "one bin" if feature.edges else "one value"))
+        elif count and not (feature.weight or least):
+            # When weights are learned, one notice says how many are 0; later they are named here.
+            idle.append((count, feature.name, "weight 0"))
+    if least and sum(count for count, _, _ in idle) < max(1, least * sum(n_missing)):
         return
     idle += [
         (record.n_missing, record.name, "left out")
         for record in index.schema.columns
         if record.why == NAMES_ROWS and record.n_missing
     ]
-    if idle:
-        idle.sort(key=lambda one: -one[0])
-        said = [
-            f"{cut(name, _LONGEST)!r} ({why}, {per_cent(count / n_rows, PLAIN)} missing)"
-            for count, name, why in idle
-        ]
-        how = ""
-        if any(why == "one bin" for _, _, why in idle):
-            how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
-        if any(why == "weight 0" for _, _, why in idle):
-            how += '; to count every column alike: weights="equal" or --weights equal'
-        if any(why == "left out" for _, _, why in idle):
-            how += "; to count what is left out: keep or --keep"
-        yield f"columns with missing cells that play no part: {_listed(said)}{how}"
+    if not idle:
+        return
+    said = [
+        f"{cut(name, _LONGEST)!r} ({why}, {per_cent(count / n_rows, PLAIN)} missing)"
+        for count, name, why in sorted(idle, key=lambda entry: -entry[0])
+    ]
+    how, reasons = "", {why for _, _, why in idle}
+    if "one bin" in reasons:
+        how = '; to cut numbers in any case: binning="uniform" or --binning uniform'
+    if "weight 0" in reasons:
+        how += '; to count every column alike: weights="equal" or --weights equal'
+    if "left out" in reasons:
+        how += "; to count what is left out: keep or --keep"
+    yield f"columns with missing cells that play no part: {_listed(said)}{how}"
 
 
 def _of_empty(names: list[str]) -> Iterator[str]:
@@ -404,104 +412,75 @@ def _of_empty(names: list[str]) -> Iterator[str]:
 
 def _of_left_out(names: Collection[str]) -> Iterator[str]:
     if names:
+        they, them = _number(names, "it names", "they name"), _number(names, "it", "them")
         yield (
-            f"left out, since {'they name' if len(names) > 1 else 'it names'} the rows: "
-            f"{_columns(names)}; to keep {_them(names)}: {_call('keep', '--keep', names)}"
+            f"left out, since {they} the rows: {_columns(names)}; to keep {them}: "
+            f"{_call('keep', names)}"
         )
 
 
-def _of_strays(found: Mapping[str, list[str]]) -> Iterator[str]:
+def _of_strays(found: Places) -> Iterator[str]:
     if found:
-        several = len({name for names in found.values() for name in names}) > 1
+        columns = {name for names in found.values() for name in names}
         yield (
-            f"because of {_places(found)} {'these columns count' if several else 'that column counts'} "
-            f"as text, not as numbers or dates; if {'they mean' if len(found) > 1 else 'it means'} "
-            f"missing, name {_them(found)}: {_call('missing', '--missing', found)}"
+            f"because of {_places(found)} "
+            f"{_number(columns, 'that column counts', 'these columns count')} as text, not as numbers or "
+            f"dates; if {_number(found, 'it means missing, name it', 'they mean missing, name them')}: "
+            f"{_call('missing', found)}"
         )
 
 
-def _of_texts(found: Mapping[str, list[str]]) -> Iterator[str]:
+def _of_texts(found: Places) -> Iterator[str]:
+    how = {
+        "dates": ", as pandas.to_datetime does",
+        "numbers": ", as pandas.to_numeric does, unless they are codes",
+    }
     for kind, names in sorted(found.items()):
-        how = {
-            "dates": ", as pandas.to_datetime does",
-            "numbers": ", as pandas.to_numeric does, unless they are codes",
-        }
         yield (
-            f"{_columns(names)} {'hold' if len(names) > 1 else 'holds'} {kind} as texts, each a value of "
-            f"its own; give {_them(names)} a type of {kind} first{how[kind]}"
-        )
-
-
-def _of_alike(schema: Schema) -> Iterator[str]:
-    """Name values that a person would write the same, first those of the label."""
-    columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
-    columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
-    found = [
-        f"{cut(', '.join(map(repr, group)), _LONGEST)} in {cut(name, _LONGEST)!r}"
-        for name, texts in columns
-        for group in _alike(texts)
-    ]
-    if found:
-        more = f" and {len(found) - _SHOWN} more" if len(found) > _SHOWN + 1 else ""
-        yield (
-            f"{'; '.join(found[:_SHOWN] if more else found)}{more} differ only in case or spaces and "
-            "count as different values; if they mean the same, write them alike"
+            f"{_columns(names)} {_number(names, 'holds', 'hold')} {kind} as texts, each a value of its "
+            f"own; give {_number(names, 'it', 'them')} a type of {kind} first{how[kind]}"
         )
 
 
 def _of_spellings(findings: Findings, missing: Missing) -> Iterator[str]:
-    named = {
-        *missing.named,
-        *(missing.only or ()),
-        *(x for _, own in missing.by_column for x in own),
-    }
+    own = (spelling for _, spellings in missing.by_column for spelling in spellings)
+    named = {*missing.named, *(missing.only or ()), *own}
     taken = {s: names for s, names in findings.taken.items() if s not in named}
+    kept, suspects = findings.kept, findings.suspects
     if taken:
         yield (
-            f"{_places(taken)} {_were(taken)} taken as missing; if "
-            f"{'they are values' if len(taken) > 1 else 'it is a value'}, name what is missing "
-            "instead: missing_only=(…) or --missing-only TEXT"
+            f"{_places(taken)} {_number(taken, 'was', 'were')} taken as missing; if "
+            f"{_number(taken, 'it is a value', 'they are values')}, name what is missing instead: "
+            "missing_only=(…) or --missing-only TEXT"
         )
-    if findings.kept:
+    if kept:
         yield (
-            f"{_places(findings.kept)} {_were(findings.kept)} taken as "
-            f"{'values' if len(findings.kept) > 1 else 'a value'}; if missing, name "
-            f"{_them(findings.kept)}: {_call('missing', '--missing', findings.kept)}"
+            f"{_places(kept)} {_number(kept, 'was taken as a value', 'were taken as values')}; if missing, "
+            f"name {_number(kept, 'it', 'them')}: {_call('missing', kept)}"
         )
-    if findings.suspects:
+    if suspects:
+        spelling, names = next(iter(suspects.items()))
         yield (
-            f"{_places(findings.suspects)} may mean missing; if so, name {_them(findings.suspects)}: "
-            f"{_call('missing', '--missing', findings.suspects)}, or for one column "
-            f"{_call_of_column(findings.suspects)}"
+            f"{_places(suspects)} may mean missing; if so, name {_number(suspects, 'it', 'them')}: "
+            f"{_call('missing', suspects)}, or for one column "
+            f'--missing "{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}"'
         )
-
-
-def _of_commas(findings: Findings, missing: Missing) -> Iterator[str]:
-    option = "missing" if missing.only is None else "missing_only"
-    for name in missing.only or missing.named:
-        if "," in name and name not in findings.taken:
-            parts = [part.strip() for part in name.split(",")]
-            yield (
-                f"no cell is spelled {name!r}; if these are several spellings, give each on its own: "
-                f"{_call(option, '--' + option.replace('_', '-'), parts)}"
-            )
 
 
 def _of_missing_as_value(index: Counted) -> Iterator[str]:
     """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
-    n_rows = int(index.label_counts.sum())
-    if n_rows <= 5 * FEW:
+    if int(index.label_counts.sum()) <= 5 * FEW:
         return
     found = [
-        (int(gone.sum()), feature.name)
+        (-int(gone.sum()), feature.name)
         for feature, gone in zip(index.schema.features, index.n_open, strict=True)
         if gone.any() and split_pays(gone.tolist(), (index.label_counts - gone).tolist())
     ]
     if found:
-        names = [name for _, name in sorted(found, key=lambda one: -one[0])]
+        names = [name for _, name in sorted(found, key=lambda entry: entry[0])]
         yield (
             f"being missing says much about the label in {_columns(names)}; if a blank is an answer there, "
-            f"count it as a value: {_call('missing_is_value', '--missing-is-value', names)}"
+            f"count it as a value: {_call('missing_is_value', names)}"
         )
 
 
@@ -518,10 +497,11 @@ def _of_leaks(index: Counted) -> Iterator[str]:
             if 2 * n_known > n_rows and int(counts.max(axis=1).sum()) > 0.999 * n_known:
                 found.append(feature.name)
     if found:
+        them = _number(found, "it", "them")
         yield (
-            f"{_columns(found)} alone {'give' if len(found) > 1 else 'gives'} the label in over 99.9 % of "
-            f"the rows; if {_them(found)} would not be known for a new point, leave {_them(found)} out: "
-            f"{_call('ignore', '--ignore', found)}"
+            f"{_columns(found)} alone {_number(found, 'gives', 'give')} the label in over 99.9 % of the "
+            f"rows; if {them} would not be known for a new point, leave {them} out: "
+            f"{_call('ignore', found)}"
         )
 
 
@@ -535,16 +515,38 @@ def _of_many_values(index: Counted) -> Iterator[str]:
             )
 
 
+def _of_alike(schema: Schema) -> Iterator[str]:
+    """Name values that differ only in case or in spaces around them, first those of the label."""
+    columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
+    columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
+    found = []
+    for name, texts in columns:
+        groups: dict[str, list[str]] = {}
+        for written in texts if len(texts) <= _MANY_TEXTS else ():
+            groups.setdefault(written.strip().casefold(), []).append(written)
+        for group in groups.values():
+            if len(group) > 1:
+                shown = cut(", ".join(map(repr, sorted(group))), _LONGEST)
+                found.append(f"{shown} in {cut(name, _LONGEST)!r}")
+    if found:
+        yield (
+            f"{_listed(found, '; ')} differ only in case or spaces and count as different values; if they "
+            "mean the same, write them alike"
+        )
+
+
 def _of_labels(index: Counted) -> Iterator[str]:
     labels, name = index.schema.labels, repr(cut(index.schema.label_name, _LONGEST))
     if int(index.label_counts.sum()) <= FEW:
         return
+    numbers = [as_number(label) if isinstance(label, str) else label for label in labels]
+    fractions = None not in numbers and any(float(number or 0) % 1 for number in numbers)
     if len(labels) == 1:
         yield (
             f"the label column {name} has one class, {cut(repr(labels[0]), _LONGEST)}, so every "
             "prediction is certain; give a column, or rows, with at least two"
         )
-    elif len(labels) > _MANY_NUMBERS and _have_fractions(labels):
+    elif len(labels) > _MANY_NUMBERS and fractions:
         yield (
             f"the label column {name} holds {len(labels):,} different numbers with fractions, each of "
             "them a class; cut it into a few classes first, or name another column"
@@ -556,42 +558,15 @@ def _of_labels(index: Counted) -> Iterator[str]:
         )
 
 
-def _have_fractions(labels: Iterable[Any]) -> bool:
-    numbers = [as_number(label) if isinstance(label, str) else label for label in labels]
-    return all(isinstance(number, int | float) for number in numbers) and any(
-        number != number // 1 for number in numbers if number is not None
-    )
+# Wording.
 
 
-def records(
-    names: Sequence[str],
-    label: str,
-    findings: Findings,
-    ignored: Collection[str],
-    kinds: Mapping[str, str],
-) -> dict[str, ColumnRecord]:
-    """Return what became of each column, without the numbers of missing cells."""
-    left_out, empty = {*findings.left_out}, {*findings.empty}
-    found = {}
-    for name in names:
-        kind = kinds.get(name, "")
-        if name == label:
-            found[name] = ColumnRecord(name, "label", kind=kind)
-        elif name in ignored:
-            found[name] = ColumnRecord(name, "left out", IGNORED, kind)
-        elif name in left_out:
-            found[name] = ColumnRecord(name, "left out", NAMES_ROWS, kind)
-        elif name in empty:
-            found[name] = ColumnRecord(name, "left out", NO_VALUE, kind)
-        else:
-            found[name] = ColumnRecord(name, "feature", kind=kind)
-    return found
+def _number(names: Collection[str], one: str, several: str) -> str:
+    return one if len(names) == 1 else several
 
 
-def _places(found: Mapping[str, list[str]]) -> str:
-    said = [
-        f"{cut(spelling, _LONGEST)!r} in {_columns(names)}" for spelling, names in found.items()
-    ]
+def _places(found: Places) -> str:
+    said = [f"{cut(text, _LONGEST)!r} in {_columns(names)}" for text, names in found.items()]
     if len(said) > _SHOWN + 1:
         said = [*said[:_SHOWN], f"{len(said) - _SHOWN} more texts"]
     return " and ".join(said)
@@ -601,29 +576,16 @@ def _columns(names: Collection[str]) -> str:
     return _listed([repr(cut(name, _LONGEST)) for name in names])
 
 
-def _listed(shown: Sequence[str]) -> str:
+def _listed(shown: Sequence[str], comma: str = ", ") -> str:
     """List the first of some texts, and how many more there are."""
     if len(shown) <= _SHOWN + 1:
-        return ", ".join(shown)
-    return f"{', '.join(shown[:_SHOWN])} and {len(shown) - _SHOWN} more"
+        return comma.join(shown)
+    return f"{comma.join(shown[:_SHOWN])} and {len(shown) - _SHOWN} more"
 
 
-def _call(option: str, flag: str, names: Collection[str]) -> str:
+def _call(option: str, names: Iterable[str]) -> str:
     """Write how names are given to an option, in Python and on the command line."""
     shown = [cut(name, _LONGEST) for name in names][: _SHOWN + 1]
     python = ", ".join(f'"{name}"' for name in shown) + "," * (len(shown) == 1)
-    shell = " ".join(f'{flag} "{name}"' for name in shown)
-    return f"{option}=({python}) or {shell}"
-
-
-def _call_of_column(found: Mapping[str, list[str]]) -> str:
-    spelling, names = next(iter(found.items()))
-    return f'--missing "{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}"'
-
-
-def _them(found: Collection[str]) -> str:
-    return "them" if len(found) > 1 else "it"
-
-
-def _were(found: Collection[str]) -> str:
-    return "were" if len(found) > 1 else "was"
+    flag = "--" + option.replace("_", "-")
+    return f"{option}=({python}) or " + " ".join(f'{flag} "{name}"' for name in shown)

@@ -11,10 +11,18 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from nullproof.data.binning import Binning
-from nullproof.data.files import AS_IT_IS, FileOptions
+from nullproof.data.files import open_blocks
 from nullproof.data.missing import REST, Missing, Spellings
 from nullproof.data.schema import ONE, Feature, Schema
-from nullproof.data.sources import Blocks, Table, open_blocks, open_table, refuse_unknown
+from nullproof.data.sources import (
+    AS_IT_IS,
+    Blocks,
+    FileOptions,
+    Reading,
+    Table,
+    open_table,
+    refuse_unknown,
+)
 from nullproof.data.types import is_missing, text
 from nullproof.errors import NullproofError
 
@@ -178,13 +186,8 @@ class TableOptions:
         self, path: str, label: str | None, like: Schema, key: str | None = None
     ) -> Blocks:
         """Open a file in the same way, to be read in blocks."""
-        return open_blocks(
-            path,
-            missing=like.missing,
-            as_text=(*stay_text(label, like), *([] if key is None else [key])),
-            file=self.file,
-            like=dict(like.formats),
-        )
+        kept = frozenset((*stay_text(label, like), *([] if key is None else [key])))
+        return open_blocks(path, Reading(like.missing, kept, {}, self.file, dict(like.formats)))
 
     def refuse_beside_like(self, usual: TableOptions) -> None:
         """Reject whatever is not as ``usual`` where an index to count like has settled it."""

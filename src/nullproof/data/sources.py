@@ -10,24 +10,15 @@ import datetime as dt
 import difflib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from fractions import Fraction
 from functools import cached_property, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.files import (
-    AS_IT_IS,
-    FileOptions,
-    FileTable,
-    Stamp,
-    file_blocks,
-    read_file,
-    stamp,
-)
-from nullproof.data.limits import check_limits
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema
 from nullproof.data.texts import Formats, type_texts
@@ -48,10 +39,117 @@ from nullproof.words import some
 if TYPE_CHECKING:
     import polars as pl
 
+# Changes when a file is changed.
+Stamp = tuple[int, int, int]
 # Up to so many cells a query of polars takes longer than its work.
 _FEW = 300
+# Where the years 1 and 10000 begin, in seconds since 1970.
+_FIRST_SECOND, _LAST_SECOND = -62_135_596_800, 253_402_300_800
 # Columns of results that hold text even where they hold nothing but None.
 _TEXTS = ("key", "label", "likeliest", "not_worked_out", "predicted", "rival")
+
+
+# The limits of nullproof: behind the door floats neither overflow nor underflow.
+MOST_COLUMNS, MOST_LABELS, MOST_CELLS = 20_000, 10_000, 2**53
+LEAST_ALPHA, MOST_ALPHA, LEAST_PRIOR = 1e-6, 1e6, Fraction(1, 10**9)
+
+
+def check_limits(
+    *,
+    n_columns: int = 0,
+    n_labels: int = 0,
+    n_cells: int = 0,
+    alpha: float | Fraction = 0,
+    prior: Iterable[float | Fraction] = (),
+) -> None:
+    """Reject a table or a model that is beyond the limits, in one sentence."""
+    if n_columns > MOST_COLUMNS:
+        raise NullproofError(
+            f"the table has {n_columns:,} columns and at most {MOST_COLUMNS:,} can be counted; leave "
+            "some out"
+        )
+    if n_labels > MOST_LABELS:
+        raise NullproofError(
+            f"the label column has {n_labels:,} different labels and at most {MOST_LABELS:,} can be "
+            "counted; join labels, or name another column"
+        )
+    if n_cells > MOST_CELLS:
+        raise NullproofError(f"the table has {n_cells:,} cells and at most 2^53 can be counted")
+    if alpha and not LEAST_ALPHA <= alpha <= MOST_ALPHA:
+        shown = f"{float(alpha):g}" if alpha < 10**300 else "a number beyond doubles"
+        raise NullproofError(
+            f"alpha is {shown}; give 0 (no smoothing) or a number from {LEAST_ALPHA:g} to "
+            f"{MOST_ALPHA:g}"
+        )
+    for share in prior:
+        if share and share < LEAST_PRIOR:
+            raise NullproofError(
+                f"prior has a number that is {float(share):g} of the largest; give 0 or at least 1e-9 of it"
+            )
+
+
+@dataclass(frozen=True)
+class FileOptions:
+    """How a file is to be read where it does not say so itself.
+
+    Parameters
+    ----------
+    encoding
+        The encoding of a text file, as Python names it; None for UTF-8, or what is found out.
+    header
+        Whether the first row has the names; if not, they are ``c1``, ``c2``, …
+    sheet
+        The sheet of an Excel file; None for the first with cells.
+    skip_rows
+        Lines of a text file, or rows of a sheet, to skip before the header.
+    strict
+        Whether an option that does not fit the kind of file is rejected, or passed over.
+    """
+
+    encoding: str | None = None
+    header: bool = True
+    sheet: str | None = None
+    skip_rows: int = 0
+    strict: bool = True
+
+    def __post_init__(self) -> None:
+        if type(self.skip_rows) is not int or self.skip_rows < 0:
+            raise NullproofError(
+                f"skip_rows is {self.skip_rows!r}; give how many lines to skip, a whole number from 0 on"
+            )
+
+    @property
+    def given(self) -> list[str]:
+        """The options that were given, as a message names them."""
+        pairs = (
+            ("encoding", self.encoding is not None),
+            ("header=False", not self.header),
+            ("sheet", self.sheet is not None),
+            ("skip_rows", self.skip_rows > 0),
+        )
+        return [name for name, is_given in pairs if is_given]
+
+    def refuse(self, what: str) -> None:
+        """Reject options of files for a table that is none, or that is not read here."""
+        if self.given:
+            raise NullproofError(
+                f"{self.given[0]} was given but the table is {what}; it is for single files of text or "
+                "Excel, leave it out"
+            )
+
+
+AS_IT_IS = FileOptions()
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How a file is to be read; `open_table` explains each."""
+
+    missing: Missing
+    as_text: frozenset[str]
+    domains: Mapping[str, Collection[str]]
+    file: FileOptions
+    like: Formats | None
 
 
 @dataclass(frozen=True)
@@ -62,9 +160,24 @@ class Coded:
     values: list[str]
     declared: bool = True
 
+    def rows(self, rows: NDArray[np.intp]) -> Coded:
+        return replace(self, codes=self.codes[rows])
+
+
+@dataclass(frozen=True)
+class Candidates:
+    """A column where some cells have several candidates, the ``sets``; they are null among the cells."""
+
+    cells: pl.Series
+    sets: dict[int, tuple[Any, ...]]
+
+    def rows(self, rows: NDArray[np.intp]) -> Candidates:
+        sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
+        return Candidates(self.cells.gather(rows), sets)
+
 
 if TYPE_CHECKING:
-    Raw = pl.Series | Coded
+    Raw = pl.Series | Coded | Candidates
 
 
 @dataclass(frozen=True)
@@ -151,10 +264,11 @@ class Table:
             raise no_such_column(name, self.names)
         raw = self.get(name)
         if self.rows is not None:
-            if isinstance(raw, Coded):
-                raw = replace(raw, codes=raw.codes[self.rows])
-            else:
-                raw = raw.gather(self.rows)
+            raw = (
+                raw.rows(self.rows)
+                if isinstance(raw, Coded | Candidates)
+                else raw.gather(self.rows)
+            )
         column = read_column(name, raw, rule)
         if name in self.taken:
             column.taken = (*column.taken, *self.taken[name])
@@ -192,6 +306,8 @@ def read_column(name: str, raw: Raw, rule: Rule = NOTHING_SPELLED) -> Column:
 
     if isinstance(raw, Coded):
         return _text_column(name, raw, rule)
+    if isinstance(raw, Candidates):
+        return _with_candidates(name, raw, rule)
     dtype = raw.dtype
     if dtype == pl.Float64:
         numbers = (raw.fill_null(float("nan")) if raw.null_count() else raw).to_numpy()
@@ -206,8 +322,6 @@ def read_column(name: str, raw: Raw, rule: Rule = NOTHING_SPELLED) -> Column:
             if value in rule.named:
                 codes = np.where(codes == code, np.int8(MISSING), codes)
         return Column(name, "boolean", codes=codes, values=("false", "true"))
-    if isinstance(dtype, pl.List):
-        return _lists(name, raw, rule)
     coded = factorized(raw)
     return _text_column(name, coded, rule, raw if dtype == pl.String else None)
 
@@ -289,41 +403,24 @@ def factorized(series: pl.Series) -> Coded:
     return Coded(codes, values.to_list(), declared=False)
 
 
-def _lists(name: str, series: pl.Series, rule: Rule) -> Column:
-    """Read lists of candidates: one candidate is a value, an unknown one among several means any."""
+def _with_candidates(name: str, raw: Candidates, rule: Rule) -> Column:
+    """Read cells of which some have several candidates; an unknown one among them means any."""
     import polars as pl
 
-    inner = to_kind(series.explode().alias(name))
-    if isinstance(inner.dtype, pl.List):
-        raise NullproofError(f"column {name!r}: a candidate is itself a list; give plain values")
-    if inner.dtype == pl.Datetime:
-        inner = inner.to_physical()
-    is_text = inner.dtype in (pl.String, pl.Categorical, pl.Enum)
-    cells = inner.to_list()
-    first: list[Any] = []
-    sets: dict[int, tuple[Any, ...]] = {}
-    at = 0
-    for row, size in enumerate(series.list.len().to_list()):
-        if size == 0:
-            raise NullproofError(
-                f"column {name!r}, row {row}: the set of candidates is empty; "
-                "give at least one value, or None where any is possible"
-            )
-        own = list(dict.fromkeys(cells[at : at + (size or 1)]))
-        at += size or 1
-        unknown = any(is_missing(x) or text(x).strip() in rule.named for x in own)
-        first.append(own[0] if len(own) == 1 and not unknown else None)
-        if len(own) > 1 and not unknown:
-            sets[row] = tuple(own)
-    plain = pl.Series(name, first, inner.dtype if not is_text else pl.String, strict=False)
-    if series.explode().dtype in (pl.Date, pl.Datetime):
-        plain = plain.cast(pl.Datetime("us"))
-    if is_text or inner.dtype == pl.Boolean:
-        sets = {row: tuple(map(text, own)) for row, own in sets.items()}
+    sets = {
+        row: own
+        for row, own in raw.sets.items()
+        if not any(is_missing(x) or text(x).strip() in rule.named for x in own)
+    }
+    if raw.cells.dtype in (pl.String, pl.Boolean):
         # What a set names as a candidate is a value.
-        rule = replace(rule.declaring(x for own in sets.values() for x in own), retypes=not sets)
-    column = read_column(name, plain, rule)
-    column.sets = sets
+        rule = rule.declaring(text(x) for own in sets.values() for x in own)
+        rule = replace(rule, retypes=not sets)
+    column = read_column(name, raw.cells, rule)
+    for row, own in sets.items():
+        if column.kind != "number":
+            own = tuple(map(moment if column.kind == "date" else text, own))
+        column.sets[row] = tuple(dict.fromkeys(own))
     return column
 
 
@@ -344,18 +441,16 @@ def open_table(
     Parameters
     ----------
     as_text
-        Columns that a text file must not turn into numbers.
+        Columns of a text file to keep as they are written: ``01`` stays ``01``.
     domains
         Declared values by column.
-    file, like
-        As `read_file` has them.
+    like
+        How the training table writes numbers and dates, if a file is to be read as that was.
     """
     if isinstance(source, str | Path):
-        before = stamp(source)
-        found = read_file(
-            source, missing=missing, as_text=as_text, domains=domains, options=file, like=like
-        )
-        return replace(_of_file(found, missing), stamp=before)
+        from nullproof.data.files import read_file
+
+        return read_file(source, Reading(missing, frozenset(as_text), domains or {}, file, like))
     file.refuse(f"a {type(source).__name__}")
     if isinstance(source, np.ndarray):
         return _of_array(source, missing)
@@ -381,35 +476,6 @@ class Blocks:
         return cls(table.names, lambda _: iter([(table, 1.0)]))
 
 
-def open_blocks(
-    path: str | Path,
-    *,
-    missing: Missing,
-    as_text: Collection[str],
-    file: FileOptions,
-    like: Formats,
-) -> Blocks:
-    """Open a file to be read in blocks; parameters as `open_table` has them."""
-    names, read = file_blocks(path, missing=missing, as_text=as_text, options=file, like=like)
-
-    def tables(wanted: Collection[str]) -> Iterator[tuple[Table, float]]:
-        for block, share in read(wanted):
-            yield _of_file(block, missing), share
-
-    return Blocks(names, tables)
-
-
-def _of_file(found: FileTable, missing: Missing) -> Table:
-    table = _of_polars(found.frame, missing)
-    return replace(
-        table,
-        in_file=found.from_text,
-        taken=found.taken,
-        formats=found.formats,
-        skipped=found.skipped,
-    )
-
-
 def _of_frame(source: Any, missing: Missing) -> Table:
     if nw.dependencies.is_pandas_dataframe(source):
         names = [str(name) for name in source.columns.tolist()]
@@ -420,7 +486,7 @@ def _of_frame(source: Any, missing: Missing) -> Table:
         get = partial(_pandas_column, source)
         return Table(tuple(names), len(source), get, missing, source)
     if nw.dependencies.is_polars_dataframe(source):
-        return _of_polars(source, missing)
+        return table_of_polars(source, missing)
     if nw.dependencies.is_pyarrow_table(source):
         _refuse_twice(source.column_names)
         names = source.column_names
@@ -431,8 +497,8 @@ def _of_frame(source: Any, missing: Missing) -> Table:
         frame: Any = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
             with explained(frame.implementation.name):
-                return _of_polars(frame.collect("polars").to_native(), missing)
-        return replace(_of_polars(frame.to_polars(), missing), source=source)
+                return table_of_polars(frame.collect("polars").to_native(), missing)
+        return replace(table_of_polars(frame.to_polars(), missing), source=source)
     except TypeError:
         raise NullproofError(
             f"{type(source).__name__} is not a table; give a data frame of pandas, polars, "
@@ -454,21 +520,23 @@ def _refuse_twice(names: Sequence[str]) -> None:
         )
 
 
-def _of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
+def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
     columns = {series.name: series for series in frame.get_columns()}
-
-    def get(name: str) -> Raw:
-        import polars as pl
-
-        series = columns[name]
-        if series.dtype == pl.Object:
-            return series_of_cells(name, series.to_list())
-        return to_kind(series)
-
-    return Table(tuple(columns), frame.height, get, missing, frame)
+    return Table(
+        tuple(columns), frame.height, lambda name: _of_series(columns[name]), missing, frame
+    )
 
 
-def arrow_series(name: str, array: Any) -> pl.Series:
+def _of_series(series: pl.Series) -> Raw:
+    """Return a series of one of the five kinds; lists are sets of candidates."""
+    import polars as pl
+
+    if isinstance(series.dtype, pl.Object | pl.List | pl.Array):
+        return series_of_cells(series.name, series.to_list())
+    return to_kind(series)
+
+
+def arrow_series(name: str, array: Any) -> Raw:
     """Return an array of Arrow as a series; dictionaries are what their values are."""
     import polars as pl
 
@@ -476,7 +544,7 @@ def arrow_series(name: str, array: Any) -> pl.Series:
     if hasattr(kind, "value_type") and hasattr(kind, "index_type"):
         array = array.cast(kind.value_type)
     try:
-        return to_kind(pl.Series(name, pl.from_arrow(array)))
+        return _of_series(pl.Series(name, pl.from_arrow(array)))
     except NullproofError:
         raise
     except BaseException as problem:
@@ -498,21 +566,19 @@ def _pandas_column(frame: Any, name: str) -> Raw:
         return _array_column(name, column.to_numpy())
     if hasattr(dtype, "categories"):
         return _categories(name, column.array.codes, dtype.categories.tolist())
-    if hasattr(dtype, "pyarrow_dtype") or getattr(dtype, "storage", "") == "pyarrow":
-        if len(column) < _FEW and dtype.name in ("str", "string"):
-            cells = [None if is_missing(cell) else cell for cell in column.tolist()]
-            return pl.Series(name, cells, pl.String)
-        array = column.array.__arrow_array__()
-        return _arrow_texts(array) if dtype.name in ("str", "string") else arrow_series(name, array)
-    if dtype.name in ("str", "string"):
+    is_text, in_arrow = dtype.name in ("str", "string"), getattr(dtype, "storage", "") == "pyarrow"
+    if is_text and not (in_arrow and len(column) >= _FEW):
         return pl.Series(name, [None if is_missing(x) else x for x in column.tolist()], pl.String)
+    if in_arrow or hasattr(dtype, "pyarrow_dtype"):
+        array = column.array.__arrow_array__()
+        return _arrow_texts(array) if is_text else arrow_series(name, array)
     if getattr(dtype, "tz", None) is not None:
         return _array_column(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
     if getattr(dtype, "numpy_dtype", None) is not None and dtype.kind in "iufb":
         # Masked numbers and booleans.
         gone = column.isna().to_numpy()
         cells = column.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
-        return _array_column(name, cells).set(pl.Series(gone), None)
+        return _array_column(name, np.ma.MaskedArray(cells, gone))
     raise unsupported(name, f"type {dtype}")
 
 
@@ -537,57 +603,37 @@ def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Ra
     return Coded(codes, values)
 
 
-def _array_column(name: str, array: NDArray[Any]) -> pl.Series:
+def _array_column(name: str, array: NDArray[Any]) -> Raw:
     """Return a plain or masked one-dimensional array as a series."""
     import polars as pl
 
     mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
     plain = np.asarray(array.data if mask is not None else array)
-    if plain.dtype.kind in "OUSV":
-        cells = plain.tolist()
-        if mask is not None:
-            cells = [
-                None if gone else cell for cell, gone in zip(cells, mask.tolist(), strict=True)
-            ]
-        return series_of_cells(name, cells)
-    if plain.dtype.kind == "c":
+    kind = plain.dtype.kind
+    if kind in "OUSV":
+        return series_of_cells(name, array.tolist())
+    if kind == "c":
         raise unsupported(name, "complex numbers")
-    if plain.dtype.kind in "mM":
-        series = _ticks(name, plain)
-    else:
-        if plain.dtype.kind == "f":
-            plain = plain.astype(np.float64, copy=False)
-        series = to_kind(pl.Series(name, np.ascontiguousarray(plain)))
+    if kind == "m":
+        plain = np.where(np.isnat(plain), np.nan, (plain / np.timedelta64(1, "s")).astype(float))
+    elif kind == "f":
+        plain = plain.astype(np.float64, copy=False)
+    series = _moments(name, plain) if kind == "M" else pl.Series(name, np.ascontiguousarray(plain))
+    series = to_kind(series)
     return series if mask is None else series.set(pl.Series(mask), None)
 
 
-def _ticks(name: str, array: NDArray[Any]) -> pl.Series:
-    """Return time stamps as microseconds and durations as seconds."""
+def _moments(name: str, array: NDArray[Any]) -> pl.Series:
     import polars as pl
 
-    gone = np.isnat(array)
-    if array.dtype.kind == "m":
-        found = array / np.timedelta64(1, "s")
-        return pl.Series(name, np.where(gone, np.nan, found.astype(np.float64)))
     unit, _ = np.datetime_data(array.dtype)
-    if unit in ("ns", "ps", "fs", "as"):
-        ticks = array.astype("datetime64[ns]")
-        return to_kind(
-            _nulled(pl.Series(name, ticks.astype(np.int64)), gone).cast(pl.Datetime("ns"))
-        )
-    if unit in ("Y", "M", "W", "D", "h", "m", "s"):
-        # Far years overflow microseconds: seconds tell whether they are within the limits.
-        within = array.astype("datetime64[s]").astype(np.int64)[~gone]
-        if len(within) and not (within.min() >= -62_135_596_800 and within.max() < 253_402_300_800):
-            raise unsupported(name, "years before 1 or after 9999")
-    whole = array.astype("datetime64[us]").astype(np.int64)
-    return to_kind(_nulled(pl.Series(name, whole), gone).cast(pl.Datetime("us")))
-
-
-def _nulled(series: pl.Series, gone: NDArray[np.bool_]) -> pl.Series:
-    import polars as pl
-
-    return series.set(pl.Series(gone), None) if gone.any() else series
+    fine: Literal["ns", "us"] = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
+    # Far years overflow microseconds: whole seconds tell whether they are within the limits.
+    seconds_ = array.astype("datetime64[s]").astype(np.int64)[~np.isnat(array)]
+    if len(seconds_) and not _FIRST_SECOND <= seconds_.min() <= seconds_.max() < _LAST_SECOND:
+        raise unsupported(name, "years before 1 or after 9999")
+    ticks = pl.Series(name, array.astype(f"datetime64[{fine}]").astype(np.int64))
+    return ticks.set(pl.Series(np.isnat(array)), None).cast(pl.Datetime(fine))
 
 
 def _of_array(array: NDArray[Any], missing: Missing) -> Table:
@@ -623,8 +669,7 @@ def raw_cells(name: str, cells: Any) -> Raw:
     if isinstance(cells, np.ndarray):
         return _array_column(name, cells)
     if isinstance(cells, pl.Series):
-        plain = cells.dtype == pl.Object
-        return series_of_cells(name, cells.to_list()) if plain else to_kind(cells.alias(name))
+        return _of_series(cells.alias(name))
     if nw.dependencies.is_pandas_series(cells):
         return _pandas_column({name: cells}, name)
     if hasattr(cells, "to_pylist") and hasattr(cells, "type"):
@@ -634,10 +679,40 @@ def raw_cells(name: str, cells: Any) -> Raw:
     return series_of_cells(name, list(cells))
 
 
-def series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
-    """Return plain Python cells as a series: one kind for all of them; sets of candidates as lists."""
+def series_of_cells(name: str, cells: Iterable[Any]) -> Raw:
+    """Return plain Python cells as a series of one kind; tuples, lists and sets are candidates."""
+    import polars as pl
+
+    cells = list(cells)
+    if {*map(type, cells)} <= {str, type(None)}:
+        return _series(name, cells, pl.String)
+    plain: list[Any] = []
+    sets: dict[int, tuple[Any, ...]] = {}
+    for row, cell in enumerate(cells):
+        if isinstance(cell, np.ndarray):
+            cell = cell.tolist()
+        if type(cell) is tuple or isinstance(cell, set | frozenset | list):
+            known = (None if is_missing(x) else x for x in _candidates(name, row, cell))
+            own = tuple(dict.fromkeys(known))
+            if len(own) > 1:
+                sets[row] = own
+            cell = own[0] if len(own) == 1 else None
+        plain.append(None if is_missing(cell) else cell)
+    several = [*plain, *(x for own in sets.values() for x in own)]
+    dtype, write = _kind_of_cells(name, [x for x in several if x is not None])
+    series = _series(name, [None if x is None else write(x) for x in several], dtype)
+    if not sets:
+        return series
+    values = iter(series[len(plain) :].to_list())
+    written = {row: tuple(next(values) for _ in own) for row, own in sets.items()}
+    return Candidates(series.head(len(plain)), written)
+
+
+def _series(name: str, cells: list[Any], dtype: Any) -> pl.Series:
+    import polars as pl
+
     try:
-        return _typed_cells(name, cells)
+        return pl.Series(name, cells, dtype)
     except UnicodeEncodeError as problem:
         raise NullproofError(
             f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
@@ -645,61 +720,27 @@ def series_of_cells(name: str, cells: Sequence[Any]) -> pl.Series:
         ) from problem
 
 
-def _typed_cells(name: str, cells: Sequence[Any]) -> pl.Series:
-    import polars as pl
-
-    cells = [
-        cell.item()
-        if isinstance(cell, np.ndarray) and not cell.ndim and not is_missing(cell)
-        else cell
-        for cell in cells
-    ]
-    several = any(
-        type(cell) is tuple or isinstance(cell, set | frozenset | list | np.ndarray)
-        for cell in cells
-        if not is_missing(cell)
-    )
-    if several:
-        return _series_of_sets(name, cells)
-    plain = [None if is_missing(cell) else cell for cell in cells]
-    kinds = {type(cell) for cell in plain}
-    if kinds <= {str, type(None)}:
-        return pl.Series(name, plain, pl.String)
-    held = [cell for cell in plain if cell is not None]
-    dtype, write = _kind_of_cells(name, held)
-    return pl.Series(name, [None if cell is None else write(cell) for cell in plain], dtype)
-
-
-def _series_of_sets(name: str, cells: Sequence[Any]) -> pl.Series:
-    import polars as pl
-
-    lists: list[list[Any] | None] = []
-    for row, cell in enumerate(cells):
-        if isinstance(cell, np.ndarray) and not is_missing(cell):
-            cell = cell.tolist()
-        if type(cell) is tuple or isinstance(cell, set | frozenset | list):
-            lists.append([None if is_missing(one) else one for one in cell])
-            if any(isinstance(one, list | tuple | set | frozenset) for one in cell):
-                raise NullproofError(
-                    f"column {name!r}, row {row}: a candidate is itself a list; give plain values"
-                )
-        else:
-            lists.append(None if is_missing(cell) else [cell])
-    held = [one for own in lists if own for one in own if one is not None]
-    dtype, write = _kind_of_cells(name, held)
-    made = [
-        None if own is None else [None if one is None else write(one) for one in own]
-        for own in lists
-    ]
-    return pl.Series(name, made, pl.List(dtype))
+def _candidates(name: str, row: int, cell: Collection[Any]) -> Collection[Any]:
+    if not cell:
+        raise NullproofError(
+            f"column {name!r}, row {row}: the set of candidates is empty; "
+            "give at least one value, or None where any is possible"
+        )
+    if any(isinstance(x, Mapping) for x in cell):
+        raise unsupported(name, "nested values")
+    if any(isinstance(x, list | tuple | set | frozenset) for x in cell):
+        raise NullproofError(
+            f"column {name!r}, row {row}: a candidate is itself a list; give plain values"
+        )
+    return cell
 
 
 def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
     """Return the type that holds all of some Python values, and how each is written in it."""
     import polars as pl
 
-    if not held:
-        return pl.String, text
+    if all(isinstance(cell, str) for cell in held):
+        return pl.String, str
     if any(isinstance(cell, bytes | Mapping | tuple | complex) for cell in held):
         raise NullproofError(
             f"column {name!r} holds bytes or nested values, which cannot be counted; "

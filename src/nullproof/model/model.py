@@ -20,9 +20,9 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import Key
-from nullproof.data.limits import check_limits
 from nullproof.data.points import OwnHoles, Points, encode_points
 from nullproof.data.schema import ONE
+from nullproof.data.sources import check_limits
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Groups, groups_of, held
 from nullproof.model.parameters import (

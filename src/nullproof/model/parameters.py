@@ -1,7 +1,7 @@
 """Smoothing, prior, bias and weights as people give them: made exact, or rejected in one sentence.
 
-The limits (`nullproof.data.limits`) are why nothing behind this module guards against overflow: log terms
-lie between -60 and 0, counts are whole numbers that doubles hold, and no factor underflows.
+The limits (`nullproof.data.sources.check_limits`) are why nothing behind this module guards against
+overflow: log terms lie between -60 and 0, counts are whole numbers that doubles hold, and no factor underflows.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any, Literal
 import numpy as np
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.limits import check_limits
+from nullproof.data.sources import check_limits
 from nullproof.errors import NullproofError
 from nullproof.words import cut, some
 

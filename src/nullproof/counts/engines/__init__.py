@@ -51,19 +51,18 @@ from nullproof.counts.engines.edges import (
     extents_of,
 )
 from nullproof.data.binning import Rows, both_shown
-from nullproof.data.labels import (
+from nullproof.data.keys import (
     DROP,
     known_label_codes,
     label_codes,
     mend_labels,
     report_unlabelled,
 )
-from nullproof.data.limits import check_limits
 from nullproof.data.missing import USUAL, Missing, Rule
 from nullproof.data.notices import could_be_ids, notify
 from nullproof.data.options import TableOptions, stay_text
 from nullproof.data.schema import Feature, Schema, binned_feature, encode
-from nullproof.data.sources import Table, no_such_column
+from nullproof.data.sources import Table, check_limits, no_such_column
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column
 from nullproof.errors import NullproofError, explained

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.count import Counts
-from nullproof.data.labels import known_label_codes
+from nullproof.data.keys import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, Rule
 from nullproof.data.schema import Schema
 from nullproof.data.sources import read_column
@@ -258,7 +258,7 @@ def column_of(
     found = None
     if series.dtype == pl.String and column.from_text:
         if column.format is not None:
-            series = format_named(column.format).plain_series(series)
+            series = format_named(column.format).plain(series)
         found = type_texts(series, column.rule)
     if found is not None:
         read = read_column(column.name, found[0], column.rule)
