@@ -1,7 +1,8 @@
 """Smoothing, prior, bias and weights as people give them: made exact, or rejected in one sentence.
 
 The limits (`nullproof.data.sources.check_limits`) are why nothing behind this module guards against
-overflow: log terms lie between -60 and 0, counts are whole numbers that doubles hold, and no factor underflows.
+overflow: log terms lie between -60 and 0, counts are whole numbers that doubles hold, and no factor
+underflows.
 """
 
 from __future__ import annotations
