@@ -262,7 +262,9 @@ class CountIndex(IndexFields):
             raise NullproofError(
                 f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
             )
-        return cls.of(count_array(Schema(code_features(sizes), names), codes, row_labels))
+        return cls.of(
+            count_array(Schema(code_features(sizes, len(names)), names), codes, row_labels)
+        )
 
     @property
     def labels(self) -> tuple[Any, ...]:
