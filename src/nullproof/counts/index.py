@@ -252,8 +252,8 @@ class CountIndex(IndexFields):
         codes
             Rows × features; bytes in column-major order are counted fastest.
         n_values
-            Size of each domain, at most 100,000,000; by default the largest code of each column
-            plus one.
+            Size of each domain, with at most 50,000,000 values × labels; by default the largest code of
+            each column plus one.
         """
         codes = checked_codes(codes)
         sizes = domain_sizes(codes.max(axis=0).tolist(), n_values)
