@@ -428,9 +428,9 @@ def test_ids_that_are_kept_are_counted_in_little_memory() -> None:
 
 
 WRONG_CODES: dict[str, tuple[Any, Any, str]] = {
-    "floats": (np.zeros((2, 1)), None, "array of float64; give integers"),
-    "one dimension": (np.zeros(2, dtype=int), None, "1-dimensional"),
-    "three dimensions": (np.zeros((2, 1, 1), dtype=int), None, "3-dimensional"),
+    "floats": (np.zeros((2, 1)), None, "array of float64 of shape .*; give integers"),
+    "one dimension": (np.zeros(2, dtype=int), None, r"of shape \(2,\)"),
+    "three dimensions": (np.zeros((2, 1, 1), dtype=int), None, r"of shape \(2, 1, 1\)"),
     "wraps to missing": (np.array([[0], [2**32 - 1]], np.uint32), [2], "a code is 4294967295"),
     "wraps to 1": (np.array([[0], [2**32 + 1]], np.uint64), [2], "a code is 4294967297"),
     "wraps alone": (np.array([[0], [2**63]], np.uint64), None, "a code is 9223372036854775808"),
@@ -443,6 +443,7 @@ WRONG_CODES: dict[str, tuple[Any, Any, str]] = {
     "negative": (np.array([[0], [1]]), [-1], r"n_values is \[-1\]"),
     "none": (np.array([[-1], [-1]]), [0], r"n_values is \[0\]"),
     "too many": (np.array([[0], [1]]), [10**8 + 1], r"n_values is \[100000001\]"),
+    "too many counts": (np.array([[0], [1]]), [25_000_001], "'x0' has 25,000,001 values and"),
     "two of one": (np.array([[0], [1]]), [2, 2], "n_values has 2 sizes but there are 1 features"),
     "a mask": (np.ma.array([[0], [1]], mask=[[False], [True]]), None, "masked array"),
     "no rows": (np.zeros((0, 2), int), None, "give integers, rows"),

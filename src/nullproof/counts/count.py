@@ -339,8 +339,10 @@ def is_whole(number: Any) -> bool:
     )
 
 
-def code_features(sizes: Iterable[int]) -> tuple[Feature, ...]:
+def code_features(sizes: Sequence[int], n_labels: int) -> tuple[Feature, ...]:
     """Return features whose values are codes, named by their places."""
+    for j, size in enumerate(sizes):
+        check_size(f"x{j}", size, n_labels)
     return tuple(Feature(f"x{j}", "code", _texts(size)) for j, size in enumerate(sizes))
 
 
@@ -356,8 +358,6 @@ def count_array(
     """Count a user's own codes, rows × features; every negative one is missing."""
     columns = codes.T if int(codes.min()) >= -1 else np.maximum(codes.T, -1)
     sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
-    for feature in schema.features:
-        check_size(feature.name, feature.n_values, n_labels)
     found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
     return _assembled(schema, [(*pair, {}) for pair in found], row_labels)
 

@@ -281,7 +281,7 @@ class CountIndex(IndexFields):
             )
         options = TableOptions(binning="none", weights=weights)
         options.refuse_unknown_columns(_numbered(len(sizes)))
-        features = options.weighted(code_features(sizes))
+        features = options.weighted(code_features(sizes, len(names)))
         index = cls.of(count_array(Schema(features, names), codes, row_labels))
         if weights != "learned":
             return index
