@@ -165,19 +165,19 @@ class Coded:
 
 
 @dataclass(frozen=True)
-class Candidates:
+class WithCandidates:
     """A column where some cells have several candidates, the ``sets``; they are null among the cells."""
 
     cells: pl.Series
     sets: dict[int, tuple[Any, ...]]
 
-    def rows(self, rows: NDArray[np.intp]) -> Candidates:
+    def rows(self, rows: NDArray[np.intp]) -> WithCandidates:
         sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
-        return Candidates(self.cells.gather(rows), sets)
+        return WithCandidates(self.cells.gather(rows), sets)
 
 
 if TYPE_CHECKING:
-    Raw = pl.Series | Coded | Candidates
+    Raw = pl.Series | Coded | WithCandidates
 
 
 @dataclass(frozen=True)
@@ -266,7 +266,7 @@ class Table:
         if self.rows is not None:
             raw = (
                 raw.rows(self.rows)
-                if isinstance(raw, Coded | Candidates)
+                if isinstance(raw, Coded | WithCandidates)
                 else raw.gather(self.rows)
             )
         column = read_column(name, raw, rule)
@@ -306,7 +306,7 @@ def read_column(name: str, raw: Raw, rule: Rule = NOTHING_SPELLED) -> Column:
 
     if isinstance(raw, Coded):
         return _text_column(name, raw, rule)
-    if isinstance(raw, Candidates):
+    if isinstance(raw, WithCandidates):
         return _with_candidates(name, raw, rule)
     dtype = raw.dtype
     if dtype == pl.Float64:
@@ -403,7 +403,7 @@ def factorized(series: pl.Series) -> Coded:
     return Coded(codes, values.to_list(), declared=False)
 
 
-def _with_candidates(name: str, raw: Candidates, rule: Rule) -> Column:
+def _with_candidates(name: str, raw: WithCandidates, rule: Rule) -> Column:
     """Read cells of which some have several candidates; an unknown one among them means any."""
     import polars as pl
 
@@ -705,7 +705,7 @@ def series_of_cells(name: str, cells: Iterable[Any]) -> Raw:
         return series
     values = iter(series[len(plain) :].to_list())
     written = {row: tuple(next(values) for _ in own) for row, own in sets.items()}
-    return Candidates(series.head(len(plain)), written)
+    return WithCandidates(series.head(len(plain)), written)
 
 
 def _series(name: str, cells: list[Any], dtype: Any) -> pl.Series:
