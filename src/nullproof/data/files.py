@@ -833,12 +833,23 @@ def _refuse_damage(content: Content) -> None:
         with content.open() as stream, zipfile.ZipFile(stream) as archive:
             if "xl/workbook.xml" not in archive.namelist():
                 raise _other_archive(content, archive)
+            if sum(part.file_size for part in archive.infolist()) > _spare_memory():
+                raise NullproofError(
+                    f"{content.name} unpacks to more than the memory of this machine holds; save the "
+                    "sheet as CSV"
+                )
             for part in archive.infolist():
                 if not part.filename.startswith("xl/worksheets/"):
                     continue
-                cells = {*_CELL.findall(archive.read(part))}
-                n_columns = max((_column_number(letters) for letters, _ in cells), default=0)
-                n_rows = max((int(row) for _, row in cells), default=0)
+                n_columns = n_rows = 0
+                with archive.open(part) as unpacked:
+                    rest = b""
+                    while block := unpacked.read(1 << 22):
+                        # The name of a cell may lie across two blocks.
+                        for letters, row in {*_CELL.findall(rest + block)}:
+                            n_columns = max(n_columns, _column_number(letters))
+                            n_rows = max(n_rows, int(row))
+                        rest = block[-20:]
                 if n_columns * n_rows > _MOST_PLACES:
                     raise NullproofError(
                         f"{content.name} has cells as far out as row {n_rows:,} and column {n_columns:,}; "
