@@ -344,8 +344,11 @@ def like_key(feature: Feature, column: LazyColumn) -> Key:
 
 def _label_groups(table: LazyTable) -> Groups:
     """Return how many rows have each label, missing ones too."""
-    cells = table.frame.select(table.label_key.value.alias("label"))
-    groups = cells.group_by("label").agg(nw.len().alias("count"))
+    # Dask counts the cells of another column than those that it groups by.
+    cells = table.frame.select(
+        table.label_key.value.alias("label"), nw.lit(0).cast(nw.Int64).alias("value")
+    )
+    groups = cells.group_by("label", "value").agg(nw.len().alias("count"))
     found = collected(groups.with_columns(nw.col("count").cast(nw.Int64)))
     if not len(found):
         raise NullproofError("the table has no rows; give at least one")

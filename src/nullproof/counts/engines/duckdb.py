@@ -96,10 +96,10 @@ def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
     import polars as pl
 
     try:
-        names = {name for file in _fitting(pattern) for name in pl.read_parquet_schema(file)}
+        names = [name for file in _fitting(pattern) for name in pl.read_parquet_schema(file)]
     except pl.exceptions.PolarsError as problem:
         raise NullproofError(f"cannot read {pattern}: {str(problem).splitlines()[0]}") from problem
-    _refuse_alike(sorted(names), pattern)
+    _refuse_alike(names, pattern)
     return connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
 
 
