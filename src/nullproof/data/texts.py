@@ -1,9 +1,9 @@
 """Which texts are numbers, dates or booleans, and how people write numbers and dates in files.
 
 A column of texts becomes numbers, dates or booleans if all of its known texts are such. Files also write
-``3,14`` and ``1,200.5`` and ``31/01/2024``: such a format is found for a whole column or not at all, and
-turns each text into a plain one. The index keeps the formats of its columns, so that points are read
-alike.
+``3,14`` and ``$1,200`` and ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not
+at all, and turns each text into a plain one. The index keeps the formats of its columns, so that points
+are read alike.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from nullproof.data.missing import Found, Rule
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, parsed_date
@@ -115,39 +115,53 @@ def _found(series: pl.Series, rule: Rule, spelled: list[str]) -> Found | None:
 
 # Formats: how people write numbers and dates.
 
+Doubt = Literal["two readings", "several ways", "day or month"]
 # By column, the name of its format.
 Formats = Mapping[str, str]
-COMMA, POINT, DAY_FIRST, MONTH_FIRST = "decimal comma", "decimal point", "day first", "month first"
-_SPACE, _GROUP = "[ \t\u00a0\u202f]*", "[ \u00a0\u202f]"
+COMMA, POINT = "decimal comma", "decimal point"
+DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
+_CURRENCIES = ("$", "€", "£", "¥")
+_UNITS = (*_CURRENCIES, "%")
+_SPACE = "[ \t\u00a0\u202f]*"
+_GROUP = "[ \u00a0\u202f'’]"
+_LOOSE = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
+_MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
-_DATE = rf"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
-_YEAR_FIRST = rf"{_SPACE}[0-9]{{4}}[/.][0-9]{{1,2}}[/.][0-9]{{1,2}}{_TIME}{_SPACE}"
-_DIGITS = f"{_SPACE}[+-]?[0-9][0-9., \u00a0\u202f]*"
-_UNIT = f"{_SPACE}[+-]?[$€£¥]?{_DIGITS}[$€£¥%]?{_SPACE}"
-# What any number or date of a person looks like; which one it is, a whole column says.
-_ANY = f"{_UNIT}|{_DATE}|{_YEAR_FIRST}"
-_AMOUNT = re.compile(_ANY)
-_DAY_OR_MONTH = "the day and the month cannot be told apart, so write dates like 2024-12-31"
-_OTHER_DATES = "such dates are not read, so write them like 2024-12-31"
-_WITH_UNIT = "numbers with a unit are not read, so write them plain, like 1234.5"
-_SEVERAL_WAYS = "the numbers are written in several ways, so write them all plain, like 1234.5"
-_TWO_READINGS = (
-    "the comma or point may mark thousands or a fraction, so write plain numbers like 1234 or 1.234"
+_SLASHES = f"{_SPACE}([0-9]{{1,2}})[/-]([0-9]{{1,2}})[/-]([0-9]{{4}}){_TIME}{_SPACE}"
+_DOTS = rf"{_SPACE}([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_TIME}{_SPACE}"
+_DATES = rf"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
+_YEARS = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_ORDERS = {
+    DAY_FIRST: (_DATES, r"\3-\2-\1\4"),
+    MONTH_FIRST: (_DATES, r"\3-\1-\2\4"),
+    YEAR_FIRST: (_YEARS, r"\1-\2-\3\4"),
+}
+# Month and day with two digits.
+_PADS = (
+    ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
+    ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
 )
+# What any number or date of a person looks like; which one it is, a whole column says.
+_AS_WRITTEN = f"{_LOOSE}|{_DATES}|{_YEARS}"
+_WRITTEN = re.compile(_AS_WRITTEN)
 
 
 def is_amount(written: str) -> bool:
     """Return whether a text is a number or a date, in whichever format."""
-    if _AMOUNT.fullmatch(written) or as_number(written) is not None:
-        return True
-    return parsed_date(written) is not None
+    if written[:1].isalpha():
+        return as_number(written) is not None
+    return (
+        _WRITTEN.fullmatch(written) is not None
+        or as_number(written) is not None
+        or parsed_date(written) is not None
+    )
 
 
 @dataclass(frozen=True)
 class Format:
     """What a text must look like as a whole, and the replacements that make it plain.
 
-    Patterns and replacements are such as DuckDB takes; polars writes groups in another way.
+    polars writes the groups of replacements in another way.
     """
 
     name: str
@@ -159,90 +173,94 @@ class Format:
         made = series
         for pattern, by in self.steps:
             made = made.str.replace_all(pattern, re.sub(r"\\(\d)", r"${\1}", by))
-        return made.zip_with(_fits(series, self.pattern).fill_null(value=False), series)
-
-    def sql(self, column: str) -> str:
-        """Return the same as an expression of DuckDB."""
-        made = column
-        for pattern, by in self.steps:
-            made = f"regexp_replace({made}, {_literal(pattern)}, {_literal(by)}, 'g')"
-        fits = f"regexp_full_match({column}, {_literal(self.pattern)})"
-        return f"CASE WHEN {fits} THEN {made} ELSE {column} END"
-
-
-def _literal(written: str) -> str:
-    return "'" + written.replace("'", "''") + "'"
+        fits = series.str.contains(f"^(?:{self.pattern})$").fill_null(value=False)
+        return made.zip_with(fits, series)
 
 
 def format_named(name: str) -> Format:
     """Return the format of this name."""
-    if name in (DAY_FIRST, MONTH_FIRST):
-        order = r"\3-\2-\1\4" if name == DAY_FIRST else r"\3-\1-\2\4"
-        two_digits = (
-            ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
-            ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
-        )
-        return Format(name, _DATE, ((f"^{_DATE}$", order), *two_digits))
-    group, point = (r"\.", ",") if name == COMMA else (",", r"\.")
-    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
-    three = "[1-9][0-9]{0,2}"
-    whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
-    pattern = f"{_SPACE}[+-]?{whole}(?:{point}[0-9]+)?{_SPACE}"
-    if name == COMMA:
-        return Format(name, pattern, (("[^0-9+,-]", ""), (",", ".")))
-    return Format(name, pattern, (("[^0-9+.-]", ""),))
+    if name in _ORDERS:
+        pattern, order = _ORDERS[name]
+        return Format(name, pattern, ((f"^{pattern}$", order), *_PADS))
+    mark, _, unit = name.partition(" with ")
+    if mark == COMMA:
+        return Format(name, _number(mark, unit), (("[^0-9+,-]", ""), (",", ".")))
+    return Format(name, _number(mark, unit), (("[^0-9+.-]", ""),))
 
 
 def plain_text(written: str, name: str | None) -> str:
     """Return one text made plain by the format of its column, if that has one."""
     import polars as pl
 
-    return written if name is None else str(format_named(name).plain(pl.Series([written])).item())
+    if name is None:
+        return written
+    return str(format_named(name).plain(pl.Series([written])).item())
 
 
-def _judged(texts: pl.Series, *, semicolons: bool) -> Format | str | None:
-    """Return the format of the distinct known texts of a column, or why it is text; None for plain text.
+def _number(mark: str, unit: str) -> str:
+    """Return the pattern of a number with a decimal mark, thousands in groups, and a unit."""
+    group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
+    # Money has no thousandths: $1,200 is twelve hundred.
+    digits = "[0-9]{1,2}" if unit in _CURRENCIES else "[0-9]+"
+    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
+    three = "[1-9][0-9]{0,2}"
+    whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
+    number = f"{whole}(?:{point}{digits})?"
+    sign = f"{_SPACE}[+-]?"
+    if not unit:
+        return f"{sign}{number}{_SPACE}"
+    if unit == "%":
+        return f"{sign}{number}{_SPACE}%{_SPACE}"
+    return f"{sign}(?:[{unit}]{_SPACE}{number}|{number}{_SPACE}[{unit}]){_SPACE}"
+
+
+def _judged(texts: pl.Series, *, semicolons: bool) -> Format | Doubt | None:
+    """Return the format of the distinct known texts of a column, or what is in doubt; None for plain text.
 
     In files separated by semicolons a comma alone is a decimal mark.
     """
-    if _fits(texts, _YEAR_FIRST).all():
-        return _OTHER_DATES
-    if _fits(texts, _DATE).all():
+    if _all(texts, _YEARS):
+        return _if_days(texts, format_named(YEAR_FIRST))
+    if _all(texts, _DATES):
         return _judged_dates(texts)
-    if not _fits(texts, _UNIT).all():
+    if not _all(texts, _LOOSE) or not texts.str.contains(_MARKED).any():
         return None
-    if not _fits(texts, _DIGITS).all():
-        return _WITH_UNIT
-    grouped = texts.str.contains(f"[0-9]{_GROUP}[0-9]").any()
-    if not grouped and not texts.str.contains(",").any():
-        return None
-    comma, point = format_named(COMMA), format_named(POINT)
-    is_comma, is_point = (_fits(texts, either.pattern).all() for either in (comma, point))
+    unit = next((unit for unit in _UNITS if unit in texts[0]), "")
+    tail = f" with {unit}" if unit else ""
+    comma, point = (format_named(mark + tail) for mark in (COMMA, POINT))
+    is_comma, is_point = (_all(texts, either.pattern) for either in (comma, point))
     if is_comma and is_point:
-        return _TWO_READINGS if texts.str.contains("[.,]").any() else point
+        return "two readings" if texts.str.contains("[.,]").any() else point
+    if is_point:
+        return point
     if is_comma:
-        sure = semicolons or grouped or texts.str.contains(r"\.").any()
-        return comma if sure else _TWO_READINGS
-    return point if is_point else _SEVERAL_WAYS
+        sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
+        return comma if sure else "two readings"
+    return "several ways"
 
 
-def _judged_dates(texts: pl.Series) -> Format | str | None:
+def _judged_dates(texts: pl.Series) -> Format | Doubt | None:
     import polars as pl
 
-    dots = texts.str.contains(r"[0-9]\.[0-9]+\.[0-9]")
-    if dots.any() and not dots.all():
-        return _DAY_OR_MONTH
-    parts = texts.str.extract_groups(f"^{_DATE}$").struct.unnest()
+    if _all(texts, _DOTS):
+        return _if_days(texts, format_named(DAY_FIRST))
+    if not _all(texts, _SLASHES):
+        return "day or month"
+    parts = texts.str.extract_groups(f"^{_SLASHES}$").struct.unnest()
     day_first, month_first = ((parts[place].cast(pl.Int64) > 12).any() for place in ("1", "2"))
-    if not dots.all() and day_first == month_first:
-        return _DAY_OR_MONTH
-    found = format_named(DAY_FIRST if dots.all() or day_first else MONTH_FIRST)
+    if day_first == month_first:
+        return "day or month"
+    return _if_days(texts, format_named(DAY_FIRST if day_first else MONTH_FIRST))
+
+
+def _if_days(texts: pl.Series, found: Format) -> Format | None:
+    """Return the format, unless it makes a day that does not exist."""
     days = found.plain(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
     return None if days.null_count() else found
 
 
-def _fits(texts: pl.Series, pattern: str) -> pl.Series:
-    return texts.str.contains(f"^(?:{pattern})$")
+def _all(texts: pl.Series, pattern: str) -> bool:
+    return bool(texts.str.contains(f"^(?:{pattern})$").all())
 
 
 class FormatFinder:
@@ -250,38 +268,38 @@ class FormatFinder:
 
     def __init__(self, *, semicolons: bool) -> None:
         self._semicolons = semicolons
-        self._found: dict[str, str] = {}
-        # By what is said of them, the columns with one of their texts.
-        self._said: dict[str, list[str]] = {}
+        self._found: dict[str, tuple[str, str]] = {}
+        self._doubts: dict[str, tuple[str, str]] = {}
 
     def may_have_one(self, texts: pl.Series, rule: Rule) -> bool:
         """Return whether some of the texts of a column leave it open that it has a format."""
-        return bool(_fits(_known(texts, rule), _ANY).all())
+        return _all(_known(texts, rule), _AS_WRITTEN)
 
     def look_at(self, name: str, texts: pl.Series, rule: Rule) -> Format | None:
         """Return the format of a column of texts, if it has one."""
         if not self.may_have_one(texts.head(1000), rule):
             return None
         known = _known(texts, rule)
-        verdict = _judged(known, semicolons=self._semicolons) if len(known) else None
-        if verdict is None:
+        if not len(known):
             return None
-        said = verdict if isinstance(verdict, str) else verdict.name
-        self._said.setdefault(said, []).append(f"{name!r} ({known[0].strip()[:20]!r})")
-        if isinstance(verdict, str):
-            return None
-        self._found[name] = verdict.name
-        return verdict
+        verdict = _judged(known, semicolons=self._semicolons)
+        if isinstance(verdict, Format):
+            self._found[name] = verdict.name, known[0]
+            return verdict
+        if verdict is not None:
+            self._doubts[name] = verdict, known[0]
+        return None
 
     def formats(self) -> dict[str, str]:
         """Return the formats that were found; a notice names them and what is in doubt."""
-        for said, columns in self._said.items():
-            if said in self._found.values():
-                kind = "dates" if said in (DAY_FIRST, MONTH_FIRST) else "numbers"
-                notice(f"read as {kind} ({said}): {some(columns, 5)}")
-            else:
-                notice(f"left as text: {some(columns, 5)}; {said}")
-        return self._found
+        for name in dict.fromkeys(name for name, _ in self._found.values()):
+            kind = "dates" if name in _ORDERS else "numbers"
+            notice(f"read as {kind} ({name}): {_columns(self._found, name)}")
+        for doubt, what in _DOUBTS.items():
+            columns = _columns(self._doubts, doubt)
+            if columns:
+                notice(f"left as text: {columns}; {what}")
+        return {column: name for column, (name, _) in self._found.items()}
 
 
 def _known(texts: pl.Series, rule: Rule) -> pl.Series:
@@ -290,3 +308,17 @@ def _known(texts: pl.Series, rule: Rule) -> pl.Series:
     short = found.filter(found.str.len_chars() <= rule.longest)
     spelled = [value for value in short.to_list() if rule.looks_missing(value)]
     return found.filter(~found.is_in(spelled)).sort()
+
+
+_DOUBTS: dict[Doubt, str] = {
+    "two readings": "the comma or point may mark thousands or a fraction, so write plain numbers like "
+    "1234 or 1.234",
+    "several ways": "the numbers are written in several ways, so write them all plain, like 1234.5",
+    "day or month": "the day and the month cannot be told apart, so write dates like 2024-12-31",
+}
+
+
+def _columns(found: Mapping[str, tuple[str, str]], wanted: str) -> str:
+    """Return the columns of which one thing was found, each with one of its texts."""
+    own = ((column, text.strip()) for column, (what, text) in found.items() if what == wanted)
+    return some((f"{column!r} ({text[:20]!r})" for column, text in own), 5)
