@@ -186,7 +186,9 @@ export class Options {
         el(
           "small",
           {},
-          `${KINDS[column.type]}, ${column.n_missing ? `${count(column.n_missing)} missing` : "none missing"}`,
+          `${KINDS[column.type]}, ${
+            column.n_missing ? `${count(column.n_missing)} missing` : "none missing"
+          }`,
         ),
         column.n_missing ? el("label", {}, this.answers.get(column.name), " missing is an answer") : "",
       ),

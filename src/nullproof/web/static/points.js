@@ -8,7 +8,16 @@ const SIZE = 12;
 
 export class PointList {
   constructor(analysis, labels, { bias, ownMissing, labelled, named, onPoint }) {
-    Object.assign(this, { analysis, bias, ownMissing, labelled, onPoint, offset: 0, order: 0, chosen: null });
+    Object.assign(this, {
+      analysis,
+      bias,
+      ownMissing,
+      labelled,
+      onPoint,
+      offset: 0,
+      order: 0,
+      chosen: null,
+    });
     this.loadSoon = debounced(120, () => this.load());
     const start = () => {
       this.offset = 0;
