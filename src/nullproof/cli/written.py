@@ -66,7 +66,15 @@ def written_weights(written: list[str] | None) -> Any:
     from nullproof.model.parameters import REST, written_number
 
     def read(_: str, weight: str) -> Any:
-        return weight if weight in ("equal", "learned") else written_number(weight)
+        if weight in ("equal", "learned"):
+            return weight
+        try:
+            return written_number(weight)
+        except NullproofError:
+            raise NullproofError(
+                f"--weights is {weight!r}; give learned, equal, or COLUMN=NUMBER with a multiple of 1/8 "
+                "from 0 to 2"
+            ) from None
 
     found = _by_column("--weights", written, read, "equal", "weights")
     return found if isinstance(found, str | dict) else {REST: found}
