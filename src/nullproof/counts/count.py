@@ -1,27 +1,25 @@
 """From a table to the fields of an index: learn the domains or take them over, encode, count.
 
-Codes are counted in one pass over the cells, in NumPy. Counting bytes costs little more than reading
-them. Columns with few values are counted together: one ``bincount`` of their joint code, small enough for
-the processor's own caches, gives the counts of each by summing the others out, in less time than they
-would take one by one.
+Codes are counted in NumPy, in one pass over the cells. Columns with few values are counted together: one
+``bincount`` of their joint code, small enough for the processor's caches, gives the counts of each column
+by summing the others out, in less time than one ``bincount`` per column takes.
 """
 
 from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
-from itertools import accumulate, chain, islice, pairwise
-from typing import Any, TypeVar
+from itertools import chain
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.cores import on_both_cores
-from nullproof.counts.weights import sampled_rows, with_learned_weights
+from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
 from nullproof.data.keys import known_label_codes, label_codes
 from nullproof.data.missing import Missing
@@ -34,25 +32,12 @@ from nullproof.data.types import Column
 from nullproof.errors import NullproofError
 from nullproof.words import many, some
 
-T = TypeVar("T")
 Counts = NDArray[np.int64]
-# The codes of a column, and how many values it has.
-_Coded = tuple[NDArray[np.signedinteger], int]
-# A joint table has so many places at least and at most, and as many as there are that many rows for. The
-# number of places itself must fit into 16 bits.
-_JOINT = 1 << 12
-_MOST_JOINT = int(np.iinfo(np.uint16).max)
-_ROWS_A_PLACE = 8
-# Tables of so few rows are counted many columns at a time, of so many cells in all.
-_FEW_ROWS = 6_000
-_CELLS = 1 << 18
-# Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
-_MANY_ROWS = 500_000
-# The narrowest type that numbers all places is counted fastest.
-_KEYS: tuple[type[np.signedinteger[Any]], ...] = (np.int16, np.int32, np.int64)
-# Counts of a column take up to 400 MB.
+# By candidate set, the cells of each label.
+CandidateSets = dict[tuple[int, ...], Counts]
+# The counts of a column take up to 400 MB.
 _MOST_COUNTS = 50_000_000
-# Codes and sizes of domains that are given.
+# The largest code, or size of a domain, that can be given.
 _MOST_VALUES = 100_000_000
 # Two columns of tables with so many cells are read at a time.
 _MANY_CELLS = 1_000_000
@@ -70,33 +55,29 @@ class DenseCounts:
         return np.where(inside, self.dense.take(codes, axis=0, mode="clip"), 0)
 
     def at(self, values: NDArray[np.integer], labels: NDArray[np.integer]) -> Counts:
-        """Return the counts at some places."""
-        found: Counts = self.dense[values, labels]
-        return found
+        """Return the counts of some pairs of value and label."""
+        counts: Counts = self.dense[values, labels]
+        return counts
 
     def cells(self) -> tuple[Counts, Counts, Counts]:
-        """Return value, label and count of every place that is not zero, by value and then label."""
+        """Return value, label and count of every pair that occurs, by value and then label."""
         values, labels = np.nonzero(self.dense)
         return values, labels, self.dense[values, labels]
 
     def label_sums(self, alpha: float) -> NDArray[np.float64]:
         """Sum the counts of each label with ``alpha`` added to each, in CategoricalNB's order."""
-        summed: NDArray[np.float64] = np.ascontiguousarray(self.dense.T + alpha).sum(axis=1)
-        return summed
+        sums: NDArray[np.float64] = np.ascontiguousarray(self.dense.T + alpha).sum(axis=1)
+        return sums
 
     def changed(
         self, values: NDArray[np.integer], labels: NDArray[np.integer], n_cells: Any
     ) -> DenseCounts:
-        """Return the counts after cells were added, or taken away; the same ones if none were."""
+        """Return the counts after cells were added, or taken away; the same object if none were."""
         if not len(values):
             return self
         table = self.dense.copy()
         np.add.at(table, (values, labels), n_cells)
         return DenseCounts(table)
-
-
-# By candidate set, the cells of each label.
-CandidateSets = dict[tuple[int, ...], Counts]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -133,16 +114,6 @@ class IndexFields:
         return n_open
 
 
-def check_size(name: str, n_values: int, n_labels: int) -> None:
-    """Reject a column whose counts would fill the memory."""
-    if n_values * n_labels > _MOST_COUNTS:
-        raise NullproofError(
-            f"column {name!r} has {n_values:,} values and there are {n_labels:,} labels, and at most "
-            f"{_MOST_COUNTS:,} counts of a column can be kept; leave it out with ignore, or give it "
-            "fewer values"
-        )
-
-
 def from_cells(
     values: NDArray[np.integer],
     labels: NDArray[np.integer],
@@ -150,13 +121,23 @@ def from_cells(
     shape: tuple[int, int],
 ) -> DenseCounts:
     """Add up groups of cells by value and label; those with a negative code are missing."""
-    held = values >= 0
+    known = values >= 0
     dense = np.zeros(shape, dtype=np.int64)
-    np.add.at(dense, (values[held], labels[held]), counts[held])
+    np.add.at(dense, (values[known], labels[known]), counts[known])
     return DenseCounts(dense)
 
 
-# Learn the domains of a table, or take them over.
+def check_size(feature: Feature, n_labels: int) -> None:
+    """Reject a column whose counts would fill the memory."""
+    if feature.n_values * n_labels > _MOST_COUNTS:
+        raise NullproofError(
+            f"column {feature.name!r} has {feature.n_values:,} values and there are {n_labels:,} labels, "
+            f"and at most {_MOST_COUNTS:,} counts of a column can be kept; leave it out with ignore, or "
+            "give it fewer values"
+        )
+
+
+# Learn the domains of a table.
 
 
 @dataclass
@@ -205,7 +186,7 @@ class Learned:
         missing: Missing,
         formats: Formats,
     ) -> Schema:
-        """Return what was learned from a table, its labels first; reject it if there is no feature."""
+        """Complete the schema of the labels with what was learned; reject a table without a feature."""
         kinds = self.kinds | {feature.name: feature.kind for feature in features}
         ignored = {*self.options.ignore}
         found = records(names, labels.label_name, self.findings, ignored, kinds)
@@ -223,52 +204,50 @@ class Learned:
         return schema
 
 
+def feature_names(names: Sequence[str], label: str, options: TableOptions) -> list[str]:
+    """Return the columns to count: all but the label and those to ignore."""
+    options.refuse_unknown_columns(names)
+    ignored = {label, *options.ignore}
+    features = [name for name in names if name not in ignored]
+    if not features:
+        raise NullproofError("the table has no column besides the label; give at least one feature")
+    return features
+
+
 def count_table(
     table: Table, names: Sequence[str], labels: Column, options: TableOptions
 ) -> IndexFields:
-    """Learn the domains and count; only two columns at a time are held as they were read."""
+    """Learn the domains of a table, and its weights if they are to be learned, and count it."""
     if not len(labels):
         raise NullproofError("the table has no rows; give at least one")
     row_labels, found = label_codes(labels)
     check_limits(n_cells=table.n_rows * len(names))
-    rows = Rows(row_labels)
-    features: list[Feature] = []
-    learned = Learned(options)
-    sample = sampled_rows(table.n_rows, len(names), len(found))
-    sampled: list[NDArray[Any]] = []
+    learned, rows = Learned(options), Rows(row_labels)
 
     def fitted(name: str) -> tuple[Findings, tuple[Feature, Encoded] | None]:
         findings = Findings()
         column = table.column(name, options.declared(name))
         return findings, learned.fit(column, rows, table.n_rows, findings)
 
-    def columns() -> Iterator[Encoded]:
-        for findings, pair in _mapped(fitted, names, table):
-            learned.findings.add(findings)
-            if pair is not None:
-                features.append(pair[0])
-                if options.weights == "learned":
-                    sampled.append(pair[1].codes[sample])
-                yield pair[1]
-
-    pairs = list(_counts(columns(), features, row_labels, len(found)))
-    if options.weights == "learned" and features:
-        known, n_rows = [known for known, _, _ in pairs], tally(row_labels, None, len(found))
-        features = with_learned_weights(features, known, sampled, row_labels[sample], n_rows)
+    # NumPy and polars leave the other core free; only two columns at a time are held as they were read.
+    is_short = table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded)
+    mapped = map if is_short else on_both_cores
+    features, columns = [], []
+    for findings, pair in mapped(fitted, names):
+        learned.findings.add(findings)
+        if pair is not None:
+            features.append(pair[0])
+            columns.append(pair[1])
     schema = Schema((), found, labels.name)
     schema = learned.schema(schema, features, table.names, table.missing, table.formats)
-    index = _assembled(schema, pairs, row_labels)
+    index = count_codes(schema, columns, row_labels)
+    if options.weights == "learned":
+        index = with_learned_weights(index, [column.codes for column in columns], row_labels)
     notify(index, learned.findings)
     return index
 
 
-def _mapped(function: Callable[[str], T], names: Sequence[str], table: Table) -> Iterator[T]:
-    """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
-    if table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded):
-        yield from map(function, names)
-        return
-    with ThreadPoolExecutor(max_workers=2) as pool:
-        yield from pool.map(function, names)
+# Count by a schema learned before.
 
 
 def count_like(schema: Schema, table: Table, labels: Column) -> IndexFields:
@@ -277,15 +256,51 @@ def count_like(schema: Schema, table: Table, labels: Column) -> IndexFields:
     return count_codes(schema, _encoded_like(schema, table), row_labels)
 
 
-def count_codes(
-    schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
-) -> IndexFields:
-    """Count columns that are codes of a schema's features already."""
-    pairs = list(_counts(columns, list(schema.features), row_labels, len(schema.labels)))
-    return _assembled(schema, pairs, row_labels)
+def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
+    for feature in schema.features:
+        encoded = encode(feature, table.like(feature))
+        outside = encoded.codes == feature.n_values
+        for row, candidates in encoded.sets.items():
+            outside[row] = feature.n_values in candidates
+        if outside.any():
+            row = int(outside.argmax())
+            row = row if table.rows is None else int(table.rows[row])
+            raise outside_domain(feature, f" in row {row}")
+        yield encoded
 
 
-def checked_codes(codes: Any) -> NDArray[np.integer]:
+def outside_domain(feature: Feature, where: str = "") -> NullproofError:
+    """Return the error of a column with a value that a domain learned before does not have."""
+    return NullproofError(
+        f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
+        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
+        "when the first index is made"
+    )
+
+
+# Count codes that a user gives.
+
+
+def count_array(codes: Any, labels: Column, n_values: Any, options: TableOptions) -> IndexFields:
+    """Count integers, rows × features, of which every negative one is missing."""
+    codes = _checked_codes(codes)
+    sizes = _domain_sizes(codes.max(axis=0).tolist(), n_values)
+    row_labels, names = label_codes(labels)
+    if len(codes) != len(row_labels):
+        raise NullproofError(
+            f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
+        )
+    features = [Feature(f"x{j}", "code", _code_texts(size)) for j, size in enumerate(sizes)]
+    options.refuse_unknown_columns([feature.name for feature in features])
+    schema = Schema(options.weighted(features), names)
+    columns = codes.T if int(codes.min()) >= -1 else np.maximum(codes.T, -1)
+    index = count_codes(schema, [Encoded(column, {}) for column in columns], row_labels)
+    if options.weights == "learned":
+        return with_learned_weights(index, [*columns], row_labels)
+    return index
+
+
+def _checked_codes(codes: Any) -> NDArray[np.integer]:
     """Return an array of codes of which none is too large to be counted."""
     if isinstance(codes, np.ma.MaskedArray):
         raise NullproofError(
@@ -299,7 +314,6 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
         )
     check_limits(n_columns=array.shape[1])
     if array.dtype.itemsize > np.dtype(np.int16).itemsize and int(array.max()) >= _MOST_VALUES:
-        # As unsigned numbers they would wrap; as a domain they would fill the memory.
         raise NullproofError(
             f"a code is {int(array.max())}; give codes below {_MOST_VALUES:,} that count the values "
             "from 0 on, and a negative one where a cell is missing"
@@ -307,7 +321,7 @@ def checked_codes(codes: Any) -> NDArray[np.integer]:
     return array
 
 
-def domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
+def _domain_sizes(largest: Sequence[int], n_values: Any) -> list[int]:
     """Return the size of each domain: as given, or by the largest code of each column."""
     if n_values is None:
         return [max(code + 1, 1) for code in largest]
@@ -339,192 +353,116 @@ def is_whole(number: Any) -> bool:
     )
 
 
-def code_features(sizes: Sequence[int], n_labels: int) -> tuple[Feature, ...]:
-    """Return features whose values are codes, named by their places."""
-    for j, size in enumerate(sizes):
-        check_size(f"x{j}", size, n_labels)
-    return tuple(Feature(f"x{j}", "code", _texts(size)) for j, size in enumerate(sizes))
-
-
 # Features of one size share their values.
 @lru_cache(maxsize=1 << 9)
-def _texts(size: int) -> tuple[str, ...]:
+def _code_texts(size: int) -> tuple[str, ...]:
     return tuple(map(str, range(size)))
 
 
-def count_array(
-    schema: Schema, codes: NDArray[np.integer], row_labels: NDArray[np.int32]
+# Count.
+
+# A joint table has at most so many places, since their number must fit into 16 bits.
+_MOST_JOINT = int(np.iinfo(np.uint16).max)
+# Joint tables have about as many places as there are groups of so many rows, and at least some thousands.
+_FEW_JOINT, _ROWS_A_PLACE = 1 << 12, 8
+# Columns with so few rows are counted side by side, so many cells at a time.
+_FEW_ROWS, _CELLS = 6_000, 1 << 18
+# Of so many rows two groups of columns are counted at a time: with fewer the cores wait for each other.
+_MANY_ROWS = 500_000
+# The codes of a column, and how many codes there are with -1.
+_Coded = tuple[NDArray[np.integer], int]
+
+
+def count_codes(
+    schema: Schema, columns: Iterable[Encoded], row_labels: NDArray[np.int32]
 ) -> IndexFields:
-    """Count a user's own codes, rows × features; every negative one is missing."""
-    columns = codes.T if int(codes.min()) >= -1 else np.maximum(codes.T, -1)
-    sizes, n_labels = schema.n_values.tolist(), len(schema.labels)
-    found = count_columns(zip(columns, sizes, strict=True), row_labels, n_labels)
-    return _assembled(schema, [(*pair, {}) for pair in found], row_labels)
-
-
-_Pair = tuple[DenseCounts, Counts, CandidateSets]
-
-
-def _counts(
-    columns: Iterable[Encoded],
-    features: list[Feature],
-    row_labels: NDArray[np.int32],
-    n_labels: int,
-) -> Iterator[_Pair]:
-    """Count columns as they come; ``features`` may grow while they do."""
-    sets: list[dict[int, tuple[int, ...]]] = []
-
-    def codes() -> Iterator[tuple[NDArray[np.signedinteger], int]]:
-        for position, column in enumerate(columns):
-            sets.append(column.sets)
-            feature = features[position]
-            check_size(feature.name, feature.n_values, n_labels)
-            yield column.codes, feature.n_values
-
-    for position, (known, n_null) in enumerate(count_columns(codes(), row_labels, n_labels)):
-        grouped: CandidateSets = {}
-        for row, candidates in sets[position].items():
-            n_null[row_labels[row]] -= 1
-            counts = grouped.setdefault(candidates, np.zeros(n_labels, dtype=np.int64))
-            counts[row_labels[row]] += 1
-        yield known, n_null, grouped
-
-
-def _assembled(schema: Schema, pairs: list[_Pair], row_labels: NDArray[np.int32]) -> IndexFields:
-    n_labels = len(schema.labels)
-    n_null = np.array([n_null for _, n_null, _ in pairs], dtype=np.int64).reshape(-1, n_labels)
-    return IndexFields(
-        schema,
-        tally(row_labels, None, n_labels),
-        tuple(known for known, _, _ in pairs),
-        n_null,
-        tuple(sets for _, _, sets in pairs),
-    )
-
-
-def _encoded_like(schema: Schema, table: Table) -> Iterator[Encoded]:
+    """Count columns that are codes of a schema's features already."""
+    n_labels, columns = len(schema.labels), list(columns)
     for feature in schema.features:
-        encoded = encode(feature, table.like(feature))
-        outside = encoded.codes == feature.n_values
-        for row, candidates in encoded.sets.items():
-            outside[row] = feature.n_values in candidates
-        if outside.any():
-            row = int(outside.argmax())
-            row = row if table.rows is None else int(table.rows[row])
-            raise outside_domain(feature, f" in row {row}")
-        yield encoded
+        check_size(feature, n_labels)
+    sizes = (schema.n_values + 1).tolist()
+    groups = _grouped([column.codes for column in columns], sizes, row_labels, n_labels)
+    count = partial(_counted, labels=row_labels, n_labels=n_labels)
+    mapped = map if len(row_labels) < _MANY_ROWS else on_both_cores
+    tables = [*chain.from_iterable(mapped(count, groups))]
+    # The first row of a table is for code -1: missing cells, and those with several candidates.
+    n_null = np.array([table[0] for table in tables], dtype=np.int64).reshape(-1, n_labels)
+    sets: list[CandidateSets] = [{} for _ in columns]
+    for j, column in enumerate(columns):
+        for row, candidates in column.sets.items():
+            counts = sets[j].setdefault(candidates, np.zeros(n_labels, dtype=np.int64))
+            counts[row_labels[row]] += 1
+            n_null[j, row_labels[row]] -= 1
+    known = tuple(DenseCounts(table[1:]) for table in tables)
+    return IndexFields(schema, tally(row_labels, None, n_labels), known, n_null, tuple(sets))
 
 
-def outside_domain(feature: Feature, where: str = "") -> NullproofError:
-    """Return the error of a column with a value that a domain learned before does not have."""
-    return NullproofError(
-        f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
-        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
-        "when the first index is made"
-    )
-
-
-def feature_names(names: Sequence[str], label: str, options: TableOptions) -> list[str]:
-    """Return the columns to count: all but the label and those to ignore."""
-    options.refuse_unknown_columns(names)
-    ignored = {label, *options.ignore}
-    found = [name for name in names if name not in ignored]
-    if not found:
-        raise NullproofError("the table has no column besides the label; give at least one feature")
-    return found
-
-
-# Count codes.
-
-
-def count_columns(
-    columns: Iterable[_Coded],
+def _grouped(
+    columns: Sequence[NDArray[np.integer]],
+    sizes: Sequence[int],
     labels: NDArray[np.integer],
     n_labels: int,
-) -> Iterator[tuple[DenseCounts, Counts]]:
-    """Count each column by value and label.
-
-    Parameters
-    ----------
-    columns
-        Codes (-1 = missing) and the number of values of each column.
-    labels
-        The label code of every row.
-
-    Yields
-    ------
-    The counts (values × labels) and the missing cells per label, in the order of the columns.
-    """
+) -> Iterator[list[_Coded]]:
+    """Group neighbours that are counted at once."""
     if len(labels) <= _FEW_ROWS:
-        # A call of NumPy takes longer to begin than to count so few cells.
-        remaining, size = iter(columns), _CELLS // max(len(labels), 1)
-        while group := list(islice(remaining, size)):
-            yield from _count_side_by_side(group, labels, n_labels)
+        at_once = max(1, _CELLS // max(len(labels), 1))
+        for start in range(0, len(columns), at_once):
+            part = slice(start, start + at_once)
+            yield [*zip(columns[part], sizes[part], strict=True)]
         return
-    most = min(max(_JOINT, len(labels) // _ROWS_A_PLACE), _MOST_JOINT)
-    count = partial(_count_jointly, labels=labels, n_labels=n_labels)
-    groups = _grouped(columns, n_labels, most)
-    # NumPy leaves the other core free while it counts.
-    mapped = map if len(labels) < _MANY_ROWS else on_both_cores
-    yield from chain.from_iterable(mapped(count, groups))
-
-
-def _grouped(columns: Iterable[_Coded], n_labels: int, most: int) -> Iterator[list[_Coded]]:
-    """Group neighbours whose joint codes, with the label, are at most so many; one with more is alone."""
+    most = min(max(_FEW_JOINT, len(labels) // _ROWS_A_PLACE), _MOST_JOINT)
     group: list[_Coded] = []
-    size = n_labels
-    for codes, n_values in columns:
-        if group and size * (n_values + 1) > most:
+    n_places = n_labels
+    for codes, size in zip(columns, sizes, strict=True):
+        if group and n_places * size > most:
             yield group
-            group, size = [], n_labels
-        group.append((codes, n_values))
-        size *= n_values + 1
-    if group:
-        yield group
+            group, n_places = [], n_labels
+        group.append((codes, size))
+        n_places *= size
+    yield group
 
 
-def _count_side_by_side(
-    group: list[_Coded], labels: NDArray[np.integer], n_labels: int
-) -> Iterator[tuple[DenseCounts, Counts]]:
-    """Count by one ``bincount`` over the cells of all columns, each with places of its own."""
-    ends = [0, *accumulate(n_values + 1 for _, n_values in group)]
-    n_places = ends[-1] * n_labels
-    kind = next(kind for kind in _KEYS if n_places <= np.iinfo(kind).max)
-    codes = np.array([codes for codes, _ in group])
-    keys = np.multiply(codes, kind(n_labels), dtype=kind, order="C")
-    keys += labels.astype(kind)
-    # Missing cells come first, at the start.
-    keys += np.array([(start + 1) * n_labels for start in ends[:-1]], dtype=kind)[:, None]
-    counts = np.bincount(keys.ravel(), minlength=n_places).astype(np.int64, copy=False)
-    table = counts.reshape(-1, n_labels)
-    for start, end in pairwise(ends):
-        yield DenseCounts(table[start + 1 : end]), table[start]
-
-
-def _count_jointly(
-    group: list[_Coded], labels: NDArray[np.integer], n_labels: int
-) -> list[tuple[DenseCounts, Counts]]:
-    if n_labels * math.prod(n_values + 1 for _, n_values in group) > _MOST_JOINT:
-        return list(_count_side_by_side(group, labels, n_labels))
-    shape, ones = [n_labels], 0
-    key = labels.astype(np.uint16)
-    for codes, n_values in group:
-        shape.append(n_values + 1)
-        ones = ones * (n_values + 1) + 1
-        key *= np.uint16(n_values + 1)
+def _counted(group: list[_Coded], labels: NDArray[np.integer], n_labels: int) -> Iterable[Counts]:
+    """Count some columns by one ``bincount``: a table of codes from -1 on × labels for each."""
+    n_places = n_labels * math.prod(size for _, size in group)
+    if len(labels) <= _FEW_ROWS or n_places > _MOST_JOINT:
+        return _count_side_by_side(group, labels, n_labels)
+    key, of_ones = np.zeros(len(labels), dtype=np.uint16), 0
+    for codes, size in group:
+        key *= np.uint16(size)
         # A missing cell wraps around, until one is added to each code below.
         key += codes.astype(np.uint16, copy=False)
-    key += np.uint16(ones)
-    return list(_apart(np.bincount(key, minlength=math.prod(shape)).reshape(shape)))
+        of_ones = of_ones * size + 1
+    key += np.uint16(of_ones)
+    key *= np.uint16(n_labels)
+    key += labels.astype(np.uint16)
+    joint = np.bincount(key, minlength=n_places).astype(np.int64, copy=False)
+    return [*_apart(joint.reshape([*(size for _, size in group), n_labels]))]
 
 
-def _apart(joint: Counts) -> Iterator[tuple[DenseCounts, Counts]]:
-    """Return the counts of each column from joint ones, labels × codes: one half is summed out first."""
-    columns = tuple(range(1, joint.ndim))
+def _apart(joint: Counts) -> Iterator[Counts]:
+    """Return the table of each column from a joint one, codes × labels: one half is summed out first."""
+    columns = tuple(range(joint.ndim - 1))
     if len(columns) == 1:
-        counts = np.array(joint.T, dtype=np.int64, order="C")
-        yield DenseCounts(counts[1:]), counts[0]
+        yield joint
         return
     half = len(columns) // 2
     yield from _apart(np.add.reduce(joint, axis=columns[half:]))
     yield from _apart(np.add.reduce(joint, axis=columns[:half]))
+
+
+def _count_side_by_side(
+    group: list[_Coded], labels: NDArray[np.integer], n_labels: int
+) -> list[Counts]:
+    """Give each column places of its own: calls of NumPy take longer to begin than to count few cells."""
+    ends = np.cumsum([size for _, size in group])
+    n_places = int(ends[-1]) * n_labels
+    kind = next(kind for kind in (np.int16, np.int32, np.int64) if n_places <= np.iinfo(kind).max)
+    starts = ends - [size - 1 for _, size in group]
+    keys = np.multiply(
+        np.array([codes for codes, _ in group]), kind(n_labels), dtype=kind, order="C"
+    )
+    keys += labels.astype(kind)
+    keys += (starts * n_labels).astype(kind)[:, None]
+    counts = np.bincount(keys.ravel(), minlength=n_places).astype(np.int64, copy=False)
+    return np.split(counts.reshape(-1, n_labels), ends[:-1])

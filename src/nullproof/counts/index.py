@@ -6,25 +6,23 @@ Per label, feature and value: how many cells hold the value in every world (``lo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from pathlib import Path
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.counts.columns import Columns, columns_of
 from nullproof.counts.count import (
     Counts,
     IndexFields,
-    checked_codes,
-    code_features,
     count_array,
     count_like,
     count_table,
-    domain_sizes,
     feature_names,
 )
 from nullproof.counts.engines import count_lazy, open_lazily
@@ -38,29 +36,14 @@ from nullproof.counts.update import (
     fill_cells,
     widen,
 )
-from nullproof.counts.weights import sampled_rows, with_learned_weights
 from nullproof.data.binning import Binning
-from nullproof.data.keys import (
-    DROP,
-    label_codes,
-    labelled_rows,
-    refuse_missing,
-    report_unlabelled,
-)
-from nullproof.data.missing import MISSING_VALUE, Spellings
+from nullproof.data.keys import DROP, labelled_rows, refuse_missing, report_unlabelled
+from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, Unlabelled, Weights
 from nullproof.data.points import Points, encode_points
-from nullproof.data.schema import ONE, ColumnRecord, Schema, Use
-from nullproof.data.sources import (
-    FileOptions,
-    labels_apart,
-    native_frame,
-    no_such_column,
-    open_rows,
-    rows_like,
-)
+from nullproof.data.schema import Schema
+from nullproof.data.sources import FileOptions, labels_apart, open_rows, rows_like
 from nullproof.errors import NullproofError
-from nullproof.show import ROWS, shown_table
 from nullproof.words import PLAIN, many, per_cent, some
 
 # The count of a feature that a point leaves out: its factor is 1, whatever the label (theory 9).
@@ -272,24 +255,8 @@ class CountIndex(IndexFields):
         weights
             As for `from_table`; columns are called ``x0``, ``x1``, …
         """
-        codes = checked_codes(codes)
-        sizes = domain_sizes(codes.max(axis=0).tolist(), n_values)
-        row_labels, names = label_codes(labels_apart(labels))
-        if len(codes) != len(row_labels):
-            raise NullproofError(
-                f"there are {len(codes)} rows but {len(row_labels)} labels; give one label per row"
-            )
         options = TableOptions(binning="none", weights=weights)
-        options.refuse_unknown_columns(_numbered(len(sizes)))
-        features = options.weighted(code_features(sizes, len(names)))
-        index = cls.of(count_array(Schema(features, names), codes, row_labels))
-        if weights != "learned":
-            return index
-        rows = sampled_rows(len(codes), len(sizes), len(names))
-        learned = with_learned_weights(
-            features, index.known, [*codes[rows].T], row_labels[rows], index.label_counts
-        )
-        return replace(index, schema=replace(index.schema, features=tuple(learned)))
+        return cls.of(count_array(codes, labels_apart(labels), n_values, options))
 
     @property
     def labels(self) -> tuple[Any, ...]:
@@ -427,154 +394,3 @@ class CountIndex(IndexFields):
 
 def _numbered(size: int) -> list[str]:
     return [f"x{j}" for j in range(size)]
-
-
-class ColumnLine(NamedTuple):
-    """What an index says of one column of its table.
-
-    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
-    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts.
-    """
-
-    name: str
-    use: Use
-    why: str
-    kind: str
-    missing: float | None
-    values: tuple[str, ...]
-    edges: tuple[float, ...]
-    weight: float | None = None
-
-    @property
-    def plays_a_part(self) -> bool:
-        """Whether a prediction can depend on the column."""
-        return self.use == "feature" and len(self.values) > 1 and self.weight != 0
-
-    @property
-    def shown_values(self) -> str:
-        """The number of values or bins, with the first of them."""
-        if self.use != "feature":
-            return ""
-        word = "bin" if self.edges else "value"
-        return f"{many(len(self.values), word)}: {some(self.values, 4)}"
-
-
-class Columns:
-    """The columns of a table, in its order, as `CountIndex.columns` gives them.
-
-    Examples
-    --------
-    >>> index = CountIndex.from_rows([("a", None), ("b", "x")], ["yes", "no"])
-    >>> index.columns["x1"].missing
-    0.5
-    >>> index.columns
-    2 columns, those with the most missing cells first
-      x1: feature, category, 50.0 % missing, 1 value: x
-      x0: feature, category, 0 % missing, 2 values: a, b
-    """
-
-    def __init__(self, lines: Iterable[ColumnLine]) -> None:
-        self._lines = tuple(lines)
-
-    def __getitem__(self, which: int | str) -> ColumnLine:
-        if isinstance(which, str):
-            names = [line.name for line in self._lines]
-            if which not in names:
-                raise no_such_column(which, names)
-            which = names.index(which)
-        return self._lines[which]
-
-    def __iter__(self) -> Iterator[ColumnLine]:
-        return iter(self._lines)
-
-    def __len__(self) -> int:
-        return len(self._lines)
-
-    def document(self) -> list[dict[str, Any]]:
-        """Return the JSON form."""
-        return [
-            {
-                **line._asdict(),
-                "values": list(line.values),
-                # JSON has no infinite numbers: one bin for all has no edges.
-                "edges": [edge for edge in line.edges if abs(edge) < float("inf")],
-                "plays_a_part": line.plays_a_part,
-            }
-            for line in self._lines
-        ]
-
-    def to_frame(self, like: Any = None) -> Any:
-        """Return one row per column as a data frame of polars, or of the library of another one."""
-        import narwhals as nw
-
-        frame = None if like is None else nw.from_native(like, eager_only=True)
-        return native_frame(self._listed(self._lines), frame, same_rows=False)
-
-    @staticmethod
-    def _listed(lines: Sequence[ColumnLine]) -> dict[str, list[Any]]:
-        return {
-            "column": [line.name for line in lines],
-            "use": [line.use for line in lines],
-            "why": [line.why or None for line in lines],
-            "kind": [line.kind for line in lines],
-            "missing": [line.missing for line in lines],
-            "weight": [line.weight for line in lines],
-            "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
-            "values": [line.shown_values for line in lines],
-        }
-
-    def _most_missing_first(self) -> list[ColumnLine]:
-        return sorted(self._lines, key=lambda line: -(line.missing or 0))[:ROWS]
-
-    def _repr_html_(self) -> str:
-        columns = self._listed(self._most_missing_first())
-        columns["missing"] = [per_cent(share) for share in columns["missing"]]
-        return shown_table(many(len(self), "column"), columns, len(self))
-
-    def __repr__(self) -> str:
-        lines = [f"{many(len(self), 'column')}, those with the most missing cells first"]
-        for line in self._most_missing_first():
-            use = f"{line.use} ({line.why})" if line.why else line.use
-            parts = [
-                use,
-                line.kind,
-                "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
-                "" if line.weight in (None, 1.0) else f"weight {line.weight:g}",
-            ]
-            said = ", ".join(part for part in (*parts, line.shown_values) if part)
-            lines.append(f"  {line.name}: {said}")
-        if len(self) > ROWS:
-            lines.append(f"  … and {len(self) - ROWS:,} more")
-        return "\n".join(lines)
-
-
-def columns_of(index: CountIndex) -> Columns:
-    """List the columns of the table that an index counts."""
-    schema, n_rows = index.schema, max(index.n_rows, 1)
-    features = schema.features
-    listed = schema.columns or tuple(ColumnRecord(f.name, "feature", kind=f.kind) for f in features)
-    n_open = index.n_open.sum(axis=1).tolist()
-
-    def line(record: ColumnRecord) -> ColumnLine:
-        j = schema.position.get(record.name)
-        if j is None:
-            share = 0.0 if record.use == "label" else None
-            if record.n_missing is not None:
-                share = record.n_missing / n_rows
-            return ColumnLine(record.name, record.use, record.why, record.kind, share, (), ())
-        feature, n_missing = features[j], n_open[j]
-        if feature.missing_is_value:
-            n_missing += int(index.exact(j, np.array([feature.codes[MISSING_VALUE]])).sum())
-        share = n_missing / n_rows
-        return ColumnLine(
-            feature.name,
-            "feature",
-            "",
-            feature.kind,
-            share,
-            feature.values,
-            feature.edges,
-            feature.weight / ONE,
-        )
-
-    return Columns(map(line, listed))

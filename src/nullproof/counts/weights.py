@@ -7,122 +7,149 @@ left out of its own counts, and then fixed, as the edges of bins are: it is the 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.options import MOST_WEIGHT
-from nullproof.data.schema import ONE, Feature
+from nullproof.data.schema import ONE
 from nullproof.errors import notice
 
 if TYPE_CHECKING:
-    from nullproof.counts.count import DenseCounts
+    from nullproof.counts.count import DenseCounts, IndexFields
 
 Floats = NDArray[np.float64]
+Index = TypeVar("Index", bound="IndexFields")
 # Fewer rows are too few to learn from, and more than these tell hardly more.
 FEWEST_ROWS, MOST_ROWS = 100, 5_000
-# The smoothing of the shares that are learned from.
-_ALPHA = 1.0
-# At most so many numbers are held at once: wide tables and many labels are learned from fewer rows.
-_MOST_NUMBERS = 20_000_000
-# Up to so many columns a matrix of all pairs is made; beyond, its products with vectors alone.
+# So many numbers are held at a time. Beyond the second limit, which only hundreds of labels or tens of
+# thousands of columns reach, time is saved by learning from fewer rows.
+_BLOCK, _MOST_NUMBERS = 4_000_000, 200_000_000
+# Up to so many columns a matrix of all pairs is made.
 _MANY_COLUMNS = 256
 _MOST_STEPS, _CLOSE = 60, 1e-7
 
 
-def sampled_rows(n_rows: int, n_columns: int, n_labels: int) -> NDArray[np.intp]:
-    """Return the rows to learn from: all up to 5,000, else as many, spread evenly over the table."""
-    affordable = max(FEWEST_ROWS, _MOST_NUMBERS // max(1, n_columns * max(n_labels - 1, 1)))
-    n_wanted = min(n_rows, MOST_ROWS, affordable)
-    return np.arange(n_wanted) * n_rows // max(n_wanted, 1)
-
-
 def with_learned_weights(
-    features: Sequence[Feature],
-    known: Sequence[DenseCounts],
-    codes: Sequence[NDArray[Any]],
-    labels: NDArray[np.integer],
-    label_counts: NDArray[np.int64],
-) -> list[Feature]:
-    """Give features the weights that are learned, and tell how many are 0."""
-    weights = learned_weights(known, codes, labels, label_counts, [f.n_values for f in features])
-    n_zero = weights.count(0)
+    index: Index, codes: Sequence[NDArray[Any]], row_labels: NDArray[np.integer]
+) -> Index:
+    """Give the features of an index weights learned from its rows; report how many are 0.
+
+    ``codes`` are the values of all rows, per feature, negative where a cell is not known.
+    """
+    features = index.schema.features
+    several = [j for j, feature in enumerate(features) if feature.n_values > 1]
+    n_labels = len(index.label_counts)
+    if not several or n_labels < 2 or len(row_labels) < FEWEST_ROWS:
+        return index
+    affordable = max(FEWEST_ROWS, _MOST_NUMBERS // (len(several) * (n_labels - 1)))
+    n_rows = min(len(row_labels), MOST_ROWS, affordable)
+    # Spread evenly over the table.
+    sample = np.arange(n_rows) * len(row_labels) // n_rows
+    leads = _Leads(
+        [index.known[j] for j in several],
+        [codes[j][sample] for j in several],
+        row_labels[sample].astype(np.intp),
+        index.label_counts,
+    )
+    weights = np.zeros(len(features), dtype=np.int64)
+    # Round to eighths; within a millionth of a half step, down.
+    weights[several] = np.ceil(_optimal_weights(leads) * ONE - 0.5 - 1e-6 * ONE)
+    n_zero = int(np.count_nonzero(weights == 0))
     if n_zero:
         notice(
-            f"Weights learned from {len(labels):,} rows; {n_zero:,} of {len(features):,} columns have "
+            f"Weights learned from {n_rows:,} rows; {n_zero:,} of {len(features):,} columns have "
             "weight 0, their missing cells cannot matter"
         )
-    return [replace(f, weight=weight) for f, weight in zip(features, weights, strict=True)]
+    weighted = (
+        replace(feature, weight=weight)
+        for feature, weight in zip(features, weights.tolist(), strict=True)
+    )
+    return replace(index, schema=replace(index.schema, features=tuple(weighted)))
 
 
-def learned_weights(
-    known: Sequence[DenseCounts],
-    codes: Sequence[NDArray[Any]],
-    labels: NDArray[np.integer],
-    label_counts: NDArray[np.int64],
-    n_values: Sequence[int],
-) -> list[int]:
-    """Learn one weight per column, in eighths, from the counts of a table and some of its rows.
+class _Leads:
+    """By how much each column prefers every other label to a row's own one, as logarithms.
 
-    Parameters
-    ----------
-    known
-        Per column: the known cells of the whole table, values × labels.
-    codes
-        Per column: the values of the sampled rows, negative where a cell is not known.
-    labels
-        The labels of the sampled rows.
-    label_counts
-        Rows of each label in the whole table.
+    With the weights as exponents, these leads say how likely each label of each row is. They are
+    looked up by value and label, block by block of rows if there are many.
     """
-    weights = np.zeros(len(known), dtype=np.int64)
-    several = [j for j, size in enumerate(n_values) if size > 1]
-    if not several or len(label_counts) < 2 or label_counts.sum() < FEWEST_ROWS:
-        return [ONE] * len(known)
-    rows, m = np.arange(len(labels)), len(label_counts)
-    # The other labels of each row; all leads are against its own.
-    others = (labels[:, None] + np.arange(1, m)) % m
-    leads = np.empty((len(labels), m - 1, len(several)))
-    for place, j in enumerate(several):
-        own = np.asarray(codes[j], dtype=np.int64)
-        counts = known[j].rows(np.maximum(own, 0)).astype(np.float64)
-        sizes = np.repeat(known[j].label_sums(_ALPHA)[None], len(labels), axis=0)
-        counts += _ALPHA
-        is_known = own >= 0
-        counts[rows, labels] -= is_known
-        sizes[rows, labels] -= is_known
-        logs = np.log(counts) - np.log(sizes)
-        logs[~is_known] = 0.0
-        leads[:, :, place] = logs[rows[:, None], others] - logs[rows, labels][:, None]
-    frequency = np.log(np.maximum(label_counts, 0.5))
-    base = frequency[others] - np.log(np.maximum(label_counts - 1, 0.5))[labels][:, None]
-    found = _greatest(base, leads)
-    # Round to eighths; within a millionth of a half step, down.
-    weights[several] = np.ceil(found * ONE - 0.5 - 1e-6 * ONE)
-    return weights.tolist()
+
+    def __init__(
+        self,
+        known: Sequence[DenseCounts],
+        codes: Sequence[NDArray[Any]],
+        labels: NDArray[np.intp],
+        label_counts: NDArray[np.int64],
+    ) -> None:
+        self.n_columns, self._codes, self._labels = len(known), codes, labels
+        self._n_labels = len(label_counts)
+        self._others = (labels[:, None] + np.arange(1, self._n_labels)) % self._n_labels
+        # The row is left out of the counts of its own label, but of no other.
+        self._tables = [_log_shares(own.dense, 0) for own in known]
+        self._own_tables = [_log_shares(own.dense, 1) for own in known]
+        frequency = np.log(np.maximum(label_counts, 0.5))
+        own_frequency = np.log(np.maximum(label_counts - 1, 0.5))
+        self.prior = frequency[self._others] - own_frequency[labels][:, None]
+        size = max(1, _BLOCK // (self.n_columns * (self._n_labels - 1)))
+        self._parts = [slice(k, k + size) for k in range(0, len(labels), size)]
+
+    def blocks(self) -> Iterator[tuple[slice, Floats]]:
+        """Yield rows, and their leads: columns × all (row, other label)."""
+        if len(self._parts) == 1:
+            yield self._parts[0], self._all
+            return
+        for part in self._parts:
+            yield part, self._looked_up(part)
+
+    @cached_property
+    def _all(self) -> Floats:
+        return self._looked_up(self._parts[0])
+
+    def _looked_up(self, part: slice) -> Floats:
+        labels, others = self._labels[part], self._others[part]
+        leads = np.empty((self.n_columns, *others.shape))
+        for j, codes in enumerate(self._codes):
+            # Code -1 wraps around to the last row of a table, where a missing cell prefers no label.
+            places = codes[part].astype(np.intp) * self._n_labels
+            own = self._own_tables[j].take(places + labels, mode="wrap")
+            np.subtract(
+                self._tables[j].take(places[:, None] + others, mode="wrap"),
+                own[:, None],
+                out=leads[j],
+            )
+        return leads.reshape(self.n_columns, -1)
 
 
-def _greatest(base: Floats, leads: Floats) -> Floats:
+def _log_shares(counts: NDArray[np.int64], n_left_out: int) -> Floats:
+    """Return the logarithm of each value's smoothed share among the known cells of each label."""
+    # A value that no row of a label holds is never looked up for a row of that label.
+    cells = np.maximum(counts + 1.0 - n_left_out, 1.0)
+    shares = np.log(cells) - np.log(counts.sum(axis=0) + len(counts) - n_left_out)
+    return np.append(shares, np.zeros((1, counts.shape[1])), axis=0)
+
+
+def _optimal_weights(leads: _Leads) -> Floats:
     """Maximise the log likelihood of the rows less half the squares of the weights, from 0 to 2.
 
-    Projected Newton steps: it is strictly concave, so there is one optimum whatever the order of rows
-    and columns, and as its curvature is at least 1, the gradient bounds the distance to it.
+    Projected Newton steps. The function is strictly concave, so there is one optimum whatever the order
+    of rows and columns, and as its curvature is at least 1, the gradient bounds the distance to it.
     """
-    weights = np.ones(leads.shape[-1])
-    value, gradient, shares = _likelihood(base, leads, weights)
+    weights = np.ones(leads.n_columns)
+    value, gradient, shares = _likelihood(leads, weights)
     for _ in range(_MOST_STEPS):
         free = ~((weights <= 0) & (gradient <= 0)) & ~((weights >= MOST_WEIGHT) & (gradient >= 0))
         if not free.any() or np.abs(gradient[free]).max() < _CLOSE:
             break
-        step = np.zeros(len(weights))
-        step[free] = _newton(leads[:, :, free] if not free.all() else leads, shares, gradient[free])
+        step = _newton_step(leads, shares, gradient, free)
         length = 1.0
         while length > 1e-10:
             trial = np.clip(weights + length * step, 0.0, MOST_WEIGHT)
-            after = _likelihood(base, leads, trial)
+            after = _likelihood(leads, trial)
             if after[0] >= value + 1e-4 * float(gradient @ (trial - weights)):
                 break
             length /= 2
@@ -132,37 +159,59 @@ def _greatest(base: Floats, leads: Floats) -> Floats:
     return weights
 
 
-def _likelihood(base: Floats, leads: Floats, weights: Floats) -> tuple[float, Floats, Floats]:
+def _likelihood(leads: _Leads, weights: Floats) -> tuple[float, Floats, Floats]:
     """Return what is maximised, its gradient, and the probability of each other label of each row."""
-    logs = base + leads @ weights
-    top = np.maximum(logs.max(axis=1, initial=0.0), 0.0)[:, None]
-    shares = np.exp(logs - top)
-    total = shares.sum(axis=1, keepdims=True) + np.exp(-top)
-    shares /= total
-    value = -float((top + np.log(total)).sum()) - 0.5 * float(weights @ weights)
-    flat = leads.reshape(-1, leads.shape[-1])
-    return value, -(shares.ravel() @ flat) - weights, shares
+    shares = np.empty(leads.prior.shape)
+    value, gradient = -0.5 * float(weights @ weights), -weights
+    for part, block in leads.blocks():
+        logs = leads.prior[part] + (weights @ block).reshape(-1, shares.shape[1])
+        top = np.maximum(logs.max(axis=1, keepdims=True), 0.0)
+        likely = np.exp(logs - top)
+        total = likely.sum(axis=1, keepdims=True) + np.exp(-top)
+        shares[part] = likely / total
+        value -= float((top + np.log(total)).sum())
+        gradient -= block @ shares[part].ravel()
+    return value, gradient, shares
 
 
-def _newton(leads: Floats, shares: Floats, gradient: Floats) -> Floats:
-    """Solve the Newton equations: the curvature is 1 plus the covariance of the leads, summed over rows."""
-    flat = leads.reshape(-1, leads.shape[-1])
-    means = np.einsum("rl,rlj->rj", shares, leads)
-    if len(gradient) <= _MANY_COLUMNS:
-        scaled = flat * np.sqrt(shares).reshape(-1, 1)
-        curvature = scaled.T @ scaled - means.T @ means + np.eye(len(gradient))
-        return np.asarray(np.linalg.solve(curvature, gradient))
+def _newton_step(
+    leads: _Leads, shares: Floats, gradient: Floats, free: NDArray[np.bool_]
+) -> Floats:
+    """Solve the Newton equations of the free weights.
 
-    def curved(vector: Floats) -> Floats:
-        spread = (shares.ravel() * (flat @ vector)) @ flat
-        return np.asarray(vector + spread - (means @ vector) @ means)
+    The curvature is 1 plus the covariance of the leads, summed over rows.
+    """
+    if leads.n_columns > _MANY_COLUMNS:
+        return _conjugate_gradients(leads, shares, np.where(free, gradient, 0.0), free)
+    curvature = np.eye(leads.n_columns)
+    for part, block in leads.blocks():
+        scaled = block * np.sqrt(shares[part]).ravel()
+        curvature += scaled @ scaled.T
+        weighted = block * shares[part].ravel()
+        means = weighted.reshape(leads.n_columns, -1, shares.shape[1]).sum(axis=2)
+        curvature -= means @ means.T
+    step = np.zeros(leads.n_columns)
+    step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+    return step
 
-    # Conjugate gradients: time and memory in proportion to the columns.
+
+def _conjugate_gradients(
+    leads: _Leads, shares: Floats, gradient: Floats, free: NDArray[np.bool_]
+) -> Floats:
+    """Solve the same equations by products with vectors alone, in time in proportion to the columns.
+
+    The closer the optimum, the more exactly they are solved.
+    """
     step, rest = np.zeros(len(gradient)), gradient.copy()
     direction, size = rest.copy(), float(rest @ rest)
-    wanted = 1e-12 * size
+    wanted = size * min(0.01, max(size, 1e-12))
     for _ in range(10 * len(gradient)):
-        bent = curved(direction)
+        bent = direction.copy()
+        for part, block in leads.blocks():
+            slopes = (direction @ block).reshape(-1, shares.shape[1])
+            mean = (shares[part] * slopes).sum(axis=1, keepdims=True)
+            bent += block @ (shares[part] * (slopes - mean)).ravel()
+        bent[~free] = 0.0
         length = size / float(direction @ bent)
         step += length * direction
         rest -= length * bent

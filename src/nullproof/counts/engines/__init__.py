@@ -312,7 +312,7 @@ def _tally(
 ) -> DenseCounts:
     """Add up the groups of each code and label."""
     n_labels = len(labels.counts)
-    check_size(feature.name, feature.n_values, n_labels)
+    check_size(feature, n_labels)
     return from_cells(codes, row_labels, groups.counts, (feature.n_values, n_labels))
 
 

@@ -1,0 +1,164 @@
+"""What an index says of the columns of its table: used or left out and why, kind, values, weight."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from nullproof.counts.count import IndexFields
+from nullproof.data.missing import MISSING_VALUE
+from nullproof.data.schema import ONE, ColumnRecord, Use
+from nullproof.data.sources import native_frame, no_such_column
+from nullproof.show import ROWS, shown_table
+from nullproof.words import PLAIN, many, per_cent, some
+
+
+class ColumnLine(NamedTuple):
+    """What an index says of one column of its table.
+
+    ``missing`` is the share of missing cells, None where the column was not read; ``values`` are those of
+    the domain, or the bins, which have ``edges``. ``weight`` says how much a feature counts.
+    """
+
+    name: str
+    use: Use
+    why: str
+    kind: str
+    missing: float | None
+    values: tuple[str, ...] = ()
+    edges: tuple[float, ...] = ()
+    weight: float | None = None
+
+    @property
+    def plays_a_part(self) -> bool:
+        """Whether a prediction can depend on the column."""
+        return self.use == "feature" and len(self.values) > 1 and self.weight != 0
+
+    @property
+    def shown_values(self) -> str:
+        """The number of values or bins, with the first of them."""
+        if self.use != "feature":
+            return ""
+        word = "bin" if self.edges else "value"
+        return f"{many(len(self.values), word)}: {some(self.values, 4)}"
+
+
+class Columns:
+    """The columns of a table, in its order, as `CountIndex.columns` gives them.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex
+    >>> index = CountIndex.from_rows([("a", None), ("b", "x")], ["yes", "no"])
+    >>> index.columns["x1"].missing
+    0.5
+    >>> index.columns
+    2 columns, those with the most missing cells first
+      x1: feature, category, 50.0 % missing, 1 value: x
+      x0: feature, category, 0 % missing, 2 values: a, b
+    """
+
+    def __init__(self, lines: Iterable[ColumnLine]) -> None:
+        self._lines = tuple(lines)
+
+    def __getitem__(self, which: int | str) -> ColumnLine:
+        if isinstance(which, str):
+            names = [line.name for line in self._lines]
+            if which not in names:
+                raise no_such_column(which, names)
+            which = names.index(which)
+        return self._lines[which]
+
+    def __iter__(self) -> Iterator[ColumnLine]:
+        return iter(self._lines)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    def document(self) -> list[dict[str, Any]]:
+        """Return the JSON form."""
+        return [
+            {
+                **line._asdict(),
+                "values": list(line.values),
+                # JSON has no infinite numbers: one bin for all has no edges.
+                "edges": [edge for edge in line.edges if abs(edge) < float("inf")],
+                "plays_a_part": line.plays_a_part,
+            }
+            for line in self._lines
+        ]
+
+    def to_frame(self, like: Any = None) -> Any:
+        """Return one row per column as a data frame of polars, or of the library of another one."""
+        import narwhals as nw
+
+        frame = None if like is None else nw.from_native(like, eager_only=True)
+        return native_frame(_listed(self._lines), frame, same_rows=False)
+
+    def _most_missing_first(self) -> list[ColumnLine]:
+        return sorted(self._lines, key=lambda line: -(line.missing or 0))[:ROWS]
+
+    def _repr_html_(self) -> str:
+        columns = _listed(self._most_missing_first())
+        columns["missing"] = [per_cent(share) for share in columns["missing"]]
+        return shown_table(many(len(self), "column"), columns, len(self))
+
+    def __repr__(self) -> str:
+        lines = [f"{many(len(self), 'column')}, those with the most missing cells first"]
+        for line in self._most_missing_first():
+            parts = [
+                f"{line.use} ({line.why})" if line.why else line.use,
+                line.kind,
+                "" if line.missing is None else f"{per_cent(line.missing, PLAIN)} missing",
+                "" if line.weight in (None, 1.0) else f"weight {line.weight:g}",
+                line.shown_values,
+            ]
+            lines.append(f"  {line.name}: {', '.join(filter(None, parts))}")
+        if len(self) > ROWS:
+            lines.append(f"  … and {len(self) - ROWS:,} more")
+        return "\n".join(lines)
+
+
+def _listed(lines: Sequence[ColumnLine]) -> dict[str, list[Any]]:
+    return {
+        "column": [line.name for line in lines],
+        "use": [line.use for line in lines],
+        "why": [line.why or None for line in lines],
+        "kind": [line.kind for line in lines],
+        "missing": [line.missing for line in lines],
+        "weight": [line.weight for line in lines],
+        "n_values": [len(line.values) if line.use == "feature" else None for line in lines],
+        "values": [line.shown_values for line in lines],
+    }
+
+
+def columns_of(index: IndexFields) -> Columns:
+    """List the columns of the table that an index counts."""
+    schema, n_rows = index.schema, max(int(index.label_counts.sum()), 1)
+    n_open = index.n_open.sum(axis=1).tolist()
+
+    def line(record: ColumnRecord) -> ColumnLine:
+        j = schema.position.get(record.name)
+        if j is None:
+            n_missing = 0 if record.use == "label" else record.n_missing
+            share = None if n_missing is None else n_missing / n_rows
+            return ColumnLine(record.name, record.use, record.why, record.kind, share)
+        feature, n_missing = schema.features[j], n_open[j]
+        if feature.missing_is_value:
+            code = np.array([feature.codes[MISSING_VALUE]])
+            n_missing += int(index.known[j].rows(code).sum())
+        return ColumnLine(
+            name=feature.name,
+            use="feature",
+            why="",
+            kind=feature.kind,
+            missing=n_missing / n_rows,
+            values=feature.values,
+            edges=feature.edges,
+            weight=feature.weight / ONE,
+        )
+
+    plain_rows = tuple(ColumnRecord(f.name, "feature", kind=f.kind) for f in schema.features)
+    return Columns(map(line, schema.columns or plain_rows))
