@@ -6,10 +6,8 @@ Spark too; ``NULLPROOF_MORE=25`` sends nasty tables through all of them.
 
 from __future__ import annotations
 
-import datetime as dt
 import os
 import random
-import re
 import shutil
 import subprocess
 import sys
@@ -464,21 +462,12 @@ def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -
         CountIndex.from_table(tmp_path / name, "label")
 
 
-@pytest.mark.parametrize(
-    ("head", "message"),
-    [
-        ("x,x,y\n", "two columns named 'x'"),
-        ("x,X,y\n", "the columns 'x' and 'X', which DuckDB does not tell apart"),
-        (",x,y\n", "a column without a name"),
-        ("x,y\n", "the header has 2 fields, its rows have 3"),
-        ("A table\nx,z,y\n", "the header has 1 field, its rows have 3"),
-    ],
-)
-def test_headers_that_duckdb_changes_are_refused(head: str, message: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("head", ["x,x,y", "x,X,y", ",x,y", "x,y", "A table\nx,z,y"])
+def test_headers_that_duckdb_changes_are_refused(head: str, tmp_path: Path) -> None:
     """DuckDB numbers repeated names, and skips a header that does not fit: a file says what it says."""
     path = tmp_path / "a.csv"
-    path.write_text(head + "1,2,p\n3,4,q\n" * 20)
-    with pytest.raises(NullproofError, match=re.escape(message)):
+    path.write_text(head + "\n" + "1,2,p\n3,4,q\n" * 20)
+    with pytest.raises(NullproofError, match=r"DuckDB reads the header .* give each column a name"):
         CountIndex.from_table(path, "y", memory_limit="200MB")
 
 
@@ -486,7 +475,7 @@ def test_columns_that_duckdb_mixes_up_are_refused(tmp_path: Path) -> None:
     """DuckDB joins x of one file with X of another."""
     for k, name in enumerate(("x", "X")):
         pl.DataFrame({name: [1, 2], "y": ["p", "q"]}).write_parquet(tmp_path / f"{k}.parquet")
-    with pytest.raises(NullproofError, match="columns 'x' and 'X', which DuckDB does not tell"):
+    with pytest.raises(NullproofError, match=r"DuckDB reads the header 'X, y' .* as 'x, y'"):
         CountIndex.from_table(tmp_path, "y")
 
 
@@ -522,12 +511,10 @@ def test_points_of_engines(put: Put) -> None:
     )
 
 
-def test_values_that_are_lost_on_the_way_are_refused() -> None:
-    """DuckDB's time 24:00:00 does not come through, and must not become a hole."""
-    table = duckdb.sql(
-        "SELECT x::TIME x, y FROM (VALUES ('24:00:00', 'p'), ('08:00:00', 'q')) t(x, y)"
-    )
-    with pytest.raises(NullproofError, match="'x' holds a value that does not come through"):
+def test_times_of_day_are_refused_by_name() -> None:
+    """Engines keep times such as 24:00:00 that are lost on the way here: they are to be cast there."""
+    table = duckdb.sql("SELECT TIME '24:00:00' x, 'p' y UNION ALL SELECT NULL, 'q'")
+    with pytest.raises(
+        NullproofError, match="'x' has type Time, which cannot be counted in duckdb"
+    ):
         CountIndex.from_table(table, "y")
-    fine = duckdb.sql("SELECT TIME '08:00:00' x, 'p' y UNION ALL SELECT NULL, 'q'")
-    assert values(CountIndex.from_table(fine, "y")) == (str(dt.time(8)),)

@@ -9,8 +9,8 @@ from typing import Any
 import narwhals as nw
 import numpy as np
 
-from nullproof.counts.engines import LazyTable, like_key, open_lazily
-from nullproof.counts.engines.columns import Key, collected, column_of, value_key
+from nullproof.counts.engines import like_key, open_lazily
+from nullproof.counts.engines.columns import Key, LazyTable, collected
 from nullproof.counts.update import Cells
 from nullproof.data.missing import NOTHING_SPELLED
 from nullproof.data.schema import Feature, Schema, encode
@@ -80,7 +80,7 @@ def _numbered(table: LazyTable, key: str | None) -> tuple[LazyTable, str]:
 
 def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> list[tuple[Any, int]]:
     """Key and number of the sort of every cell, in one query."""
-    labels = _values_of_labels(schema, table)
+    labels, label = _values_of_labels(schema, table), table.column(table.label)
     values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
     parts = []
     for number, sort in enumerate(sorts):
@@ -88,11 +88,9 @@ def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> li
             raise NullproofError("a lazy table has no cells with several candidates")
         if sort.feature not in values:
             values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
-        group, by_code = values[sort.feature]
-        fits = (
-            group.column.known
-            & group.value.is_in(by_code.get(sort.candidates[0], []))
-            & nw.col(table.label).is_in(labels.get(sort.label, []))
+        key_of_column, by_code = values[sort.feature]
+        fits = key_of_column.value.is_in(by_code.get(sort.candidates[0], [])) & label.label.is_in(
+            labels.get(sort.label, [])
         )
         rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row")
         parts.append(
@@ -106,9 +104,10 @@ def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> li
 
 def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
     """How each label is written in the table."""
-    found = collected(table.frame.select(nw.col(table.label).alias("label")).unique())["label"]
+    label = table.column(table.label)
+    found = collected(table.frame.select(label.label.alias("label")).unique())["label"]
     found = found.drop_nulls()
-    column = table.read_labels(found, NOTHING_SPELLED)
+    column = label.read(found, NOTHING_SPELLED)
     if column.numbers is not None:
         texts = [column.write(number) for number in column.numbers.tolist()]
     else:
@@ -123,15 +122,13 @@ def _values_of_labels(schema: Schema, table: LazyTable) -> dict[int, list[Any]]:
 
 def _values_of_codes(feature: Feature, table: LazyTable) -> tuple[Key, dict[int, list[Any]]]:
     """What is grouped by, and what of it each code stands for."""
-    group = like_key(feature, table.like(feature))
-    if group.edges:
-        return group, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
-    group = value_key(table.like(feature))
-    cells = table.frame.filter(group.column.known).select(group.value.alias("value"))
-    found = collected(cells.unique())["value"]
-    column = column_of(group, found)
-    codes = encode(feature, column).codes
+    key = like_key(feature, table.like(feature))
+    if key.in_cells:
+        return key, {code: [bin_] for code, bin_ in enumerate(feature.bins)}
+    cells = table.frame.filter(key.only).select(key.value.alias("value"))
+    values = collected(cells.unique())["value"]
+    codes = encode(feature, key.column.read(values)).codes
     by_code: dict[int, list[Any]] = {}
     for code in np.unique(codes).tolist():
-        by_code[code] = found.filter((codes == code).tolist()).to_list()
-    return group, by_code
+        by_code[code] = values.filter((codes == code).tolist()).to_list()
+    return key, by_code

@@ -300,7 +300,7 @@ class Request:
     @property
     def is_lazy(self) -> bool:
         """Whether TRAIN is many files, or is not to be read into memory."""
-        from nullproof.counts.engines.duckdb import is_many
+        from nullproof.counts.engines.files import is_many
 
         return self.train != "-" and (self.memory_limit is not None or is_many(self.train))
 

@@ -1,10 +1,8 @@
 """An index on disk: a Parquet file that any tool can read, with its schema as JSON beside the counts.
 
-One row per feature and value, and one with a null value for the missing cells of each feature;
-``counts`` has a number for each label. The file's metadata hold, under ``nullproof``, the labels, the
-features' kinds and bins, the counts of candidate sets and the version of the format, and under
-``nullproof-seal`` a digest of all bytes of the file, taken with zeros in the place of the digest itself.
-No part of a file is parsed before its seal is checked.
+One row per feature and value, and one with a null value for the missing cells of each feature; ``counts``
+has a number for each label. The file's metadata hold the rest of the index under ``nullproof``, and a
+digest of the whole file under ``nullproof-seal``. No part of a file is parsed before its seal is checked.
 """
 
 from __future__ import annotations
@@ -13,11 +11,11 @@ import glob
 import hashlib
 import json
 import shlex
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from io import BytesIO
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -32,22 +30,26 @@ if TYPE_CHECKING:
 
 VERSION = 5
 _KEY = "nullproof"
-_MAGIC = b"PAR1"
 _SEAL_KEY, _SEAL, _OPEN = "nullproof-seal", "nullproof-sha256:", "0" * 64
-# The entry as a Parquet footer writes it: each text after a 0x18 and its length.
+# The entry as a Parquet footer writes it: each text after a 0x18 and its length. Neither JSON nor any later
+# part of a footer can hold that, so the last one in a file is its seal.
 _SEAL_MARK = f"\x18\x0e{_SEAL_KEY}\x18{chr(len(_SEAL + _OPEN))}{_SEAL}".encode()
 
 
 def is_saved(path: str | Path) -> bool:
     """Return whether a file is a saved index, even a damaged one; reads only the end of the file."""
     try:
-        if not Path(path).is_file():
-            return False
         with Path(path).open("rb") as stream:
-            footer = _footer(stream)
+            size = stream.seek(0, 2)
+            stream.seek(max(size - 8, 0))
+            end = stream.read(8)
+            length = int.from_bytes(end[:4], "little")
+            if end[4:] != b"PAR1" or length > size - 12:
+                return False
+            stream.seek(size - 8 - length)
+            return _SEAL_MARK in stream.read(length)
     except (OSError, ValueError, MemoryError):
         return False
-    return _SEAL_MARK in footer
 
 
 def save(index: IndexFields, path: str | Path) -> None:
@@ -70,19 +72,37 @@ def writer(index: IndexFields) -> Callable[[Path], None]:
     def write(part: Path) -> None:
         metadata = {_KEY: text, _SEAL_KEY: _SEAL + _OPEN}
         frame.write_parquet(part, metadata=metadata, compression_level=1)
-        _seal(part)
+        part.write_bytes(_sealed(part.read_bytes()))
 
     return write
 
 
+def _sealed(raw: bytes) -> bytes:
+    """Return a file with the digest of its bytes in its place, taken with zeros there."""
+    start = raw.rindex(_SEAL_MARK) + len(_SEAL_MARK)
+    before, after = raw[:start], raw[start + len(_OPEN) :]
+    digest = hashlib.sha256(before + _OPEN.encode() + after).hexdigest()
+    return before + digest.encode() + after
+
+
 def load(path: str | Path) -> IndexFields:
-    """Read an index back, and refuse a file that is damaged, altered or of another format."""
+    """Read an index back; reject a file that is damaged, altered or of another format."""
     import polars as pl
 
+    if not Path(path).is_file():
+        raise NullproofError(f"no such index file: {path}; check the path")
     try:
-        raw = _sealed(path)
+        raw = Path(path).read_bytes()
+        if not is_saved(path):
+            raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
+        if raw != _sealed(raw):
+            raise ValueError("the seal is broken")
         header = json.loads(pl.read_parquet_metadata(BytesIO(raw))[_KEY])
-        _refuse_other_versions(path, header["version"])
+        if header["version"] != VERSION:
+            raise NullproofError(
+                f"{path} has format {header['version']} and this nullproof reads format {VERSION}; count "
+                "the table again, or install the nullproof that wrote it"
+            )
         return _index(header, pl.read_parquet(BytesIO(raw)))
     except NullproofError:
         raise
@@ -93,73 +113,9 @@ def load(path: str | Path) -> IndexFields:
             f"{path} is too large for the memory that is left; use a machine with more"
         ) from problem
     except (Exception, pl.exceptions.PanicException) as problem:
-        raise _damaged(path) from problem
-
-
-def _sealed(path: str | Path) -> bytes:
-    """Read an index file, and refuse it if its seal is broken."""
-    if not Path(path).is_file():
-        raise NullproofError(f"no such index file: {path}; check the path")
-    raw = Path(path).read_bytes()
-    start = _digest_start(raw)
-    if start is None:
-        raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")
-    if raw[start : start + len(_OPEN)] != _digest(raw, start):
-        raise _damaged(path)
-    return raw
-
-
-def _damaged(path: str | Path) -> NullproofError:
-    return NullproofError(f"{path} is damaged or was altered; count the table again")
-
-
-def _refuse_other_versions(path: str | Path, version: int) -> None:
-    if version != VERSION:
-        advice = "install a newer nullproof" if version > VERSION else "count the table again"
         raise NullproofError(
-            f"{path} has format {version} and this nullproof reads format {VERSION}; {advice}"
-        )
-
-
-def _footer(stream: BinaryIO) -> bytes:
-    """Return the footer of a Parquet file, where its metadata are; nothing of any other file."""
-    size = stream.seek(0, 2)
-    stream.seek(0)
-    if size < 12 or stream.read(4) != _MAGIC:
-        return b""
-    stream.seek(size - 8)
-    end = stream.read(8)
-    length = int.from_bytes(end[:4], "little")
-    if end[4:] != _MAGIC or length > size - 12:
-        return b""
-    stream.seek(size - 8 - length)
-    return stream.read(length)
-
-
-def _digest_start(raw: bytes) -> int | None:
-    """Return where the digest begins: after the last mark, since values may hold a mark too."""
-    footer = _footer(BytesIO(raw))
-    place = footer.rfind(_SEAL_MARK)
-    return None if place < 0 else len(raw) - 8 - len(footer) + place + len(_SEAL_MARK)
-
-
-def _digest(raw: bytes, start: int) -> bytes:
-    view = memoryview(raw)
-    digest = hashlib.sha256(view[:start])
-    digest.update(_OPEN.encode())
-    digest.update(view[start + len(_OPEN) :])
-    return digest.hexdigest().encode()
-
-
-def _seal(part: Path) -> None:
-    """Put the digest of a written file in its place."""
-    raw = part.read_bytes()
-    start = _digest_start(raw)
-    if start is None or raw[start : start + len(_OPEN)] != _OPEN.encode():
-        raise AssertionError("the Parquet writer has not written the place of the digest as asked")
-    with part.open("r+b") as stream:
-        stream.seek(start)
-        stream.write(_digest(raw, start))
+            f"{path} is damaged or was altered; count the table again"
+        ) from problem
 
 
 def _header(index: IndexFields) -> dict[str, Any]:
@@ -261,10 +217,22 @@ def write_with_companion(index: IndexFields, table: Path, write: Callable[[Path]
 
 def warn_of_companion(source: Any) -> None:
     """Give a notice if a file that is counted by bins of its own is one that was changed here."""
-    for table in _files(source):
-        companion = _found(table)
-        if companion is None:
-            continue
+    if not isinstance(source, str | Path) or str(source) == "-":
+        return
+    path = Path(source)
+    if path.is_dir():
+        tables = [*path.iterdir()]
+    elif path.exists():
+        tables = [path]
+    else:
+        tables = [*map(Path, glob.glob(str(source)))]  # noqa: PTH207 (may be absolute)
+    for table in tables:
+        companion = companion_of(table)
+        if not is_saved(companion):
+            named = attacked_says(table)
+            if named is None:
+                continue
+            companion = table.with_name(named)
         how = "count it with" if companion.is_file() else "find that file and count the table with"
         notice(
             f"{table} is a table with cells that nullproof changed, and {companion} holds the bins from "
@@ -272,27 +240,6 @@ def warn_of_companion(source: Any) -> None:
             f"like=CountIndex.load({str(companion)!r}) or --like {shlex.quote(str(companion))}"
         )
         return
-
-
-def _files(source: Any) -> Iterator[Path]:
-    """Return the files behind a path, a folder or a pattern."""
-    if not isinstance(source, str | Path) or str(source) == "-":
-        return
-    path = Path(source)
-    if path.is_dir():
-        yield from path.iterdir()
-    elif path.exists():
-        yield path
-    else:
-        yield from map(Path, glob.glob(str(source)))  # noqa: PTH207 (may be absolute)
-
-
-def _found(table: Path) -> Path | None:
-    """Return the companion of a table, by the table's name or by what its file says."""
-    if is_saved(companion_of(table)):
-        return companion_of(table)
-    named = attacked_says(table)
-    return None if named is None else table.with_name(named)
 
 
 def attacked_says(table: Path) -> str | None:

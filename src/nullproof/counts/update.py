@@ -9,14 +9,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.counts.count import (
-    CandidateSets,
-    Counts,
-    DenseCounts,
-    IndexFields,
-    from_cells,
-    is_whole,
-)
+from nullproof.counts.count import CandidateSets, Counts, DenseCounts, IndexFields, is_whole
 from nullproof.data.points import encode_quietly
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import raw_cells, read_column
@@ -49,31 +42,31 @@ class _Draft(Generic[Index]):
         self.known, self.sets = list(index.known), list(index.sets)
         self.n_null = index.n_null.copy()
 
-    def add_known(self, j: int, codes: Any, labels: Any, n_cells: Any) -> None:
-        """Add cells of feature ``j`` that hold some values; a negative number takes cells away."""
-        self.known[j] = self.known[j].changed(np.asarray(codes), np.asarray(labels), n_cells)
-
-    def add_open(
-        self, j: int, candidates: tuple[int, ...], labels: Any, n_cells: int | Counts
-    ) -> None:
-        """Add cells with several candidates; none means any value."""
+    def add(self, j: int, candidates: tuple[int, ...], labels: Any, n_cells: int) -> None:
+        """Add cells of some labels to feature ``j``, or take them away; no candidates mean any value."""
+        labels = np.atleast_1d(labels)
         if not candidates:
             np.add.at(self.n_null[j], labels, n_cells)
-            return
-        counts = np.zeros(len(self.index.schema.labels), dtype=np.int64)
-        np.add.at(counts, labels, n_cells)
-        counts += self.sets[j].get(candidates, 0)
-        others = {key: own for key, own in self.sets[j].items() if key != candidates}
-        self.sets[j] = {**others, candidates: counts} if counts.any() else others
+        elif len(candidates) == 1:
+            self.add_known(j, np.full(len(labels), candidates[0]), labels, n_cells)
+        else:
+            counts = self.sets[j].get(candidates, 0) + np.zeros_like(self.index.label_counts)
+            np.add.at(counts, labels, n_cells)
+            sets = self.sets[j] | {candidates: counts}
+            self.sets[j] = {key: cells for key, cells in sets.items() if cells.any()}
 
-    def finished(self, wrong: str, label_counts: Counts | None = None) -> Index:
-        """Return the changed index; with ``wrong``, reject it if more cells went than there were."""
+    def add_known(self, j: int, codes: Any, labels: Any, n_cells: Any) -> None:
+        """Add cells of feature ``j`` that hold one value each, or take them away."""
+        self.known[j] = self.known[j].changed(codes, labels, n_cells)
+
+    def finished(self, wrong: str = "", label_counts: Counts | None = None) -> Index:
+        """Return the changed index; reject it, with ``wrong``, if more cells went than there were."""
         before = self.index
         for j, feature in enumerate(before.schema.features):
             counts = [self.n_null[j], *self.sets[j].values()]
             if self.known[j] is not before.known[j]:
                 counts.append(self.known[j].dense)
-            if any(int(own.min()) < 0 for own in counts if own.size):
+            if any(int(cells.min(initial=0)) < 0 for cells in counts):
                 raise NullproofError(wrong.format(feature=feature.name))
         return replace(
             before,
@@ -103,7 +96,7 @@ def change_rows(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> In
         for candidates, here in points.with_candidates(j):
             if feature.n_values in candidates:
                 outside = outside | here
-            draft.add_open(j, candidates, codes[here], sign)
+            draft.add(j, candidates, codes[here], sign)
         if outside.any():
             raise NullproofError(
                 f"column {feature.name!r} holds a value in row {int(outside.argmax())} that is not "
@@ -112,12 +105,22 @@ def change_rows(index: Index, rows: Any, labels: Sequence[Any], sign: int) -> In
             )
         held = points.codes[j] < feature.n_values
         draft.add_known(j, points.codes[j][held], codes[held], sign)
-        draft.add_open(j, (), codes[missing[j]], sign)
+        draft.add(j, (), codes[missing[j]], sign)
     return draft.finished(
         "a row to remove has a cell in column {feature!r} that is not counted with that label; give "
         "rows as they were when they were counted",
         label_counts,
     )
+
+
+def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
+    unknown = [label for label in labels if text(label) not in schema.label_codes]
+    if unknown:
+        raise NullproofError(
+            f"there is no label {unknown[0]!r} in the index "
+            f"({some(schema.labels, 5)}); count the table anew"
+        )
+    return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
 
 
 def fill_cells(
@@ -128,7 +131,7 @@ def fill_cells(
         raise NullproofError(
             f"there is no feature {name!r}; it is one of {some(index.schema.position, 20)}"
         )
-    j, i = index.schema.position[name], _label_codes(index.schema, [label])
+    j, label_code = index.schema.position[name], int(_label_codes(index.schema, [label])[0])
     feature = index.schema.features[j]
     after = _candidate_codes(feature, value)
     before = () if candidates is None else _candidate_codes(feature, candidates)
@@ -141,84 +144,15 @@ def fill_cells(
             f"n_cells is {n_cells!r}; give the number of cells to fill, a whole number from 0 on"
         )
     there = index.sets[j].get(before, index.label_counts * 0) if before else index.n_null[j]
-    n_there = int(there[i].item())
-    if n_cells > n_there:
+    if n_cells > there[label_code]:
         raise NullproofError(
-            f"column {name!r} has {many(n_there, 'such missing cell')} with label {label!r}, "
-            f"not {n_cells:,}; fill no more than there are"
+            f"column {name!r} has {many(int(there[label_code]), 'such missing cell')} with label "
+            f"{label!r}, not {n_cells:,}; fill no more than there are"
         )
     draft = _Draft(index)
-    draft.add_open(j, before, i, -n_cells)
-    if len(after) > 1:
-        draft.add_open(j, after, i, n_cells)
-    else:
-        draft.add_known(j, after, i, n_cells)
-    return draft.finished("")
-
-
-def fill_codes(
-    index: Index,
-    j: int,
-    labels: NDArray[np.integer],
-    codes: NDArray[np.integer],
-    candidates: Sequence[tuple[int, ...] | None],
-) -> Index:
-    """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
-    draft = _Draft(index)
-    draft.add_known(j, codes, labels, 1)
-    for sort in {*candidates}:
-        draft.add_open(j, sort or (), labels[[own == sort for own in candidates]], -1)
-    return draft.finished("")
-
-
-def blank(index: Index, cells: Iterable[Cells]) -> Index:
-    """Make cells missing."""
-    draft = _Draft(index)
-    known: dict[int, list[tuple[int, int, int]]] = {}
-    for sort in (_checked_sort(index.schema, sort) for sort in cells):
-        label, j, candidates = np.array([sort.label]), sort.feature, sort.candidates
-        draft.add_open(j, (), label, sort.n_cells)
-        if len(candidates) > 1:
-            draft.add_open(j, candidates, label, -sort.n_cells)
-        else:
-            known.setdefault(j, []).append((candidates[0], sort.label, -sort.n_cells))
-    for j, changes in known.items():
-        draft.add_known(j, *np.array(changes, dtype=np.int64).T)
-    return draft.finished(
-        "more cells of column {feature!r} are to be blanked than there are with that label and value; "
-        "blank no more than are counted"
-    )
-
-
-def _checked_sort(schema: Schema, sort: Any) -> Cells:
-    """Return a sort of cells whose label, feature and values the index has, with ascending candidates."""
-    try:
-        label, j, n_cells = sort.label, sort.feature, sort.n_cells
-        codes = tuple(sorted({*sort.candidates}))
-    except (AttributeError, TypeError):
-        label, j, codes, n_cells = None, None, (), None
-    if (
-        not all(map(is_whole, (label, j, n_cells, *codes)))
-        or not (0 <= label < len(schema.labels) and 0 <= j < len(schema.features))
-        or not codes
-        or not (codes[0] >= 0 and codes[-1] < schema.features[j].n_values)
-        or not 0 <= n_cells <= _MOST_CELLS
-    ):
-        raise NullproofError(
-            f"the cells to blank are given as {sort!r}; give Cells with the positions of their label, "
-            "of their feature and of its values as a tuple, and how many they are"
-        )
-    return Cells(label, j, codes, n_cells)
-
-
-def _label_codes(schema: Schema, labels: Sequence[Any]) -> NDArray[np.int64]:
-    unknown = [label for label in labels if text(label) not in schema.label_codes]
-    if unknown:
-        raise NullproofError(
-            f"there is no label {unknown[0]!r} in the index "
-            f"({some(schema.labels, 5)}); count the table anew"
-        )
-    return np.array([schema.label_codes[text(label)] for label in labels], dtype=np.int64)
+    draft.add(j, before, label_code, -n_cells)
+    draft.add(j, after, label_code, n_cells)
+    return draft.finished()
 
 
 def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
@@ -232,29 +166,91 @@ def _candidate_codes(feature: Feature, value: Any) -> tuple[int, ...]:
     return () if codes == (-1,) else codes
 
 
+def fill_codes(
+    index: Index,
+    j: int,
+    labels: NDArray[np.integer],
+    codes: NDArray[np.integer],
+    candidates: Sequence[tuple[int, ...] | None],
+) -> Index:
+    """Give cells of one feature their values, as codes; ``candidates`` is None for missing ones."""
+    draft = _Draft(index)
+    draft.add_known(j, codes, labels, 1)
+    for before in {*candidates}:
+        draft.add(j, before or (), labels[[own == before for own in candidates]], -1)
+    return draft.finished()
+
+
+def blank(index: Index, cells: Iterable[Cells]) -> Index:
+    """Make cells missing."""
+    draft = _Draft(index)
+    known: dict[int, list[tuple[int, int, int]]] = {}
+    for given in cells:
+        _refuse_wrong_cells(index.schema, given)
+        candidates = tuple(sorted({*given.candidates}))
+        draft.add(given.feature, (), given.label, given.n_cells)
+        if len(candidates) > 1:
+            draft.add(given.feature, candidates, given.label, -given.n_cells)
+        else:
+            # All of a feature at once: each change copies its counts.
+            change = (candidates[0], given.label, -given.n_cells)
+            known.setdefault(given.feature, []).append(change)
+    for j, changes in known.items():
+        draft.add_known(j, *np.array(changes, dtype=np.int64).T)
+    return draft.finished(
+        "more cells of column {feature!r} are to be blanked than there are with that label and value; "
+        "blank no more than are counted"
+    )
+
+
+def _refuse_wrong_cells(schema: Schema, cells: Any) -> None:
+    """Reject cells whose label, feature or values the index does not have."""
+    try:
+        numbers = (cells.label, cells.feature, cells.n_cells, *cells.candidates)
+        n_values = schema.features[cells.feature].n_values
+        fits = (
+            all(map(is_whole, numbers))
+            and 0 <= cells.label < len(schema.labels)
+            and cells.feature >= 0
+            and 0 <= cells.n_cells <= _MOST_CELLS
+            and bool(cells.candidates)
+            and all(0 <= code < n_values for code in cells.candidates)
+        )
+    except (AttributeError, TypeError, IndexError):
+        fits = False
+    if not fits:
+        raise NullproofError(
+            f"the cells to blank are given as {cells!r}; give Cells with the positions of their label, "
+            "of their feature and of its values as a tuple, and how many they are"
+        )
+
+
+# Whole indexes.
+
+
 def widen(index: Index, schema: Schema) -> Index:
     """Count the same rows by a schema with more labels, values or features.
 
     A feature that is new had no known value in these rows: all its cells are missing.
     """
     labels = np.array([schema.label_codes[text(label)] for label in index.schema.labels])
-    n_labels = len(schema.labels)
 
     def spread(counts: Counts) -> Counts:
-        return from_cells(labels, labels * 0, counts, (n_labels, 1)).dense[:, 0]
+        wider = np.zeros(len(schema.labels), dtype=np.int64)
+        wider[labels] = counts
+        return wider
 
     label_counts = spread(index.label_counts)
-    known: list[DenseCounts] = []
+    known, sets = [], []
     n_null = np.repeat(label_counts[None], len(schema.features), axis=0)
-    sets: list[CandidateSets] = []
     for place, feature in enumerate(schema.features):
-        j = index.schema.position.get(feature.name)
-        table = np.zeros((feature.n_values, n_labels), dtype=np.int64)
+        table = np.zeros((feature.n_values, len(label_counts)), dtype=np.int64)
         own_sets: CandidateSets = {}
+        j = index.schema.position.get(feature.name)
         if j is not None:
             codes = _codes_in(feature, index.schema.features[j])
             table[np.ix_(codes, labels)] = index.known[j].dense
-            n_null[place, labels] = index.n_null[j]
+            n_null[place] = spread(index.n_null[j])
             for candidates, cells in index.sets[j].items():
                 own_sets[tuple(sorted(codes[list(candidates)].tolist()))] = spread(cells)
         known.append(DenseCounts(table))
@@ -277,24 +273,22 @@ def _codes_in(wider: Feature, feature: Feature) -> NDArray[np.intp]:
     return np.array([wider.codes[value] for value in feature.values])
 
 
-# Two indexes of one schema.
-
-
 def added(index: Index, other: Index) -> Index:
     """Return the counts of both."""
     other = _reordered(other, index)
+    sets: list[CandidateSets] = []
+    for mine, theirs in zip(index.sets, other.sets, strict=True):
+        none = np.zeros_like(index.label_counts)
+        keys = sorted({*mine, *theirs})
+        sets.append({key: mine.get(key, none) + theirs.get(key, none) for key in keys})
     pairs = zip(index.known, other.known, strict=True)
     return replace(
         index,
         label_counts=index.label_counts + other.label_counts,
-        known=tuple(DenseCounts(a.dense + b.dense) for a, b in pairs),
+        known=tuple(DenseCounts(mine.dense + theirs.dense) for mine, theirs in pairs),
         n_null=index.n_null + other.n_null,
-        sets=tuple(_merged(a, b) for a, b in zip(index.sets, other.sets, strict=True)),
+        sets=tuple(sets),
     )
-
-
-def _merged(a: CandidateSets, b: CandidateSets) -> CandidateSets:
-    return {key: a.get(key, 0) + b.get(key, 0) for key in sorted({*a, *b})}  # type: ignore[misc]
 
 
 def are_same(index: IndexFields, other: IndexFields) -> bool:
@@ -303,17 +297,14 @@ def are_same(index: IndexFields, other: IndexFields) -> bool:
         other = _reordered(other, index)
     except NullproofError:
         return False
-    known = zip(index.known, other.known, strict=True)
-    return (
-        np.array_equal(index.label_counts, other.label_counts)
-        and np.array_equal(index.n_null, other.n_null)
-        and all(np.array_equal(a.dense, b.dense) for a, b in known)
-        and all(_same_sets(a, b) for a, b in zip(index.sets, other.sets, strict=True))
-    )
 
+    def fields(counted: IndexFields) -> list[Any]:
+        tables = [table.dense for table in counted.known]
+        sets = [cells for own in counted.sets for _, cells in sorted(own.items())]
+        return [counted.label_counts, counted.n_null, *tables, *sets]
 
-def _same_sets(a: CandidateSets, b: CandidateSets) -> bool:
-    return a.keys() == b.keys() and all(np.array_equal(a[key], b[key]) for key in a)
+    same_sets = [own.keys() for own in index.sets] == [own.keys() for own in other.sets]
+    return same_sets and all(map(np.array_equal, fields(index), fields(other)))
 
 
 def _reordered(index: Index, like: IndexFields) -> Index:

@@ -1,4 +1,4 @@
-"""What a lazy column is grouped by where it is, and what comes back from there as a column.
+"""Columns of a table that stays in its engine: what they are grouped by, and the groups that come back.
 
 Only comparisons, casts to numbers and ``CASE`` are asked of an engine. Texts of numbers and dates are
 made here, since every engine writes them in its own way.
@@ -7,8 +7,9 @@ made here, since every engine writes them in its own way.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import narwhals as nw
@@ -17,17 +18,12 @@ from numpy.typing import NDArray
 
 from nullproof.counts.count import Counts
 from nullproof.data.keys import known_label_codes
-from nullproof.data.missing import NOTHING_SPELLED, Rule
-from nullproof.data.schema import Schema
-from nullproof.data.sources import read_column
-from nullproof.data.texts import format_named, type_texts
-from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, Kind, to_kind
+from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
+from nullproof.data.schema import Feature, Schema
+from nullproof.data.sources import no_such_column, read_column
+from nullproof.data.texts import Formats, format_named, type_texts
+from nullproof.data.types import Column, Kind, to_kind
 from nullproof.errors import NullproofError
-
-_WHOLE = (nw.Int8, nw.Int16, nw.Int32, nw.Int64, nw.UInt8, nw.UInt16, nw.UInt32)
-# Integers that may be beyond 64 bits; an engine says so when it casts them.
-_HUGE = (nw.UInt64, nw.Int128, nw.UInt128)
-_TEXT = (nw.String, nw.Categorical, nw.Enum)
 
 
 @dataclass(frozen=True)
@@ -42,187 +38,106 @@ class LazyColumn:
     kind: Kind
     rule: Rule = NOTHING_SPELLED
     categories: tuple[str, ...] = ()
-    engine: str = ""
     from_text: bool = False
     format: str | None = None
 
     @property
-    def is_real(self) -> bool:
-        """Whether the column holds doubles or singles, and so may hold NaN and infinities."""
-        return bool(self.dtype.is_float())
+    def is_binned_there(self) -> bool:
+        """Whether the engine can put the cells into bins; others are counted by value and binned here.
 
-    @property
-    def is_whole(self) -> bool:
-        """Whether the column holds integers."""
-        return self.dtype in _WHOLE or self.dtype in _HUGE
+        Engines reckon with dates in different ways, and round decimals to different doubles.
+        """
+        return bool(self.dtype.is_integer() or self.dtype.is_float())
 
     @property
     def number(self) -> nw.Expr:
-        """The cells as doubles."""
-        column = nw.col(self.name)
-        if self.dtype == nw.Decimal:
-            # By way of their text: some engines do not round these to the nearest double.
-            column = column.cast(nw.String)
-        number = column if self.dtype == nw.Float64 else column.cast(nw.Float64)
-        # Parquet files of polars 1 call pages with NaN empty. Spark skips such pages when it filters
-        # by the column or looks for cells that are not null, but not when nulls become NaN first.
-        return nw.coalesce(number, nw.lit(math.nan)) if self._nan_for_null else number
+        """The cells as doubles; among floats, NaN for null.
+
+        With NaN for null no engine can look for nulls in the statistics of a file, where some writers
+        take NaN for null and others leave it out.
+        """
+        number = nw.col(self.name).cast(nw.Float64)
+        return nw.coalesce(number, nw.lit(math.nan)) + 0.0 if self.dtype.is_float() else number
 
     @property
-    def place(self) -> nw.Expr:
-        """The cells as they are grouped: a negative zero becomes the other one."""
-        return self.number + 0.0
+    def finite(self) -> nw.Expr:
+        """Which cells are finite numbers, and not missing."""
+        # Zero times NaN or an infinite number is NaN, which equals zero in no engine.
+        is_float = self.dtype.is_float()
+        finite = self.number * 0.0 == 0.0 if is_float else ~nw.col(self.name).is_null()
+        return self._none_of_named(finite)
 
     @property
     def known(self) -> nw.Expr:
         """Which cells are not missing; texts that spell missing are found later, among the groups."""
-        if self._nan_for_null:
-            known = ~self.number.is_nan()
-        else:
-            known = ~nw.col(self.name).is_null()
-            if self.is_real:
-                known = known & self._not_nan
-        for number in self._named:
-            known = known & (self.number != number)
+        if not self.dtype.is_float():
+            return self._none_of_named(~nw.col(self.name).is_null())
+        infinite = (self.number == math.inf) | (self.number == -math.inf)
+        return self._none_of_named((self.number * 0.0 == 0.0) | infinite)
+
+    def _none_of_named(self, known: nw.Expr) -> nw.Expr:
+        for number in self.rule.numbers if self.is_binned_there else ():
+            if self.dtype.is_float():
+                known = known & (self.number != float(number))
+            elif abs(number) < 2**63 and number == int(number):
+                known = known & (nw.col(self.name) != int(number))
         return known
 
     @property
-    def finite(self) -> nw.Expr:
-        """Which cells have a place among the edges of bins."""
-        return self.known & ~self._infinite if self.is_real else self.known
+    def value(self) -> nw.Expr:
+        """What the known cells are grouped by where they are counted by value."""
+        cell = nw.col(self.name)
+        if self.kind == "boolean":
+            return _one_if(cell).cast(nw.Int64)
+        if self.dtype.is_integer():
+            return cell.cast(nw.Int64)
+        if self.dtype.is_float():
+            return self.number
+        return cell if self.dtype == nw.String or self.kind == "date" else cell.cast(nw.String)
 
     @property
-    def only_nulls(self) -> bool:
-        """Whether every cell that is not null is a finite number."""
-        return not self.is_real and not self._named
+    def label(self) -> nw.Expr:
+        """What rows are grouped by if the column is the label; nulls come too."""
+        cell = nw.col(self.name)
+        in_text = self.dtype in (nw.Categorical, nw.Enum, nw.Decimal)
+        return cell.cast(nw.String) if in_text else cell
 
-    @property
-    def can_be_binned(self) -> bool:
-        """Whether the engine can put the cells into bins; others are counted by value, and binned here.
+    def bin(self, edges: Sequence[float]) -> nw.Expr:
+        """Count the inner edges not above the cell, as `nullproof.data.binning.bin_codes` does."""
+        code = nw.lit(0)
+        for edge in edges[1:-1]:
+            code = code + _one_if(self.number >= edge)
+        return code
 
-        Dates are, since engines reckon with moments in different ways; so are numbers of which we must
-        find the missing ones among the values, and decimals in Dask, which has no texts of them.
+    def read(
+        self, values: nw.Series[Any], rule: Rule | None = None, *, has_missing: bool = False
+    ) -> Column:
+        """Read distinct cells that came from the engine as the same cells in memory would be.
+
+        ``rule`` says what means missing among labels, which stay as they are written, and ``has_missing``
+        that the column has missing cells besides these.
         """
-        large = [n for n in self.rule.numbers if abs(n) >= LARGEST_DOUBLE_INTEGER]
-        odd = self.engine == "dask" and self.dtype == nw.Decimal
-        return self.kind == "number" and not large and not odd
+        import polars as pl
 
-    @property
-    def _named(self) -> list[int | float]:
-        """The named numbers that the engine finds; larger ones, which doubles mix up, are found here."""
-        named = self.rule.numbers if self.kind == "number" else []
-        found = [n for n in named if abs(n) < LARGEST_DOUBLE_INTEGER]
-        return [float(np.float32(n)) for n in found] if self.dtype == nw.Float32 else found
-
-    @property
-    def _not_nan(self) -> nw.Expr:
-        # DuckDB 2.0 believes a file's statistics when they say that a column has no NaN, and answers
-        # isnan(x) and x <> x from them; ibis writes isnan(x) even for is_finite.
-        if self.engine == "duckdb":
-            return self.number.is_finite() | self._infinite
-        if self.engine == "ibis":
-            return self.number.cast(nw.String).str.to_lowercase() != "nan"
-        return ~self.number.is_nan()
-
-    @property
-    def _infinite(self) -> nw.Expr:
-        return (self.number == math.inf) | (self.number == -math.inf)
-
-    @property
-    def _nan_for_null(self) -> bool:
-        return self.is_real and self.engine.startswith("pyspark")
-
-
-def lazy_column(
-    frame: nw.LazyFrame[Any], name: str, dtype: Any, rule: Rule, from_text: bool = False
-) -> LazyColumn:
-    """Look at the type of a column, and reject what cannot be counted where it is."""
-    engine = frame.implementation.name.lower()
-    categories: tuple[str, ...] = ()
-    if dtype == nw.Enum:
-        categories = tuple(dtype.categories)
-    elif dtype == nw.Categorical and frame.implementation.is_dask():
-        categories = _dask_categories(frame.to_native()[name], name)
-    if dtype in (*_WHOLE, *_HUGE, nw.Decimal) or dtype.is_float():
-        kind: Kind = "number"
-    elif dtype == nw.Date or dtype == nw.Datetime:
-        kind = "date"
-    elif dtype == nw.Boolean:
-        kind = "boolean"
-    elif dtype in _TEXT or dtype == nw.Time:
-        kind = "category"
-    else:
-        raise _uncountable(name, dtype, engine)
-    return LazyColumn(name, dtype, kind, rule, categories, engine, from_text)
-
-
-def _dask_categories(native: Any, name: str) -> tuple[str, ...]:
-    """Return the declared categories; Dask writes others than texts in its own way: they are rejected."""
-    if not hasattr(native.dtype, "categories"):
-        kind = str(native.dtype.pyarrow_dtype.value_type)
-        are_texts, found = kind in ("string", "large_string", "string_view"), ()
-    else:
-        # Unknown ones are those of all partitions, which takes a look at each, and declare nothing.
-        known = native if native.cat.known else native.cat.as_known()
-        are_texts = all(isinstance(value, str) for value in known.cat.categories)
-        found = tuple(native.cat.categories) if native.cat.known else ()
-    if not are_texts:
-        raise _uncountable(name, "Categorical of other things than texts", "dask")
-    return found
-
-
-def _uncountable(name: str, dtype: Any, engine: str) -> NullproofError:
-    return NullproofError(
-        f"column {name!r} has type {dtype}, which cannot be counted in {engine}; "
-        "cast it to text, numbers or dates there, or leave it out with ignore"
-    )
-
-
-@dataclass(frozen=True)
-class Key:
-    """What a column is grouped by, and the type of that: keys of one type share a query.
-
-    ``number`` is what the least and the greatest of each group are wanted of, and ``only`` the rows to
-    look at, if these are not the known ones.
-    """
-
-    column: LazyColumn
-    value: nw.Expr
-    type: Any
-    edges: tuple[float, ...] = ()
-    number: nw.Expr | None = None
-    only: nw.Expr | None = None
-
-    @property
-    def sort(self) -> str:
-        """What must be the same for two keys to share a query."""
-        return f"{self.type}, {self.number is None}"
-
-
-def value_key(column: LazyColumn) -> Key:
-    """Group by the values themselves."""
-    cell = nw.col(column.name)
-    if column.kind == "boolean":
-        return Key(column, _one_if(cell).cast(nw.Int64), nw.Int64)
-    if column.kind == "date" or column.dtype == nw.Time:
-        return Key(column, cell, column.dtype)
-    if column.is_whole:
-        return Key(column, cell.cast(nw.Int64), nw.Int64)
-    if column.is_real:
-        return Key(column, column.place, nw.Float64)
-    return Key(column, cell if column.dtype == nw.String else cell.cast(nw.String), nw.String)
-
-
-def bin_key(column: LazyColumn, edges: Sequence[float], *, ends: bool = False) -> Key:
-    """Group by the number of inner edges not above the cell, as `nullproof.data.binning.bin_codes` does.
-
-    With ``ends`` the least and the greatest cell of each bin come too.
-    """
-    code = nw.lit(0)
-    for edge in edges[1:-1]:
-        code = code + _one_if(column.number >= edge)
-    number = column.number if ends else None
-    return Key(column, code.cast(nw.Int64), nw.Int64, tuple(edges), number)
+        if has_missing:
+            values = nw.from_native(values.to_native().extend_constant(None, 1), series_only=True)
+            return self.read(values, rule).rows(np.arange(len(values) - 1))
+        series = to_kind(values.to_native().alias(self.name))
+        if self.kind == "boolean" and series.dtype != pl.Boolean:
+            series = series.cast(pl.Boolean)
+        elif self.dtype == nw.Decimal:
+            series = to_kind(series.cast(pl.Decimal(38, self.dtype.scale)))
+        if self.categories:
+            series = series.cast(pl.Enum(self.categories))
+        if rule is None and self.from_text and series.dtype == pl.String:
+            if self.format is not None:
+                series = format_named(self.format).plain(series)
+            typed = type_texts(series, self.rule)
+            if typed is not None:
+                column = read_column(self.name, typed[0], self.rule)
+                column.taken = typed[1].taken
+                return column
+        return read_column(self.name, series, rule or self.rule)
 
 
 def _one_if(condition: nw.Expr) -> nw.Expr:
@@ -230,108 +145,188 @@ def _one_if(condition: nw.Expr) -> nw.Expr:
     return nw.when(condition).then(nw.lit(1)).otherwise(nw.lit(0))
 
 
+@dataclass(frozen=True)
+class LazyTable:
+    """A table that stays where it is, and how it is to be read.
+
+    Parameters
+    ----------
+    in_file
+        Whether its texts come from a text file.
+    taken, formats
+        As for `nullproof.data.sources.Table`.
+    as_text
+        Columns of a text file that stay text.
+    """
+
+    frame: nw.LazyFrame[Any]
+    label: str
+    missing: Missing = USUAL
+    in_file: bool = False
+    taken: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    formats: Formats = field(default_factory=dict)
+    as_text: frozenset[str] = frozenset()
+
+    @cached_property
+    def schema(self) -> nw.Schema:
+        try:
+            return self.frame.collect_schema()
+        except (TypeError, ValueError) as problem:
+            # Categories that are no texts, decimals with a negative scale.
+            raise NullproofError(
+                f"a column has a type that cannot be counted ({problem}); cast it to text, numbers or "
+                "dates there"
+            ) from problem
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(self.schema)
+
+    def refuse_unknown(self, name: str) -> None:
+        """Reject a column that the table does not have."""
+        if name not in self.schema:
+            raise no_such_column(name, self.names)
+
+    def column(self, name: str, declared: Iterable[str] = ()) -> LazyColumn:
+        """Return a column to learn from, with its declared values; reject what cannot be counted."""
+        self.refuse_unknown(name)
+        dtype, engine = self.schema[name], self.frame.implementation
+        categories = self._declared(name, dtype)
+        kind: Kind
+        if dtype.is_numeric():
+            kind = "number"
+        elif dtype == nw.Date or dtype == nw.Datetime:
+            kind = "date"
+        elif dtype == nw.Boolean:
+            kind = "boolean"
+        elif dtype == nw.String or categories is not None:
+            kind = "category"
+        else:
+            raise NullproofError(
+                f"column {name!r} has type {dtype}, which cannot be counted in {engine.name.lower()}; "
+                "cast it to text, numbers or dates there, or leave it out with ignore"
+            )
+        rule = self.missing.rule(name, declared, in_file=self.in_file)
+        from_text = self.in_file and name not in self.as_text
+        return LazyColumn(
+            name, dtype, kind, rule, categories or (), from_text, self.formats.get(name)
+        )
+
+    def _declared(self, name: str, dtype: Any) -> tuple[str, ...] | None:
+        """Return the values that a type of categories declares; None if these are no texts."""
+        if dtype == nw.Enum:
+            return tuple(dtype.categories)
+        if dtype != nw.Categorical:
+            return None
+        if not self.frame.implementation.is_dask():
+            return ()
+        native = self.frame.to_native()[name]
+        if not hasattr(native.dtype, "categories"):
+            return () if "string" in str(native.dtype.pyarrow_dtype.value_type) else None
+        declared = tuple(native.dtype.categories) if native.cat.known else (None,)
+        return declared if all(isinstance(value, str) for value in declared) else None
+
+    def like(self, feature: Feature) -> LazyColumn:
+        """Return the column of a feature learned before."""
+        rule = self.missing.settled(
+            feature.name, feature.kind, feature.domain, in_file=self.in_file
+        )
+        return replace(self.column(feature.name), rule=rule)
+
+
+# Count groups.
+
+
+@dataclass(frozen=True)
+class Key:
+    """What a column is grouped by.
+
+    With ``in_cells`` the values are cells or bins, and the least and the greatest number of each are
+    wanted; ``only`` are the rows to look at.
+    """
+
+    column: LazyColumn
+    value: nw.Expr
+    only: nw.Expr
+    in_cells: bool = False
+
+    @property
+    def query(self) -> str:
+        """What must be the same for two keys to share a query."""
+        dtype = self.column.dtype
+        if self.in_cells or dtype.is_integer() or dtype == nw.Boolean:
+            return f"integers, {self.in_cells}"
+        if dtype.is_float():
+            return "floats"
+        return str(dtype) if self.column.kind == "date" else "texts"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The label column of a lazy table, its labels, and how many rows have each."""
+
+    column: LazyColumn
+    schema: Schema
+    counts: Counts
+
+    def codes(self, values: nw.Series[Any]) -> NDArray[np.integer]:
+        """Number labels that came from the table."""
+        if not len(values):
+            return np.empty(0, dtype=np.int64)
+        return known_label_codes(self.schema, self.column.read(values, NOTHING_SPELLED))
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Value, label and number of rows of every group of one column.
+
+    Where the values are cells or bins, ``ends`` are the least and the greatest number of each group.
+    """
+
+    values: Any
+    labels: NDArray[np.integer]
+    counts: Counts
+    ends: tuple[NDArray[np.float64], ...] = ()
+
+
+def by_value(column: LazyColumn) -> Key:
+    """Group by the values themselves."""
+    return Key(column, column.value, column.known)
+
+
+def by_bin(column: LazyColumn, edges: Sequence[float]) -> Key:
+    """Group the known numbers by their bins."""
+    return Key(column, column.bin(edges), column.known, in_cells=True)
+
+
 def collected(frame: nw.LazyFrame[Any]) -> nw.DataFrame[Any]:
     """Bring a small result here."""
     return frame.collect("polars")
 
 
-def column_of(
-    key: Key, values: nw.Series[Any], rule: Rule | None = None, *, missing: bool = False
-) -> Column:
-    """Return the groups of a column as a column of their own, read as the same cells in memory would be.
+def doubles(series: nw.Series[Any]) -> NDArray[np.float64]:
+    """Return numbers as they came from an engine."""
+    return series.cast(nw.Float64).to_numpy().astype(np.float64) + 0.0
 
-    ``missing`` says that it has missing cells besides these groups.
+
+def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> list[Groups]:
+    """Count some columns by label and value.
+
+    Keys of one type share a query: their cells are concatenated, each with the number of its column.
     """
-    import polars as pl
-
-    column, n_groups = key.column, len(values)
-    column = column if rule is None else replace(column, rule=rule, from_text=False)
-    series = to_kind(values.to_native().alias(column.name))
-    if column.kind == "boolean" and series.dtype != pl.Boolean:
-        series = series.cast(pl.Boolean)
-    elif column.dtype == nw.Decimal:
-        series = to_kind(series.cast(pl.Decimal(38, column.dtype.scale)))
-    if column.categories:
-        series = series.cast(pl.Enum(column.categories))
-    if missing:
-        series = series.extend_constant(None, 1)
-    found = None
-    if series.dtype == pl.String and column.from_text:
-        if column.format is not None:
-            series = format_named(column.format).plain(series)
-        found = type_texts(series, column.rule)
-    if found is not None:
-        read = read_column(column.name, found[0], column.rule)
-        read.taken = found[1].taken
-    else:
-        read = read_column(column.name, series, column.rule)
-    return read.rows(np.arange(n_groups)) if missing else read
-
-
-@dataclass(frozen=True)
-class Groups:
-    """Label, value and number of rows of every group of one column.
-
-    Where they were asked for, ``ends`` are the least and the greatest number of each group.
-    """
-
-    values: nw.Series[Any]
-    labels: nw.Series[Any]
-    counts: Counts
-    ends: tuple[nw.Series[Any], ...] = ()
-
-
-@dataclass(frozen=True)
-class Labels:
-    """The label column of a lazy table, the labels and how many rows have each."""
-
-    key: Key
-    schema: Schema
-    counts: Counts
-
-    def codes(self, found: nw.Series[Any]) -> NDArray[np.integer]:
-        """Number labels that came from the table."""
-        if not len(found):
-            return np.empty(0, dtype=np.int64)
-        return known_label_codes(self.schema, column_of(self.key, found, NOTHING_SPELLED))
-
-
-def grouped(frame: nw.LazyFrame[Any], label: Key, keys: Sequence[Key]) -> list[Groups]:
-    """Count each column by label and value, without its missing cells."""
-    found = counted(frame, label, enumerate(keys))
-    for j, groups in found.items():
-        if groups.values.null_count():
-            raise NullproofError(
-                f"column {keys[j].column.name!r} holds a value that does not come through, such as the "
-                "time 24:00:00; cast it to text there, or leave it out with ignore"
-            )
-    return [found[j] if j in found else _no_groups(key) for j, key in enumerate(keys)]
-
-
-def _no_groups(key: Key) -> Groups:
-    # polars has no time stamps of whole seconds.
-    kind = nw.Datetime("us") if key.type == nw.Datetime else key.type
-    nothing = nw.new_series("value", [], kind, backend="polars")
-    return Groups(nothing, nothing, np.zeros(0, dtype=np.int64), (nothing, nothing))
-
-
-def counted(
-    frame: nw.LazyFrame[Any], label: Key, parts: Iterable[tuple[int, Key]]
-) -> dict[int, Groups]:
-    """Count some columns, each with its number; columns of one type share a query."""
-    by_type: dict[str, list[nw.LazyFrame[Any]]] = {}
-    for j, key in parts:
-        cells = frame.filter(key.column.known if key.only is None else key.only)
+    queries: dict[str, list[nw.LazyFrame[Any]]] = {}
+    for j, key in enumerate(keys):
+        cells = frame.filter(key.only)
         wanted = [
-            label.value.alias("label"),
-            key.value.alias("value"),
+            labels.column.label.alias("label"),
+            (key.value.cast(nw.Int64) if key.in_cells else key.value).alias("value"),
             nw.lit(j, nw.Int32).alias("column"),
         ]
-        if key.number is not None:
-            wanted.append(key.number.alias("number"))
-        by_type.setdefault(key.sort, []).append(cells.select(*wanted))
+        if key.in_cells:
+            wanted.append(key.column.number.alias("number"))
+        queries.setdefault(key.query, []).append(cells.select(*wanted))
     found: dict[int, Groups] = {}
-    for frames in by_type.values():
+    for frames in queries.values():
         # One query at a time: their memory does not add up. One group-by, unless the engine would
         # copy the cells for that.
         apart = frames[0].implementation.is_polars() or frames[0].implementation.is_dask()
@@ -340,8 +335,15 @@ def counted(
             if apart
             else _grouped_cells(nw.concat(frames))
         )
-        found.update(_split(collected(query)))
-    return found
+        found.update(_split(collected(query), labels))
+    return [found.get(j) or _no_groups(key.column) for j, key in enumerate(keys)]
+
+
+def _no_groups(column: LazyColumn) -> Groups:
+    kinds = {"number": nw.Float64, "date": nw.Datetime("us"), "boolean": nw.Boolean}
+    nothing = nw.new_series("value", [], kinds.get(column.kind, nw.String), backend="polars")
+    numbers = np.zeros(0, dtype=np.int64)
+    return Groups(nothing, numbers, numbers, (numbers * 1.0, numbers * 1.0))
 
 
 def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
@@ -352,13 +354,12 @@ def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
     return groups.with_columns(nw.col("count").cast(nw.Int64))
 
 
-def _split(frame: nw.DataFrame[Any]) -> Iterator[tuple[int, Groups]]:
+def _split(frame: nw.DataFrame[Any], labels: Labels) -> Iterator[tuple[int, Groups]]:
     columns = frame["column"].to_numpy()
     order = np.argsort(columns, kind="stable")
-    cuts = np.flatnonzero(np.diff(columns[order], prepend=-2))
-    ends = [name for name in ("low", "high") if name in frame.columns]
-    for rows in np.split(order, cuts[1:]) if len(order) else []:
+    starts = np.flatnonzero(np.diff(columns[order], prepend=-1))
+    for rows in np.split(order, starts[1:]) if len(order) else ():
         part = frame[rows.tolist()]
-        extremes = tuple(part[name] for name in ends)
-        groups = Groups(part["value"], part["label"], part["count"].to_numpy(), extremes)
-        yield int(columns[rows[0]]), groups
+        ends = tuple(doubles(part[name]) for name in ("low", "high") if name in part.columns)
+        codes, counts = labels.codes(part["label"]), part["count"].to_numpy()
+        yield int(columns[rows[0]]), Groups(part["value"], codes, counts, ends)

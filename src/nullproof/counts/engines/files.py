@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from nullproof.data.files import refuse_repeated, separator_of
+from nullproof.data.files import separator_of
 from nullproof.data.missing import DOUBTFUL, SURE, USUAL, Missing, Rule
 from nullproof.data.texts import FormatFinder, Formats
 from nullproof.errors import NullproofError, missing_extra
 from nullproof.scratch import own_folder
-from nullproof.words import many
 
 if TYPE_CHECKING:
     import polars as pl
@@ -73,8 +72,7 @@ def duckdb_files(
         import duckdb
     except ImportError:
         raise missing_extra("counting a folder or a pattern of files", "duckdb") from None
-    pattern, is_text = _pattern(path)
-    hive = is_many(path)
+    files, is_text = _files(path)
     with own_folder(FOLDERS) as spill:
         settings: dict[str, Any] = {
             "temp_directory": str(spill),
@@ -85,32 +83,72 @@ def duckdb_files(
         try:
             with duckdb.connect(f"{spill}/cells.duckdb", config=settings) as connection:
                 if is_text:
-                    yield _text_files(connection, pattern, missing, as_text, like, hive=hive)
+                    yield _text_files(connection, path, files, missing, as_text, like)
                 else:
-                    yield LazyFiles(_parquet(connection, pattern, hive), False, {}, {})
+                    yield LazyFiles(_parquet_files(connection, path, files), False, {}, {})
         except duckdb.Error as problem:
             raise NullproofError(f"DuckDB cannot count {path}: {_brief(problem)}") from problem
 
 
-def _parquet(connection: Any, pattern: str, hive: bool) -> Any:
+def _files(path: str | Path) -> tuple[list[str], bool]:
+    """Return the files behind a path, and whether they are text; reject files of several kinds."""
+    if Path(path).is_dir():
+        found = [str(p) for p in sorted(Path(path).rglob("*")) if p.is_file()]
+        found = [file for file in found if _suffix(file) in (*_PARQUET, *_TEXT)]
+        kinds = sorted({_suffix(file) for file in found})
+        if len(kinds) != 1:
+            came = f"{' and '.join(kinds)} files" if kinds else "no CSV or Parquet files"
+            raise NullproofError(f"the folder {path} holds {came}; give one kind by a pattern")
+    elif is_many(path):
+        found = sorted(glob.iglob(str(path), recursive=True))  # noqa: PTH207 (may be absolute)
+    else:
+        found = [str(path)]
+    if not found or not Path(found[0]).exists():
+        raise NullproofError(f"no file fits {path}; check the path")
+    kinds = sorted({*map(_suffix, found)})
+    for known in (_PARQUET, _TEXT):
+        if {*kinds} <= {*known}:
+            return found, known is _TEXT
+    raise NullproofError(
+        f"DuckDB counts CSV, TSV and Parquet files, not {' and '.join(kinds)}; give files of one of "
+        "those kinds"
+    )
+
+
+def _suffix(name: str) -> str:
+    """Return the ending of a file's name, before that of a packed one."""
+    path = Path(name.lower())
+    return (path.with_suffix("") if path.suffix in _PACKED else path).suffix
+
+
+def _parquet_files(connection: Any, path: str | Path, files: list[str]) -> Any:
     import polars as pl
 
     try:
-        names = [name for file in _fitting(pattern) for name in pl.read_parquet_schema(file)]
+        headers = [[*pl.read_parquet_schema(file)] for file in files]
     except pl.exceptions.PolarsError as problem:
-        raise NullproofError(f"cannot read {pattern}: {str(problem).splitlines()[0]}") from problem
-    _refuse_alike(names, pattern)
-    return connection.read_parquet(pattern, union_by_name=True, hive_partitioning=hive)
+        raise NullproofError(f"cannot read {path}: {str(problem).splitlines()[0]}") from problem
+    hive = is_many(path)
+    cells = connection.read_parquet(
+        [*map(glob.escape, files)], union_by_name=True, hive_partitioning=hive
+    )
+    _refuse_other_names(path, headers, cells.columns, hive)
+    return cells
 
 
-def _refuse_alike(names: Iterable[str], pattern: str) -> None:
-    first: dict[str, str] = {}
-    for name in names:
-        other = first.setdefault(name.strip().lower(), name)
-        if other != name:
+def _refuse_other_names(
+    path: str | Path, headers: Iterable[Sequence[str]], columns: Sequence[str], hive: bool
+) -> None:
+    """Reject files whose columns DuckDB renames, joins or splits without a word."""
+    known = {*columns}
+    for header in headers:
+        names = [name.strip() for name in header]
+        as_written = len({*names}) == len(names) and {*names} <= known
+        if not as_written or not (hive or len(names) == len(columns)):
             raise NullproofError(
-                f"{pattern} has the columns {other!r} and {name!r}, which DuckDB does not tell apart; "
-                "give one of them another name"
+                f"DuckDB reads the header {', '.join(header)!r} of {path} as "
+                f"{', '.join(columns)!r}; give each column a name that differs from all others in more "
+                "than case, and each row as many fields as the header"
             )
 
 
@@ -130,57 +168,13 @@ def _brief(problem: Exception) -> str:
     return "; ".join(shown)[:300]
 
 
-def _pattern(path: str | Path) -> tuple[str, bool]:
-    """Return the pattern of the files, and whether they are text."""
-    if Path(path).is_dir():
-        names = {_suffix(p): p for p in sorted(Path(path).rglob("*")) if p.is_file()}
-        kinds = [suffix for suffix in names if _bare(suffix) in (*_PARQUET, *_TEXT)]
-        if len(kinds) != 1:
-            came = f"{' and '.join(sorted(kinds))} files" if kinds else "no CSV or Parquet files"
-            raise NullproofError(f"the folder {path} holds {came}; give one kind by a pattern")
-        return f"{glob.escape(str(path))}/**/*{kinds[0]}", _bare(kinds[0]) in _TEXT
-    found = _fitting(str(path)) if is_many(path) else [str(path)]
-    if not found or not Path(found[0]).exists():
-        raise NullproofError(f"no file fits {path}; check the path")
-    suffixes = {_bare(_suffix(Path(name))) for name in found}
-    if suffixes <= {*_PARQUET}:
-        return str(path), False
-    if suffixes <= {*_TEXT}:
-        return str(path), True
-    raise NullproofError(
-        f"DuckDB counts CSV, TSV and Parquet files, not {' and '.join(sorted(suffixes))}; "
-        "give files of one of those kinds"
-    )
-
-
-def _fitting(pattern: str) -> list[str]:
-    """Return the files that fit a pattern, which may be the name of one."""
-    if Path(pattern).is_file():
-        return [pattern]
-    return sorted(glob.iglob(pattern, recursive=True))  # noqa: PTH207 - absolute patterns too
-
-
-def _suffix(path: Path) -> str:
-    suffixes = [suffix.lower() for suffix in path.suffixes]
-    if suffixes and suffixes[-1] in _PACKED:
-        return "".join(suffixes[-2:])
-    return suffixes[-1] if suffixes else ""
-
-
-def _bare(suffix: str) -> str:
-    for packed in _PACKED:
-        suffix = suffix.removesuffix(packed)
-    return suffix
-
-
 def _text_files(
     connection: Any,
-    pattern: str,
+    path: str | Path,
+    files: list[str],
     missing: Missing,
     as_text: Collection[str],
     like: Formats | None,
-    *,
-    hive: bool,
 ) -> LazyFiles:
     """Put the cells of text files into a table on disk, by columns.
 
@@ -189,20 +183,16 @@ def _text_files(
     stay text, and are read like any text file, from their distinct values. Without the table, text
     would be parsed again for every column that is counted.
     """
-    lines = [_first_line(connection, glob.escape(file)) for file in _fitting(pattern)]
-    first = lines[0]
-    tabs = _bare(pattern.lower()).endswith((".tsv", ".tab"))
-    separator = "\t" if tabs else separator_of(first)
-    # A name in quotes may go on in the next line.
-    whole = [line for line in lines if line.count('"') % 2 == 0]
-    headers = [*csv.reader(whole, delimiter=separator)]
+    lines = [_first_line(connection, file) for file in files]
+    separator = "\t" if _suffix(files[0]) in (".tsv", ".tab") else separator_of(lines[0])
+    hive = is_many(path)
     cells = connection.read_csv(
-        pattern,
+        [*map(glob.escape, files)],
         header=True,
         all_varchar=True,
         na_values=[""],
-        # Unless it is told otherwise, DuckDB takes a quote that is never closed for a part of the
-        # value, and lines that begin with # for comments.
+        # By itself DuckDB takes a quote that is never closed for a part of the value, and lines that
+        # begin with # for comments.
         delimiter=separator,
         quotechar='"',
         escapechar='"',
@@ -211,55 +201,56 @@ def _text_files(
         hive_partitioning=hive,
         hive_types_autocast=False,
     )
-    _refuse_misread(headers, pattern, None if hive else len(cells.columns))
+    # A name in quotes may go on in the next line.
+    headers = [
+        *csv.reader((line for line in lines if line.count('"') % 2 == 0), delimiter=separator)
+    ]
+    _refuse_other_names(path, headers, cells.columns, hive)
     # DuckDB cuts off the spaces around names.
     written = {name.strip(): name for header in headers for name in header}
-    names = [written.get(column, column) for column in cells.columns]
-    cells = cells.project(
-        ", ".join(
-            f"{_quoted(column)} AS {_quoted(name)}"
-            for column, name in zip(cells.columns, names, strict=True)
-        )
-    )
-    rules = {name: missing.rule(name, in_file=True) for name in names if name not in as_text}
+    names = {column: written.get(column, column) for column in cells.columns}
+    rules = {
+        column: missing.rule(name, in_file=True)
+        for column, name in names.items()
+        if name not in as_text
+    }
     numbers, taken = _number_types(cells, rules)
     wanted = []
-    for name in names:
-        cell = _quoted(name)
-        if name in numbers:
-            spelled = _spelled(cell, rules[name])
-            cell = f"CAST(CASE WHEN {spelled} THEN NULL ELSE {cell} END AS {numbers[name]})"
+    for column, name in names.items():
+        cell = _quoted(column)
+        if column in numbers:
+            spelled = _spelled(cell, rules[column])
+            cell = f"CAST(CASE WHEN {spelled} THEN NULL ELSE {cell} END AS {numbers[column]})"
         wanted.append(f"{cell} AS {_quoted(name)}")
     cells.project(", ".join(wanted)).create("cells")
     cells = connection.table("cells")
-    texts = [name for name in rules if name not in numbers]
+    texts = {names[column]: rule for column, rule in rules.items() if column not in numbers}
     if like is not None:
         formats = {name: like[name] for name in texts if name in like}
     else:
         finder = FormatFinder(semicolons=separator == ";")
-        for name in texts:
+        for name, rule in texts.items():
             # Most columns of texts are settled by a few of them.
-            if finder.may_have_one(_distinct(cells.limit(_SAMPLE), name), rules[name]):
-                finder.look_at(name, _distinct(cells, name), rules[name])
+            if finder.may_have_one(_distinct(cells.limit(_SAMPLE), name), rule):
+                finder.look_at(name, _distinct(cells, name), rule)
         formats = finder.formats()
-    return LazyFiles(cells, True, taken, formats)
+    return LazyFiles(cells, True, {names[column]: own for column, own in taken.items()}, formats)
 
 
-def _refuse_misread(headers: Sequence[list[str]], pattern: str, n_fields: int | None) -> None:
-    """Reject headers that DuckDB changes without a word."""
-    for header in headers:
-        refuse_repeated(header, pattern)
-        if n_fields is not None and len(header) != n_fields:
-            raise NullproofError(
-                f"{pattern} is ragged: the header has {many(len(header), 'field')}, its rows have "
-                f"{n_fields}; mend that"
-            )
-        if not all(name.strip() for name in header):
-            raise NullproofError(
-                f"{pattern} has a column without a name, to which DuckDB gives one of its own; give "
-                "each column a name, or write the files without it (in pandas: to_csv(…, index=False))"
-            )
-    _refuse_alike((name for header in headers for name in header), pattern)
+def _first_line(connection: Any, file: str) -> str:
+    lines = connection.read_csv(
+        glob.escape(file),
+        columns={"line": "VARCHAR"},
+        header=False,
+        delimiter="\x01",
+        quotechar="",
+        escapechar="",
+        auto_detect=False,
+        strict_mode=False,
+        hive_partitioning=False,
+    )
+    line = next((line for (line,) in lines.limit(1).fetchall()), "") or ""
+    return line.removeprefix("\ufeff")
 
 
 def _number_types(
@@ -271,8 +262,8 @@ def _number_types(
     values, like any text: that takes longer, and gives the same.
     """
     wanted = []
-    for name, rule in rules.items():
-        cell = _quoted(name)
+    for column, rule in rules.items():
+        cell = _quoted(column)
         spelled = _spelled(cell, rule)
         wanted += [f"list(DISTINCT trim({cell})) FILTER ({spelled})", f"bool_or(NOT {spelled})"]
         wanted += [
@@ -282,13 +273,13 @@ def _number_types(
     types: dict[str, str] = {}
     taken: dict[str, list[str]] = {}
     # All columns in one query: every query parses the files.
-    found = iter(cells.aggregate(", ".join(wanted)).fetchall()[0] if wanted else ())
-    for name in rules:
-        spellings, some_known = next(found), next(found)
-        fitting = [number for number in _PATTERNS if next(found)]
+    answers = iter(cells.aggregate(", ".join(wanted)).fetchall()[0] if wanted else ())
+    for column in rules:
+        spellings, some_known = next(answers), next(answers)
+        fitting = [number for number in _PATTERNS if next(answers)]
         if fitting and some_known:
-            types[name] = fitting[0]
-            taken[name] = sorted({*(spellings or ())} - {""})
+            types[column] = fitting[0]
+            taken[column] = sorted({*(spellings or ())} - {""})
     return types, taken
 
 
@@ -312,22 +303,6 @@ def _distinct(cells: Any, name: str) -> pl.Series:
 
     texts = cells.project(_quoted(name)).distinct().fetchall()
     return pl.Series([text for (text,) in texts if text is not None], dtype=pl.String)
-
-
-def _first_line(connection: Any, pattern: str) -> str:
-    lines = connection.read_csv(
-        pattern,
-        columns={"line": "VARCHAR"},
-        header=False,
-        delimiter="\x01",
-        quotechar="",
-        escapechar="",
-        auto_detect=False,
-        strict_mode=False,
-        hive_partitioning=False,
-    )
-    line = next((line for (line,) in lines.limit(1).fetchall()), "") or ""
-    return line.removeprefix("\ufeff")
 
 
 def _quoted(name: str) -> str:
