@@ -89,8 +89,10 @@ def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> li
         if sort.feature not in values:
             values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
         key_of_column, by_code = values[sort.feature]
-        fits = key_of_column.value.is_in(by_code.get(sort.candidates[0], [])) & label.label.is_in(
-            labels.get(sort.label, [])
+        fits = (
+            key_of_column.only
+            & key_of_column.value.is_in(by_code.get(sort.candidates[0], []))
+            & label.label.is_in(labels.get(sort.label, []))
         )
         rows = table.frame.filter(fits).select(nw.col(key).alias("row")).sort("row")
         parts.append(

@@ -89,9 +89,9 @@ def load(path: str | Path) -> IndexFields:
     """Read an index back; reject a file that is damaged, altered or of another format."""
     import polars as pl
 
-    if not Path(path).is_file():
-        raise NullproofError(f"no such index file: {path}; check the path")
     try:
+        if not Path(path).is_file():
+            raise NullproofError(f"no such index file: {path}; check the path")
         raw = Path(path).read_bytes()
         if not is_saved(path):
             raise NullproofError(f"{path} is not an index; give a file that CountIndex.save wrote")

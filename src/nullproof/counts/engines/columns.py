@@ -93,7 +93,11 @@ class LazyColumn:
             return cell.cast(nw.Int64)
         if self.dtype.is_float():
             return self.number
-        return cell if self.dtype == nw.String or self.kind == "date" else cell.cast(nw.String)
+        return cell if self._comes_as_it_is else cell.cast(nw.String)
+
+    @property
+    def _comes_as_it_is(self) -> bool:
+        return self.kind == "date" or self.dtype in (nw.String, nw.Time)
 
     @property
     def label(self) -> nw.Expr:
@@ -199,7 +203,7 @@ class LazyTable:
             kind = "date"
         elif dtype == nw.Boolean:
             kind = "boolean"
-        elif dtype == nw.String or categories is not None:
+        elif dtype in (nw.String, nw.Time) or categories is not None:
             kind = "category"
         else:
             raise NullproofError(
@@ -258,7 +262,7 @@ class Key:
             return f"integers, {self.in_cells}"
         if dtype.is_float():
             return "floats"
-        return str(dtype) if self.column.kind == "date" else "texts"
+        return str(dtype) if self.column.kind == "date" or dtype == nw.Time else "texts"
 
 
 @dataclass(frozen=True)
@@ -336,14 +340,25 @@ def grouped(frame: nw.LazyFrame[Any], labels: Labels, keys: Sequence[Key]) -> li
             else _grouped_cells(nw.concat(frames))
         )
         found.update(_split(collected(query), labels))
+    for j, groups in found.items():
+        if groups.values.null_count():
+            raise NullproofError(
+                f"column {keys[j].column.name!r} holds a value that does not come through, such as the "
+                "time 24:00:00; cast it to text there, or leave it out with ignore"
+            )
     return [found.get(j) or _no_groups(key.column) for j, key in enumerate(keys)]
 
 
 def _no_groups(column: LazyColumn) -> Groups:
-    kinds = {"number": nw.Float64, "date": nw.Datetime("us"), "boolean": nw.Boolean}
-    nothing = nw.new_series("value", [], kinds.get(column.kind, nw.String), backend="polars")
+    kinds: dict[str, Any] = {
+        "number": nw.Float64,
+        "date": nw.Datetime("us"),
+        "boolean": nw.Boolean,
+        "category": nw.String,
+    }
+    nothing = nw.new_series("value", [], kinds[column.kind], backend="polars")
     numbers = np.zeros(0, dtype=np.int64)
-    return Groups(nothing, numbers, numbers, (numbers * 1.0, numbers * 1.0))
+    return Groups(nothing, numbers, numbers, (np.zeros(0), np.zeros(0)))
 
 
 def _grouped_cells(cells: nw.LazyFrame[Any]) -> nw.LazyFrame[Any]:
