@@ -98,10 +98,11 @@ def load(path: str | Path) -> IndexFields:
         if raw != _sealed(raw):
             raise ValueError("the seal is broken")
         header = json.loads(pl.read_parquet_metadata(BytesIO(raw))[_KEY])
-        if header["version"] != VERSION:
+        version = header["version"]
+        if version != VERSION:
+            advice = "install a newer nullproof" if version > VERSION else "count the table again"
             raise NullproofError(
-                f"{path} has format {header['version']} and this nullproof reads format {VERSION}; count "
-                "the table again, or install the nullproof that wrote it"
+                f"{path} has format {version} and this nullproof reads format {VERSION}; {advice}"
             )
         return _index(header, pl.read_parquet(BytesIO(raw)))
     except NullproofError:
