@@ -17,8 +17,9 @@ import numpy as np
 import polars as pl
 
 from experiments.tables_at_hand import LABELS, at_hand, frame_of
-from nullproof.auditing import Mixture, audit
+from nullproof.auditing import audit
 from nullproof.cli.audits import MODELS, pipeline
+from nullproof.completions import Mixture
 from nullproof.data.edits import inject_missing
 from nullproof.estimator import CertifiedNB
 
