@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from support.command_line import Runner
+from support.schemas import problems
 
 from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, audit, certify
 
@@ -214,6 +215,7 @@ def test_the_command_gives_what_the_library_does(on_files: Runner, model: str) -
     """Terminal, JSON and file name the same predictions that changed."""
     asked = ("audit", "clinic.csv", "new.csv", "--label", "ill", "--model", model, "--worlds", "4")
     found = json.loads(on_files(*asked, "--json", "-o", "audit.csv").out)
+    assert problems("audit", found) == []
     assert found["n_worlds"] == 4
     assert found["model"] == model
     assert found["n_points"] == 40

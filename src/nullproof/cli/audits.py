@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Any
 
-import numpy as np
 import typer
 
 from nullproof.cli.options import Request
@@ -107,6 +106,7 @@ def audit(
 
 def _plain_frame(table: Table, names: tuple[str, ...] | list[str]) -> pl.DataFrame:
     """Return columns as numbers and texts, null where they are missing."""
+    import numpy as np
     import polars as pl
 
     columns = []
@@ -164,6 +164,7 @@ def pipeline(model: str, features: pl.DataFrame) -> Any:
 
 def _show(console: Console, result: Audit, shown: Shown) -> None:
     """Print what was seen, and the predictions that changed in most worlds first."""
+    import numpy as np
     from rich.text import Text
 
     from nullproof.cli.terminal import (
