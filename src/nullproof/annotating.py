@@ -233,8 +233,10 @@ def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str
         with explained(engine):
             if hasattr(table, "to_pyarrow_batches"):
                 batches = table.to_pyarrow_batches(chunk_size=_ROWS)
+            elif hasattr(table, "to_arrow_reader"):
+                batches = table.to_arrow_reader(_ROWS)
             else:
-                batches = table.fetch_record_batch(_ROWS)
+                batches = table.fetch_record_batch(_ROWS)  # before DuckDB 1.5
         writer = None
         try:
             for batch in batches:

@@ -30,7 +30,7 @@ from nullproof.model.parameters import Bias
 from nullproof.progress import Progress
 from nullproof.seeds import refuse_seed
 from nullproof.show import ROWS, shown_table
-from nullproof.words import cut, many, per_cent
+from nullproof.words import PLAIN, cut, many, per_cent
 
 _CONFIDENCE = 0.95
 # Starting worker processes takes a second or two; less work than this is done here.
@@ -411,7 +411,7 @@ class Audit(Sequence["AuditedPoint"]):
     def confidence(self) -> str:
         """Say what the worlds by chance tell about the predictions that did not change."""
         n_chance = int(self.by_chance.sum())
-        bound = per_cent(1 - (1 - _CONFIDENCE) ** (1 / n_chance)) if n_chance else "100 %"
+        bound = per_cent(1 - (1 - _CONFIDENCE) ** (1 / n_chance), PLAIN) if n_chance else "100 %"
         return (
             f"A prediction that none of the {n_chance:,} worlds by chance changed is changed by at most "
             f"{bound} of such worlds, with 95 % confidence; directed worlds are rarer and no sample."
@@ -422,7 +422,7 @@ class Audit(Sequence["AuditedPoint"]):
         n_changed, n_chance = int(self.changed.sum()), int(self.by_chance.sum())
         return (
             f"{n_changed:,} of {many(len(self), 'prediction')} "
-            f"({per_cent(n_changed / max(len(self), 1))}) were seen to change in "
+            f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) were seen to change in "
             f"{many(self.n_worlds, 'completed table')} ({n_chance:,} by chance, "
             f"{self.n_worlds - n_chance:,} directed); that the others stay is not proven"
         )
