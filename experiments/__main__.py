@@ -18,6 +18,7 @@ NAMES = (
     "speed",
     "accuracy",
     "assumptions",
+    "audit",
     "bias",
     "cleaning",
     "cuts",

@@ -470,7 +470,7 @@ def test_json_keeps_to_its_schema(run: Runner, command: str, way: str) -> None:
     document = asked(run, command, "customers.csv", *WAYS[way], "--label", "churn", *PAPER, *own)
     assert problems(command, document) == []
     assert problems(command, {**document, "news": 1}) == ["$.news is in no schema"]
-    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*QUESTIONS}
+    assert {path.stem for path in SCHEMAS.glob("*.json")} == {*QUESTIONS, "audit"}
     if (command, way) == ("certify", "biased"):
         assert (document["threshold"], document["bias"]) == (None, {"age": 0.1})
     if (command, way) == ("clean", "keyed"):

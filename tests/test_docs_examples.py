@@ -12,8 +12,6 @@ import pytest
 
 pytest.importorskip("sklearn")
 pytest.importorskip("pandas")
-pytest.importorskip("vl_convert")
-
 pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 NOTEBOOKS = sorted((ROOT / "examples").glob("*.ipynb"))

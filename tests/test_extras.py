@@ -40,7 +40,6 @@ MODULES = {
     "dask": "distributed",
     "duckdb": "duckdb",
     "excel": "fastexcel",
-    "report": "altair",
     "sklearn": "sklearn",
     "spark": "pyspark",
     "sql": "ibis",
@@ -75,13 +74,6 @@ def from_duckdb(folder: Path) -> None:
 def from_excel(folder: Path) -> None:
     FRAME.write_excel(folder / "table.xlsx")
     assert CountIndex.from_table(folder / "table.xlsx", label="y") == INDEX
-
-
-def drawn(folder: Path) -> None:
-    from nullproof.plots import plot_intervals
-
-    plot_intervals(certify(INDEX, POINTS[0])).save(folder / "intervals.svg")
-    assert "<svg" in (folder / "intervals.svg").read_text("utf-8")
 
 
 def fitted(folder: Path) -> None:
@@ -120,7 +112,6 @@ USES: dict[str, Callable[[Path], None]] = {
     "dask": from_dask,
     "duckdb": from_duckdb,
     "excel": from_excel,
-    "report": drawn,
     "sklearn": fitted,
     "spark": from_spark,
     "sql": from_postgres,
@@ -128,7 +119,7 @@ USES: dict[str, Callable[[Path], None]] = {
     "zstd": from_zstd,
 }
 # They take seconds to start; a plain check tries them in folders of their own, among all libraries.
-DEAR = ("dask", "report", "sklearn", "spark", "sql", "web")
+DEAR = ("dask", "sklearn", "spark", "sql", "web")
 
 
 @pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning")
@@ -147,7 +138,6 @@ sys.modules.update(dict.fromkeys(sys.argv[1].split()))
 sys.argv[:] = ["nullproof", "serve"]
 import nullproof
 from nullproof.__main__ import main
-from nullproof.plots import plot_intervals
 
 index = nullproof.CountIndex.from_rows([("a", "x"), ("b", "y")], ["yes", "no"])
 
@@ -161,7 +151,6 @@ asked = {
     "attack": joint,
     "duckdb": lambda: nullproof.CountIndex.from_table("*.parquet", label="y"),
     "excel": lambda: nullproof.CountIndex.from_table("table.xlsx", label="y"),
-    "report": lambda: plot_intervals(nullproof.certify(index, ("a", "x"))).save("intervals.svg"),
     "sklearn": lambda: nullproof.CertifiedNB,
     "web": main,
     "zstd": lambda: nullproof.CountIndex.from_table("table.csv.zst", label="y"),
@@ -185,7 +174,7 @@ def test_a_lacking_extra_is_told(tmp_path: Path) -> None:
         book.writestr("xl/workbook.xml", "")
     (tmp_path / "table.csv.zst").write_bytes(b"\x28\xb5\x2f\xfd")
     FRAME.write_parquet(tmp_path / "part.parquet")
-    lacking = " ".join({*MODULES.values(), "uvicorn", "vl_convert", "pandas", "pyarrow"})
+    lacking = " ".join({*MODULES.values(), "uvicorn", "pandas", "pyarrow"})
     done = subprocess.run(
         [sys.executable, "-c", LACKING, lacking],
         capture_output=True,
@@ -195,7 +184,7 @@ def test_a_lacking_extra_is_told(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     told = {**json.loads(done.stdout), "web": done.stderr}
-    assert {*told} == {"attack", "duckdb", "excel", "report", "sklearn", "web", "zstd"}
+    assert {*told} == {"attack", "duckdb", "excel", "sklearn", "web", "zstd"}
     for extra, message in told.items():
         assert f'pip install "nullproof[{extra}]"' in message
         assert "Traceback" not in message

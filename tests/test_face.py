@@ -29,7 +29,7 @@ DOORS = {
     "support/asking.py": {"nullproof.web"},
     "support/web_server.py": {"nullproof.web"},
     # In processes of their own, of which one lacks every extra.
-    "test_extras.py": {"nullproof.__main__", "nullproof.plots"},
+    "test_extras.py": {"nullproof.__main__"},
     "test_package.py": {"nullproof.__main__"},
 }
 # Where names with an underscore are part of a protocol.

@@ -120,7 +120,7 @@ ROOMS = {
     ".odds": {"Odds", "count_worlds", "label_odds"},
     ".estimator": {"CertifiedNB"},
 }
-HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly", "altair"}
+HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly"}
 RUN = """
 import contextlib, sys
 from nullproof.__main__ import main

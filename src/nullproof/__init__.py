@@ -9,7 +9,9 @@ from nullproof.lazy import public
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
+    from nullproof.annotating import annotate as annotate
     from nullproof.attacks.poisoning import poison as poison
+    from nullproof.auditing import audit as audit
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
     from nullproof.data.edits import inject_missing as inject_missing
@@ -32,6 +34,8 @@ __all__, __getattr__, __dir__ = public(
         "CountIndex": "counts.index",
         "NullproofError": "errors",
         "NullproofWarning": "errors",
+        "annotate": "annotating",
+        "audit": "auditing",
         "certify": "model.certify",
         "cleaning_plan": "cleaning.plan",
         "explain": "model.explain",

@@ -8,7 +8,7 @@ styles of its own: colours are readable on light and dark, and a page may change
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, Literal, NamedTuple
 
@@ -24,6 +24,9 @@ _ROW, _BAR, _TOP, _ZERO = 42, 12, 4, 26
 LONGEST_LABEL = 26
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _TICKS = 5
+_CURVE_HEIGHT, _CURVE_LEFT, _CURVE_RIGHT, _CURVE_TOP, _CURVE_BOTTOM = 210, 44, 14, 8, 36
+_BIASES = (0.0, 0.01, 0.05, 0.1, 0.2, 0.5, 1.0)
+_MOST_SIZES = 7
 
 
 class Interval(NamedTuple):
@@ -216,6 +219,113 @@ def leads(bars: Sequence[LeadBar], label: Any, rival: Any) -> str:
     for number, bar in enumerate(bars):
         parts += _lead_row(bar, place, _TOP + _ROW * number)
     return "".join([*parts, "</svg>"])
+
+
+class _Line(NamedTuple):
+    """A falling line: where it passes, its ticks below (place and text), and what it is about.
+
+    All places are between 0 and 1, from the left and from the bottom.
+    """
+
+    places: Sequence[tuple[float, float]]
+    ticks: Sequence[tuple[float, str]]
+    axis: str
+    said: str
+    dashed: float | None = None
+    level: float | None = None
+
+
+def curve_by_bias(
+    biases: Sequence[float], shares: Sequence[float], said: str, dashed: float | None = None
+) -> str:
+    """Draw how a share falls as the bias grows, with a dashed line at one bias."""
+    return _picture(
+        _Line(
+            # By its root, which gives small biases the room that they need.
+            [(math.sqrt(bias), share) for bias, share in zip(biases, shares, strict=True)],
+            [(math.sqrt(bias), f"{bias:g}") for bias in _BIASES],
+            "bias",
+            said,
+            dashed=None if dashed is None else math.sqrt(dashed),
+        )
+    )
+
+
+def curve_by_size(
+    sizes: Sequence[int], shares: Sequence[float], said: str, axis: str, level: float | None = None
+) -> str:
+    """Draw how a share changes with a number of cells or rows, with a dashed line at one share."""
+    last = max(sizes[-1], 1)
+
+    def place(size: int) -> float:
+        return math.log1p(size) / math.log1p(last)
+
+    steps: list[tuple[float, float]] = []
+    # A share holds from its size up to the next, so the line moves in steps.
+    for size, share in zip(sizes, shares, strict=True):
+        if steps:
+            steps.append((place(size), steps[-1][1]))
+        steps.append((place(size), share))
+    tens = [10**exponent for exponent in range(len(str(last))) if 10**exponent <= last]
+    every = max(1, math.ceil(len(tens) / (_MOST_SIZES - 1)))
+    ticks = [(place(size), f"{size:,}") for size in (0, *tens[::every])]
+    return _picture(_Line(steps, ticks, axis, said, level=level))
+
+
+def _picture(line: _Line) -> str:
+    places = " ".join(f"{_x(x):.1f},{_y(y):.1f}" for x, y in line.places)
+    end = line.places[-1][0] if line.places else 0.0
+    ends = f"{_x(end):.1f},{_y(0.0):.1f} {_x(0.0):.1f},{_y(0.0):.1f}"
+    said = escape(line.said)
+    marks = ""
+    if line.dashed is not None:
+        marks += _mark((line.dashed, line.dashed), (0.0, 1.0))
+    if line.level is not None:
+        marks += _mark((0.0, 1.0), (line.level, line.level))
+    return (
+        f'<svg class="np-curve" role="img" aria-label="{said}" viewBox="0 0 {WIDTH} {_CURVE_HEIGHT}" '
+        f'width="{WIDTH}" height="{_CURVE_HEIGHT}" font-family="system-ui, sans-serif" font-size="11" '
+        f'fill="currentColor" xmlns="http://www.w3.org/2000/svg"><title>{said}</title>'
+        f'<polygon class="np-area" points="{places} {ends}" fill="#1a8f5a" '
+        f'fill-opacity="0.2"/><polyline class="np-line" points="{places}" fill="none" '
+        f'stroke="#1a8f5a" stroke-width="2"/>{_curve_axes(line.ticks, line.axis)}{marks}</svg>'
+    )
+
+
+def _mark(x: tuple[float, float], y: tuple[float, float]) -> str:
+    ends = f'x1="{_x(x[0]):.1f}" x2="{_x(x[1]):.1f}" y1="{_y(y[0]):.1f}" y2="{_y(y[1]):.1f}"'
+    return f'<line class="np-threshold" {ends} stroke="currentColor" stroke-dasharray="4 3"/>'
+
+
+def _curve_axes(ticks: Iterable[tuple[float, str]], title: str) -> str:
+    parts = []
+    for place, text in ticks:
+        x = _x(place)
+        parts.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="{_y(0.0):.1f}" y2="{_y(0.0) + 4:.1f}" '
+            f'stroke="currentColor" stroke-opacity="0.5"/><text x="{x:.1f}" y="{_y(0.0) + 16:.1f}" '
+            f'text-anchor="middle">{text}</text>'
+        )
+    for share in (0.0, 0.5, 1.0):
+        y = _y(share)
+        parts.append(
+            f'<line x1="{_CURVE_LEFT}" x2="{WIDTH - _CURVE_RIGHT}" y1="{y:.1f}" y2="{y:.1f}" '
+            f'stroke="currentColor" stroke-opacity="0.25"/><text x="{_CURVE_LEFT - 6}" y="{y + 4:.1f}" '
+            f'text-anchor="end">{100 * share:.0f}\u00a0%</text>'
+        )
+    parts.append(
+        f'<text x="{(_CURVE_LEFT + WIDTH) / 2:.1f}" y="{_CURVE_HEIGHT - 3}" '
+        f'text-anchor="middle">{title}</text>'
+    )
+    return f'<g class="np-axis">{"".join(parts)}</g>'
+
+
+def _x(place: float) -> float:
+    return _CURVE_LEFT + place * (WIDTH - _CURVE_RIGHT - _CURVE_LEFT)
+
+
+def _y(share: float) -> float:
+    return _CURVE_TOP + (1 - share) * (_CURVE_HEIGHT - _CURVE_TOP - _CURVE_BOTTOM)
 
 
 def histogram(radius: NDArray[np.float64], n_bars: int) -> list[dict[str, int]]:

@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -69,6 +70,8 @@ def spark_session() -> Iterator[Any]:
         "spark.log.level": "ERROR",
         **_connect_settings(),
     }
+    # The workers are processes of their own, which need this environment.
+    os.environ["PYSPARK_PYTHON"] = sys.executable
     builder = sql.SparkSession.builder.master("local[2]").appName("nullproof")
     for name, value in settings.items():
         builder = builder.config(name, value)

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from nullproof.cli import commands, reports, upkeep  # noqa: F401 (each enters its commands)
+from nullproof.cli import audits, commands, reports, upkeep  # noqa: F401 (each enters its commands)
 from nullproof.cli.registry import Command, Group
 from nullproof.cli.streams import console, echo
 

@@ -17,11 +17,13 @@ from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.lines import VERDICTS
 from nullproof.model.bias import Floats
-from nullproof.show import shown_table
+from nullproof.show import curve_by_bias, shown_figure, shown_table
 from nullproof.words import PLAIN, either, per_cent
 
 NOT_RIGHT = "Certain says that the missing cells cannot change a prediction, not that it is right."
 _SAID = {"certain": "the certain", "holds": "those that hold", "open": "the open ones"}
+# At so many biases a curve is drawn.
+_DRAWN = 200
 # The biases that are shown by default: most predictions stop holding at the low end.
 BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
@@ -125,6 +127,15 @@ class CertaintyCurve:
             columns["accuracy_hold"] = [one.accuracy_hold for one in found]
             columns["accuracy_rest"] = [one.accuracy_rest for one in found]
         return columns
+
+    def _repr_html_(self) -> str:
+        biases = np.unique([0.0, *self.jumps, 1.0])
+        biases = biases[np.linspace(0, len(biases) - 1, min(len(biases), _DRAWN)).astype(np.intp)]
+        shares = [(self.tolerance >= bias).sum() / max(self.n_points, 1) for bias in biases]
+        picture = curve_by_bias(biases.tolist(), shares, repr(self))
+        return shown_figure(repr(self), picture) + shown_table(
+            "Predictions that hold up to a bias", self.columns(), len(BIASES)
+        )
 
     def __repr__(self) -> str:
         told = ", ".join(f"{one.n_hold:,} at {one.bias:g}" for one in self.points((0, 0.05, 1)))

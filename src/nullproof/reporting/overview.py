@@ -18,7 +18,6 @@ from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
 from nullproof.odds.sureness import SURE
-from nullproof.plots import BARS
 from nullproof.radii.results import Radii
 from nullproof.show import histogram
 from nullproof.words import many, number, some, text
@@ -29,6 +28,7 @@ WEAKEST = 10
 MOST_FEATURES = 60
 MOST_LABELS = 40
 _MOST_SETS = 12
+_BARS = 10
 
 
 def table(model: Model) -> dict[str, Any]:
@@ -139,7 +139,7 @@ def fragility(fragile: Radii) -> dict[str, Any]:
         "least": int(finite.min()) if len(finite) else None,
         "median": float(np.median(finite)) if len(finite) else None,
         "greatest": int(finite.max()) if len(finite) else None,
-        "histogram": histogram(finite, BARS),
+        "histogram": histogram(finite, _BARS),
         "weakest": [
             {
                 "point": place,

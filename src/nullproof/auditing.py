@@ -1,0 +1,465 @@
+"""audit: fit any scikit-learn classifier on many completions of a training table and see what changes.
+
+Nothing is proven for the predictions that stay the same. A prediction that changes comes with two
+completed tables on which the same classifier predicts differently, so anyone can check it.
+
+`nullproof.completions` makes the completed tables, half of them by chance and half directed at points.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.completions import AS_IT_IS, MIXTURE, FilledWorld, Mixture, Training, Worlds
+from nullproof.data.keys import Key, key_columns, shown_name
+from nullproof.data.missing import Spellings
+from nullproof.data.points import Points, encode_points
+from nullproof.data.sources import native_frame
+from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
+from nullproof.model.model import Model
+from nullproof.model.parameters import Bias
+from nullproof.progress import Progress
+from nullproof.seeds import refuse_seed
+from nullproof.show import ROWS, shown_table
+from nullproof.words import PLAIN, cut, many, per_cent
+
+_CONFIDENCE = 0.95
+# Starting worker processes takes a second or two; less work than this is done here.
+_WORTH_PROCESSES = 4.0
+
+
+def audit(
+    estimator: Any,
+    table: Any,
+    points: Any,
+    *,
+    label: str,
+    n_worlds: int = 32,
+    bias: Bias = 1.0,
+    missing: Spellings = (),
+    missing_is_value: Collection[str] = (),
+    key: Key | None = None,
+    seed: int = 0,
+    on_progress: Progress | None = None,
+    mixture: Mixture = MIXTURE,
+) -> Audit:
+    """Fit a classifier on many completions of a table and list the predictions that were seen to change.
+
+    Parameters
+    ----------
+    estimator
+        Any scikit-learn classifier or pipeline; it is cloned, never changed, and a ``random_state`` that
+        is open is fixed at ``seed``, so that only the missing cells make a difference. Where it takes
+        missing cells (boosted trees, pipelines that impute), its prediction from the table as it is is
+        the one that is judged; else the one that most of the worlds drawn by chance give.
+    table
+        The training table, a data frame or a file, with its label column.
+    points
+        The rows to predict, as a data frame or a file; their own missing cells stay as they are.
+    label
+        The name of the label column.
+    n_worlds
+        How many completed tables to fit on; half of them are drawn by chance, half are directed.
+    bias
+        How far the filled cells may differ from the known ones (docs/theory.md, 8), as for `certify`.
+    missing, missing_is_value
+        As for `CountIndex.from_table`; missing cells that count as a value are not filled.
+    key
+        What names the points: a column, or one name each.
+
+    Returns
+    -------
+    Audit
+        One entry per point; `Audit.witness` gives two worlds that disagree.
+
+    Examples
+    --------
+    >>> import polars as pl
+    >>> from sklearn.tree import DecisionTreeClassifier
+    >>> doses, labels = [1.0, 2.0, None, 8.0, 9.0, None], ["yes", "yes", "yes", "no", "no", "no"]
+    >>> table = pl.DataFrame({"dose": doses * 8, "well": labels * 8})
+    >>> points = pl.DataFrame({"dose": [1.5, 5.0]})
+    >>> found = audit(DecisionTreeClassifier(), table, points, label="well", n_worlds=8)
+    >>> found[0].predicted
+    'yes'
+    """
+    refuse_seed(seed)
+    if not isinstance(n_worlds, int) or isinstance(n_worlds, bool) or n_worlds < 2:
+        raise NullproofError(f"n_worlds is {n_worlds!r}; give a whole number that is 2 or more")
+    training = Training.of(table, label, missing, missing_is_value)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NullproofWarning)
+        encoded = encode_points(training.index.schema, points, smoothed=True, key=key)
+    if encoded.frame is None:
+        raise NullproofError(
+            f"points came as {type(points).__name__}; give a data frame or a file with the columns of the "
+            "table"
+        )
+    model = Model(training.index, 1, None, bias)
+    worlds = Worlds(training, encoded.read("skip"), n_worlds, model, seed, mixture)
+    fits = _Fits(_seeded(estimator, seed), training, training.features_of(encoded.frame))
+    return _audited(worlds, fits, encoded, on_progress)
+
+
+def _audited(worlds: Worlds, fits: _Fits, points: Points, on_progress: Progress | None) -> Audit:
+    as_it_is, seconds = fits.as_it_is()
+    by_world: dict[int, NDArray[Any]] = {} if as_it_is is None else {AS_IT_IS: as_it_is}
+    started = time.monotonic()
+    try:
+        for number, predicted in fits.predictions(worlds, seconds):
+            by_world[number] = predicted
+            if on_progress is not None:
+                on_progress("fitting on completed tables", (number + 1) / len(worlds))
+    except KeyboardInterrupt:
+        if not any(number >= 0 for number in by_world):
+            raise
+        n_done = sum(number >= 0 for number in by_world)
+        notice(f"Stopped after {n_done:,} of {len(worlds):,} worlds; the answer is about these.")
+    labels, codes = np.unique(np.array([*by_world.values()]), return_inverse=True)
+    predictions = codes.reshape(len(by_world), -1).astype(np.int32)
+    return Audit(
+        labels.tolist(),
+        [*by_world],
+        predictions,
+        points,
+        worlds,
+        fits,
+        time.monotonic() - started,
+    )
+
+
+# Fits --------------------------------------------------------------------------------------------
+
+
+def _seeded(estimator: Any, seed: int) -> Any:
+    """Return a clone that predicts the same on the same table: seeds that are open are fixed."""
+    try:
+        from sklearn.base import clone, is_classifier
+    except ImportError:
+        raise missing_extra("audit", "sklearn") from None
+    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+        raise NullproofError(
+            f"the estimator is {cut(repr(estimator))}; give a scikit-learn classifier or pipeline"
+        )
+    if not is_classifier(estimator):
+        raise NullproofError(
+            f"{type(estimator).__name__} is not a classifier; audit compares predicted labels"
+        )
+    cloned = clone(estimator)
+    random = {
+        name: seed
+        for name, value in cloned.get_params().items()
+        if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer)
+    }
+    return cloned.set_params(**random)
+
+
+class _Fits:
+    """Fits the classifier on completed tables and predicts the points."""
+
+    def __init__(self, estimator: Any, training: Training, points: nw.DataFrame[Any]) -> None:
+        self.estimator, self.training = estimator, training
+        self.points = points.to_native()
+        self.truth = training.frame[training.label].to_numpy()
+
+    def predicted(self, frame: nw.DataFrame[Any]) -> NDArray[Any]:
+        """Return the predictions of the classifier fitted on a table."""
+        from sklearn.base import clone
+
+        features = self.training.features_of(frame).to_native()
+        return np.asarray(clone(self.estimator).fit(features, self.truth).predict(self.points))
+
+    def as_it_is(self) -> tuple[NDArray[Any] | None, float]:
+        """Return the predictions from the table as it is, None if it is rejected, and the seconds."""
+        started = time.monotonic()
+        try:
+            predicted = self.predicted(self.training.frame)
+        except (ValueError, TypeError) as problem:
+            # Most classifiers reject missing cells; what else is wrong shows on a completed table.
+            said = " ".join(str(problem).split())
+            notice(
+                f"{type(self.estimator).__name__} cannot be fitted on the table as it is "
+                f"({cut(said)}), so the prediction that most worlds by chance give is judged."
+            )
+            return None, 0.0
+        return predicted, time.monotonic() - started
+
+    def in_world(self, worlds: Worlds, number: int) -> NDArray[Any]:
+        """Return the predictions in one world."""
+        with warnings.catch_warnings():
+            # What a fit warns of was shown once, for the table as it is.
+            warnings.simplefilter("ignore")
+            return self.predicted(self.training.completed(worlds.donors(number)))
+
+    def predictions(self, worlds: Worlds, seconds: float) -> Iterator[tuple[int, NDArray[Any]]]:
+        """Yield the number of each world with its predictions, in order; on all cores where that pays."""
+        from joblib import Parallel, delayed  # type: ignore[import-untyped]
+
+        first = 0
+        if not seconds:
+            started = time.monotonic()
+            yield 0, self._first(worlds)
+            first, seconds = 1, time.monotonic() - started
+        numbers = range(first, len(worlds))
+        if seconds * len(numbers) < _WORTH_PROCESSES:
+            for number in numbers:
+                yield number, self.in_world(worlds, number)
+            return
+        jobs = (delayed(self.in_world)(worlds, number) for number in numbers)
+        yield from zip(numbers, Parallel(n_jobs=-1, return_as="generator")(jobs), strict=True)
+
+    def _first(self, worlds: Worlds) -> NDArray[Any]:
+        try:
+            return self.predicted(self.training.completed(worlds.donors(0)))
+        except (ValueError, TypeError) as problem:
+            said = " ".join(str(problem).split())
+            raise NullproofError(
+                f"{type(self.estimator).__name__} cannot be fitted on the completed table and predict the "
+                f"points: {cut(said)}; give a pipeline that encodes texts and imputes the points' own "
+                "missing cells"
+            ) from problem
+
+
+# The answer --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, repr=False)
+class Audit(Sequence["AuditedPoint"]):
+    """Which predictions were seen to change as the missing training cells were filled.
+
+    Parameters
+    ----------
+    labels
+        The labels that were predicted anywhere.
+    numbers
+        The number of each world, -1 for the table as it is.
+    predictions
+        The predicted label of each point in each world, as positions: worlds × points.
+    seconds
+        How long the fits took.
+    """
+
+    labels: list[Any]
+    numbers: list[int]
+    predictions: NDArray[np.int32]
+    points: Points
+    worlds: Worlds
+    fits: _Fits
+    seconds: float
+
+    @property
+    def n_worlds(self) -> int:
+        """The number of completed tables."""
+        return sum(number >= 0 for number in self.numbers)
+
+    @cached_property
+    def by_chance(self) -> NDArray[np.bool_]:
+        """Which of the predictions come from worlds that were drawn by chance."""
+        return np.array(
+            [number >= 0 and not self.worlds.is_directed(number) for number in self.numbers]
+        )
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether the classifier predicts from the table as it is."""
+        return self.numbers[0] == AS_IT_IS
+
+    @cached_property
+    def _judged(self) -> NDArray[np.int64]:
+        if self.takes_missing:
+            return np.asarray(self.predictions[0], dtype=np.int64)
+        votes = self.predictions[self.by_chance] if self.by_chance.any() else self.predictions
+        n_votes = np.array([(votes == label).sum(axis=0) for label in range(len(self.labels))])
+        return np.asarray(n_votes.argmax(axis=0), dtype=np.int64)
+
+    @property
+    def predicted(self) -> list[Any]:
+        """The prediction that is judged: from the table as it is, or that of most worlds by chance."""
+        return [self.labels[label] for label in self._judged.tolist()]
+
+    @cached_property
+    def _differs(self) -> NDArray[np.bool_]:
+        return np.asarray(self.predictions != self._judged)
+
+    @cached_property
+    def changed(self) -> NDArray[np.bool_]:
+        """Which predictions were seen to change in some world."""
+        return np.asarray(self._differs.any(axis=0))
+
+    @cached_property
+    def n_changed_worlds(self) -> NDArray[np.int64]:
+        """In how many worlds each prediction is another one."""
+        return np.asarray(self._differs.sum(axis=0), dtype=np.int64)
+
+    @cached_property
+    def chance_at_most(self) -> NDArray[np.float64]:
+        """The share of worlds by chance that change each prediction, at most, with 95 % confidence.
+
+        By Clopper and Pearson for predictions that no world by chance changes: 1 - 0.05**(1/n); NaN for
+        the others.
+        """
+        n_chance = int(self.by_chance.sum())
+        at_most = 1 - (1 - _CONFIDENCE) ** (1 / n_chance) if n_chance else 1.0
+        return np.where(self._differs[self.by_chance].any(axis=0), np.nan, at_most)
+
+    def _seen(self, position: int) -> tuple[Any, ...]:
+        return tuple(self.labels[code] for code in np.unique(self.predictions[:, position]))
+
+    def witness(self, position: int) -> tuple[FilledWorld, FilledWorld]:
+        """Return two worlds in which the classifier predicts a point differently.
+
+        The first gives the prediction that is judged; it may be the table as it is, if all completed
+        tables agree with each other.
+        """
+        differs = self._differs[:, self._checked(position)]
+        if not differs.any():
+            raise NullproofError(
+                f"no world was seen that changes the prediction of point {position}; there is nothing to "
+                "show"
+            )
+        agreeing = np.flatnonzero(~differs)[::-1]
+        one, other = int(agreeing[0]) if len(agreeing) else 0, int(np.flatnonzero(differs)[0])
+        return self._world(one, position), self._world(other, position)
+
+    def _world(self, place: int, position: int) -> FilledWorld:
+        label = self.labels[int(self.predictions[place, position])]
+        return FilledWorld(self.worlds, self.numbers[place], label)
+
+    def causes(self, position: int) -> list[str]:
+        """Return the columns whose missing cells alone change the prediction of a point.
+
+        The classifier is fitted once per column with missing cells: on the first table of `witness` with
+        that column from the second. Empty if no column does it alone.
+        """
+        one, other = self.witness(position)
+        donors = self.worlds.donors(other.number)
+        before = {} if one.number == AS_IT_IS else self.worlds.donors(one.number)
+        found = []
+        for name in donors:
+            table = self.fits.training.completed({**before, name: donors[name]})
+            if self.fits.predicted(table)[position] != one.predicted:
+                found.append(name)
+        return found
+
+    def _checked(self, position: int) -> int:
+        if not -len(self) <= position < len(self):
+            raise IndexError(f"point {position} was asked for, but there are {len(self):,}")
+        return position % len(self)
+
+    def __len__(self) -> int:
+        return int(self.predictions.shape[1])
+
+    def __getitem__(self, position: Any) -> Any:
+        """Return one point by its position."""
+        place = self._checked(int(position))
+        bound = float(self.chance_at_most[place])
+        return AuditedPoint(
+            self.predicted[place],
+            bool(self.changed[place]),
+            self._seen(place),
+            int(self.n_changed_worlds[place]),
+            None if np.isnan(bound) else bound,
+        )
+
+    def columns(self) -> dict[str, list[Any]]:
+        """Return one row per point as plain columns."""
+        return {
+            **key_columns(self.points.names),
+            "predicted": [str(label) for label in self.predicted],
+            "changed": self.changed.tolist(),
+            "n_changed_worlds": self.n_changed_worlds.tolist(),
+            "seen": [", ".join(map(str, self._seen(place))) for place in range(len(self))],
+        }
+
+    def to_frame(self) -> Any:
+        """Return one row per point, in the library that the points came in."""
+        return native_frame(self.columns(), self.points.frame)
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        columns = {**self.columns(), "seen": [[*map(str, self._seen(i))] for i in range(len(self))]}
+        n_chance = int(self.by_chance.sum())
+        return {
+            "n_points": len(self),
+            "n_changed": int(self.changed.sum()),
+            "n_changed_by_chance": int(self._differs[self.by_chance].any(axis=0).sum()),
+            "n_worlds": self.n_worlds,
+            "n_chance": n_chance,
+            "n_directed": self.n_worlds - n_chance,
+            "chance_at_most": 1 - (1 - _CONFIDENCE) ** (1 / n_chance) if n_chance else None,
+            "takes_missing": self.takes_missing,
+            "labels": [str(label) for label in self.labels],
+            "points": [
+                {"point": place, **dict(zip(columns, row, strict=True))}
+                for place, row in enumerate(zip(*columns.values(), strict=True))
+            ],
+        }
+
+    def file_columns(self) -> dict[str, Any]:
+        """Return the columns as a file holds them: the position of each point first."""
+        return {"point": [*range(len(self))], **self.columns()}
+
+    def confidence(self) -> str:
+        """Say what the worlds by chance tell about the predictions that did not change."""
+        n_chance = int(self.by_chance.sum())
+        bound = per_cent(1 - (1 - _CONFIDENCE) ** (1 / n_chance), PLAIN) if n_chance else "100 %"
+        return (
+            f"A prediction that none of the {n_chance:,} worlds by chance changed is changed by at most "
+            f"{bound} of such worlds, with 95 % confidence; directed worlds are rarer and no sample."
+        )
+
+    def sentence(self) -> str:
+        """Say what was seen, and what that proves."""
+        n_changed, n_chance = int(self.changed.sum()), int(self.by_chance.sum())
+        return (
+            f"{n_changed:,} of {many(len(self), 'prediction')} "
+            f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) were seen to change in "
+            f"{many(self.n_worlds, 'completed table')} ({n_chance:,} by chance, "
+            f"{self.n_worlds - n_chance:,} directed); that the others stay is not proven"
+        )
+
+    def _repr_html_(self) -> str:
+        order = np.argsort(-self.n_changed_worlds, kind="stable")[:ROWS]
+        columns = self.columns()
+        shown = {
+            name: [column[place] for place in order.tolist()] for name, column in columns.items()
+        }
+        names = [shown_name(self.points.names, place) for place in order.tolist()]
+        return shown_table(f"Audit: {self.sentence()}", {"point": names, **shown}, len(self))
+
+    def __repr__(self) -> str:
+        lines = [
+            f"  {place}: {self[place]!r}" for place in np.flatnonzero(self.changed)[:5].tolist()
+        ]
+        more = ["  …"] if self.changed.sum() > len(lines) else []
+        return "\n".join([f"Audit: {self.sentence()}", *lines, *more])
+
+
+@dataclass(frozen=True)
+class AuditedPoint:
+    """What an audit saw of one point.
+
+    ``chance_at_most`` is the share of worlds by chance that change the prediction at most, with 95 %
+    confidence; None if one was seen that does.
+    """
+
+    predicted: Any
+    changed: bool
+    seen: tuple[Any, ...]
+    n_changed_worlds: int
+    chance_at_most: float | None
+
+    def __repr__(self) -> str:
+        if not self.changed:
+            return f"AuditedPoint({self.predicted}: not seen to change)"
+        others = ", ".join(str(label) for label in self.seen if label != self.predicted)
+        return f"AuditedPoint({self.predicted}, but {others} in {many(self.n_changed_worlds, 'world')})"
