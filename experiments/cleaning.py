@@ -22,11 +22,12 @@ from typing import Any, cast
 
 import numpy as np
 import polars as pl
+from nullproof.charts import svg
+from nullproof.plots import plot_cleaning
 from numpy.typing import NDArray
 
 from experiments.cleaning_bound import least_cells
 from experiments.tables_at_hand import IGNORED, LABELS, MISSING, MOST_ROWS, at_hand
-from nullproof.charts import svg
 from nullproof.cleaning import Cleaner, Curve, simulate_cleaning
 from nullproof.cleaning.simulation import Strategy
 from nullproof.counts.index import CountIndex
@@ -34,7 +35,6 @@ from nullproof.data.edits import TrainingTable
 from nullproof.data.points import Points
 from nullproof.files import write_whole
 from nullproof.odds.filling import Cells
-from nullproof.plots import plot_cleaning
 
 TITLE = "Cleaning: cells until points are done"
 SEEDS = range(int(os.environ.get("NULLPROOF_SEEDS", "5")))
