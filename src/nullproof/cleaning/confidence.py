@@ -16,7 +16,8 @@ from nullproof.odds.filling import Cells, refusal, refuse_cells
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress
 
-_LEAST_GAP = 1e-6
+# That of `label_odds`, so that both say the same.
+_USUAL_GAP, _LEAST_GAP = 0.01, 1e-6
 
 
 class Confidence:
@@ -61,7 +62,7 @@ class Confidence:
             undecided[some] = True
             return done, undecided
         own = found.take(some) if strict is model else verdicts(strict, asked)
-        gap = max((1 - self.confidence) / 4, _LEAST_GAP)
+        gap = max(min(1 - self.confidence, _USUAL_GAP), _LEAST_GAP)
         same = odds_of(strict, asked, own, cells=self.cells, gap=gap, on_progress=on_progress).same
         done[some] = same[:, 0] >= self.confidence
         undecided[some] = ~done[some] & (same[:, 1] >= self.confidence)

@@ -1,8 +1,8 @@
 """What chance makes of log supports, and first bounds of the odds: Chernoff for the clear cases.
 
 Counts are independent, so the log support of a label is its log prior plus one independent term per
-feature, ``w_j·log((c_ij + α) / (N_i + α·|dom_j|))``. Points share values, so what a value adds to each sum is
-made once. Odds that these bounds leave open are bounded on a grid (theory 6).
+feature, ``w_j·log((c_ij + α) / (N_i + α·|dom_j|))``. Points share values, so what a value adds to each sum
+is made once. Odds that these bounds leave open are bounded on a grid (theory 6).
 """
 
 from __future__ import annotations

@@ -2,9 +2,9 @@
 
 Every term is rounded to a multiple of ``h``, which moves a log support by a sum of rounding errors. That
 sum lies in a narrow interval, but for a small chance. So the label whose rounded support leads by more than
-both intervals wins, and one that lags by more loses. What may be wrong with the rounded distributions (tails,
-Chernoff bounds, roundings of the Fourier transform) is a sum of probabilities, taken off the lower and put
-onto the upper bound (theory 6).
+both intervals wins, and one that lags by more loses. What may be wrong with the rounded distributions
+(tails, Chernoff bounds, roundings of the Fourier transform) is a sum of probabilities, taken off the lower
+and put onto the upper bound (theory 6).
 """
 
 from __future__ import annotations
