@@ -12,7 +12,7 @@ from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.filling import Cells, refusal, refuse_cells
+from nullproof.odds.filling import Cells, have_odds, refuse_cells
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress
 
@@ -57,10 +57,11 @@ class Confidence:
         some = np.flatnonzero(~done)
         if self.confidence == 1 or not len(some):
             return done, undecided
-        asked, strict = points.take(some), model.unbiased
-        if refusal(model.index, asked, "confidence") is not None:
-            undecided[some] = True
+        undecided[some] = True
+        some = some[have_odds(model.index, points)[some]]
+        if not len(some):
             return done, undecided
+        asked, strict = points.take(some).read("skip"), model.unbiased
         own = found.take(some) if strict is model else verdicts(strict, asked)
         gap = max(min(1 - self.confidence, _USUAL_GAP), _LEAST_GAP)
         same = odds_of(strict, asked, own, cells=self.cells, gap=gap, on_progress=on_progress).same

@@ -96,32 +96,36 @@ def refuse_cells(cells: Any) -> None:
         raise NullproofError(f"cells is {cells!r}; give {ways}")
 
 
-def refusal(index: CountIndex, points: Points, question: str) -> str | None:
-    """Say why points or a table have no odds: chance fills missing cells of the table, and nothing else."""
+def refuse(index: CountIndex, points: Points, question: str) -> None:
+    """Reject points or a table without odds: chance fills missing cells of the table, and nothing else."""
     if points.own_missing == "any":
-        return (
+        raise NullproofError(
             f"own_missing is 'any', which {question} does not take: odds come from the cells that a point "
             "knows; leave it at 'skip'"
         )
     if not points.complete.all():
         place = int(np.flatnonzero(~points.complete)[0])
-        return (
+        raise NullproofError(
             f"point {place} has several candidates for a cell, which {question} does not take; give one "
             "value, or leave the cell missing"
         )
+    if (name := _column_with_sets(index)) is not None:
+        raise NullproofError(
+            f"column {name!r} has cells with a few candidates, which {question} does not take; count them "
+            "as missing, or ask certify, tolerance or witness"
+        )
+
+
+def have_odds(index: CountIndex, points: Points) -> NDArray[np.bool_]:
+    """Return which points have odds: those with one value, or none, for each cell."""
+    return points.complete & (_column_with_sets(index) is None)
+
+
+def _column_with_sets(index: CountIndex) -> str | None:
     for name, sets in zip(index.features, index.sets, strict=True):
         if any(n_cells.any() for n_cells in sets.values()):
-            return (
-                f"column {name!r} has cells with a few candidates, which {question} does not take; count "
-                "them as missing, or ask certify, tolerance or witness"
-            )
+            return name
     return None
-
-
-def refuse(index: CountIndex, points: Points, question: str) -> None:
-    """Reject points or a table that have no odds."""
-    if (reason := refusal(index, points, question)) is not None:
-        raise NullproofError(reason)
 
 
 def binomial(group: Binomial, cut: float) -> Count:

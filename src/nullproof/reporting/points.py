@@ -17,7 +17,7 @@ from nullproof.model.explain import Explanation, Known, Lead, terms_against
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.model.witness import World, disagreeing
-from nullproof.odds.filling import refusal
+from nullproof.odds.filling import have_odds
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
@@ -30,6 +30,7 @@ _MOST_DIFFERENCES = 12
 _MOST_SORTS = 12
 # Odds cost time for every feature and every label of a point.
 _ODDS_BUDGET = 60_000
+_SEVERAL = "a cell of the point or of the table has a few candidates, to which no chances are known"
 _TOO_LONG = "would take too long for a report; ask label_odds or nullproof odds"
 _MOST_TERMS = 8
 
@@ -51,7 +52,6 @@ def points(
     is_open = np.flatnonzero(~anywhere.certain)
     weighing = within(on_progress, 0.0, 0.7)
     odds = _odds(strict, own, anywhere, is_open, weighing)
-    no_odds = refusal(strict.index, own, "a report") or _TOO_LONG
     cells, boxes = encoded.take_whole(shown), _Boxes(strict, own)
     known: Known = {}
     told = []
@@ -71,7 +71,9 @@ def points(
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
-                "odds_reason": None if anywhere.certain[at] or at in odds else no_odds,
+                "odds_reason": None
+                if anywhere.certain[at] or at in odds
+                else _reason(strict, own, at),
                 "explanation": _explanation(model, (cells, at, words), anywhere, known),
                 **_witness(boxes, anywhere, at),
             }
@@ -217,11 +219,12 @@ def _odds(
 ) -> dict[int, list[Any]]:
     """Bounds of the odds of some points: the predicted label first, then the likeliest."""
     places = places[: _ODDS_BUDGET // (model.d * model.m) + 1]
-    if not len(places) or refusal(model.index, encoded, "a report") is not None:
+    places = places[have_odds(model.index, encoded)[places]]
+    if not len(places):
         return {}
     odds = odds_of(
         model,
-        encoded.take(places),
+        encoded.take(places).read("skip"),
         found.take(places),
         gap=gap(model.index),
         on_progress=on_progress,
@@ -241,6 +244,11 @@ def _odds(
             if upper[i] > 0 or not others[i]
         ]
     return told
+
+
+def _reason(model: Model, encoded: Points, at: int) -> str:
+    """Why the odds of a point are not worked out."""
+    return _TOO_LONG if have_odds(model.index, encoded)[at] else _SEVERAL
 
 
 class _Boxes:
