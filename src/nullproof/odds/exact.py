@@ -37,13 +37,10 @@ Weights = NDArray[Any]
 Supports = tuple[NDArray[Any], Weights]
 
 
-# Products -----------------------------------------------------------------------------------------
-
-
 class Products:
     """Supports of labels as whole numbers: all to the power of the model, times one number."""
 
-    def __init__(self, model: Model, limit: int) -> None:
+    def __init__(self, model: Model, limit: int = _MOST_PAIRS) -> None:
         self._model, self._limit = model, limit
         self._scales: dict[tuple[int, ...], list[int]] = {}
 
@@ -120,9 +117,6 @@ def _merged(values: NDArray[Any], weights: Weights) -> Supports:
     return values[starts], np.add.reduceat(weights[order], starts)
 
 
-# Odds ---------------------------------------------------------------------------------------------
-
-
 def exact_bounds(
     terms: Terms, products: Products, codes: list[int], supports: LogSupports
 ) -> tuple[Floats, Floats] | None:
@@ -146,11 +140,6 @@ def exact_bounds(
     return np.maximum(shares - error, 0.0), np.minimum(shares + error, 1.0)
 
 
-def products_for_bounds(model: Model) -> Products:
-    """Return products that give up where a grid is quicker."""
-    return Products(model, _MOST_PAIRS)
-
-
 def _shares(table: Floats) -> Floats:
     """Return the probability that each label wins, ties shared out equally among the winners.
 
@@ -170,9 +159,6 @@ def _shares(table: Floats) -> Floats:
     return shares
 
 
-# Worlds -------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class WorldCounts:
     """The worlds of a table, by who wins a point in them.
@@ -185,15 +171,6 @@ class WorldCounts:
         Per label: the worlds that it wins alone.
     ties
         Per set of two or more labels: the worlds in which just these share the greatest support.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex
-    >>> from nullproof.odds import count_worlds
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> count_worlds(index, ("a", "y"))
-    WorldCounts(total=2, wins={'no': 1, 'yes': 1}, ties={})
     """
 
     total: int
@@ -254,13 +231,12 @@ def count_worlds(
     winners = {possible: math.prod(n_worlds[i] for i in possible)}
     if len(possible) > 1:
         winners = _worlds_won(model, points.codes[:, 0].tolist(), possible, n_worlds)
-    wins, ties = dict.fromkeys(index.labels, 0), {}
-    for places, n in sorted(winners.items()):
-        names = tuple(index.labels[i] for i in places)
-        if len(names) == 1:
-            wins[names[0]] = n * n_others
-        else:
-            ties[names] = n * n_others
+    named = {
+        tuple(index.labels[i] for i in places): n * n_others
+        for places, n in sorted(winners.items())
+    }
+    wins = {label: named.get((label,), 0) for label in index.labels}
+    ties = {names: n for names, n in named.items() if len(names) > 1}
     return WorldCounts(math.prod(n_worlds), wins, ties)
 
 

@@ -28,26 +28,8 @@ _SMALLEST, _FINEST = 6, 44
 # So many places are looked at before a level is chosen; so few frequencies are summed up directly.
 _LOOKS, _SHORT = 48, 128
 Spectrum = NDArray[np.complex128]
-
-
-class Rounding(NamedTuple):
-    """What rounding does to the terms of one value, one number per label.
-
-    Parameters
-    ----------
-    lowest, highest
-        The least and the greatest rounding error.
-    falls, rises
-        Chernoff exponents of the error and its negative, at the slope of the grid.
-    last
-        The greatest step.
-    """
-
-    lowest: Floats
-    highest: Floats
-    falls: Floats
-    rises: Floats
-    last: Floats
+# Feature, code, label, level, size, and whether the first few frequencies are enough.
+Key = tuple[int, int, int, int, int, bool]
 
 
 class Window(NamedTuple):
@@ -74,7 +56,7 @@ class Grid:
         self._terms = terms
         self._log_chance = math.log(1 / terms.chance) * (1 + 1e-9) + 1e-9
         self._roundings: dict[tuple[int, int, int], Floats] = {}
-        self._spectra: dict[tuple[int, int, int, int, tuple[int, bool]], Spectrum | None] = {}
+        self._spectra: dict[Key, Spectrum | None] = {}
         self._n_bytes = 0
 
     def first_level(self, supports: LogSupports, near: NDArray[np.intp], gap: float) -> int:
@@ -153,7 +135,11 @@ class Grid:
         return math.sqrt(24 * self._log_chance / self._terms.model.d) * 2.0**level
 
     def _rounding(self, j: int, code: int, level: int) -> Floats:
-        """Return a `Rounding` as one array, 5 × labels."""
+        """Return what rounding does to the terms of one value, per label.
+
+        The least and the greatest error, Chernoff exponents of the negative error and of the error, and the
+        greatest step.
+        """
         key = (j, code, level)
         if key not in self._roundings:
             term, h, slope = self._terms.of(j, code), 2.0**-level, self._slope(level)
@@ -166,14 +152,14 @@ class Grid:
                 for sign in (-1, 1)
             )
             ends = errors.min(axis=1), errors.max(axis=1)
-            self._roundings[key] = np.array(Rounding(*ends, falls, rises, steps.max(axis=1)))
+            self._roundings[key] = np.array([*ends, falls, rises, steps.max(axis=1)])
         return self._roundings[key]
 
     def _product(self, codes: list[int], i: int, level: int, size: int) -> Spectrum:
         """Return the spectrum of a label's rounded sum, up to where it is all but gone."""
         product, n_terms = np.ones(size // 2 + 1, dtype=np.complex128), 0
         for j, code in enumerate(codes):
-            own = self._spectrum(j, code, i, level, (size, len(product) <= _SHORT))
+            own = self._spectrum((j, code, i, level, size, len(product) <= _SHORT))
             if own is not None:
                 product *= own[: len(product)]
                 n_terms += 1
@@ -184,29 +170,20 @@ class Grid:
                     product = product[: int(left[-1]) + 1 if len(left) else 1]
         return product
 
-    def _spectrum(
-        self, j: int, code: int, i: int, level: int, form: tuple[int, bool]
-    ) -> Spectrum | None:
-        """Return the Fourier transform of a rounded term; None for a constant one, at step 0.
-
-        Parameters
-        ----------
-        form
-            The size of the grid, and whether the first few frequencies are enough.
-        """
-        key = (j, code, i, level, form)
+    def _spectrum(self, key: Key) -> Spectrum | None:
+        """Return the Fourier transform of a rounded term; None for a constant one, at step 0."""
         if key not in self._spectra:
             if self._n_bytes > _MAX_REMEMBERED:
                 self._spectra.clear()
                 self._n_bytes = 0
-            self._spectra[key] = made = self._transform(j, code, i, level, form)
+            self._spectra[key] = made = self._transform(*key)
             self._n_bytes += 0 if made is None else made.nbytes
         return self._spectra[key]
 
     def _transform(
-        self, j: int, code: int, i: int, level: int, form: tuple[int, bool]
+        self, j: int, code: int, i: int, level: int, size: int, is_short: bool
     ) -> Spectrum | None:
-        term, (size, is_short) = self._terms.of(j, code), form
+        term = self._terms.of(j, code)
         if not term.is_open[i] and term.zero[i] == 0:
             return None
         probs = term.probs[i]

@@ -28,7 +28,7 @@ from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.predict import predictions
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.bounds import SLOPES, Codes, LogSupports, Mask, Terms, together
-from nullproof.odds.exact import exact_bounds, products_for_bounds
+from nullproof.odds.exact import Products, exact_bounds
 from nullproof.odds.filling import Cells, Filling, refuse
 from nullproof.odds.grid import Grid, near_labels
 from nullproof.progress import Progress, over
@@ -45,6 +45,7 @@ _POINTS, _NUMBERS = 256, 1 << 21
 _FEW = 6.0
 # A grid is made finer by so many halvings at most, to reach this part of the gap.
 _FURTHEST, _AIM = 3, 0.8
+Bounds = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, repr=False, eq=False)
@@ -62,17 +63,6 @@ class LabelOdds:
         those of a certain label exactly 1.
     first
         The position that files and JSON give to the first point.
-
-    Examples
-    --------
-    >>> from nullproof import CountIndex, label_odds
-    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
-    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> result = label_odds(index, [("a", "x"), ("a", "y")], cells="uniform")
-    >>> result.lower.round(3), result.upper.round(3)
-    (array([[0. , 1. ],
-           [0.5, 0.5]]), array([[0. , 1. ],
-           [0.5, 0.5]]))
     """
 
     model: Model
@@ -198,19 +188,11 @@ class LabelOdds:
     def _repr_html_(self) -> str:
         places = self.weakest()[:ROWS]
         own = self.take(places)
-        others = own.upper.copy()
-        others[np.arange(len(own)), own.winners] = -1.0
-        rivals = others.argmax(axis=1)
         columns: dict[str, list[Any]] = {
             "point": [shown_name(self.names, place) for place in places.tolist()],
             "predicted": ["–" if label is None else label for label in own.predicted],
             "worlds with the same label": [
                 "–" if math.isnan(low) else odds(low, high) for low, high in own.same.tolist()
-            ],
-            "next": [self.labels[i] for i in rivals.tolist()],
-            "worlds with the next": [
-                odds(float(own.lower[at, i]), float(own.upper[at, i]))
-                for at, i in enumerate(rivals.tolist())
             ],
         }
         return shown_table(f"{self._headline()}; least sure first", columns, len(self))
@@ -316,80 +298,51 @@ class _Work:
     def __init__(self, model: Model, filling: Filling, gap: float) -> None:
         self._gap = gap
         self._terms = Terms(model, filling, gap)
-        self._grid, self._products = Grid(self._terms), products_for_bounds(model)
+        self._grid, self._products = Grid(self._terms), Products(model)
 
-    def bounds(self, codes: Codes, possible: Mask) -> tuple[Floats, Floats]:
+    def bounds(self, codes: Codes, possible: Mask) -> Bounds:
         """Bound the odds of some points (features × points), to within the gap if possible."""
         supports = LogSupports.of(self._terms, codes, possible)
         lower, upper = supports.bounds()
-        wide = np.flatnonzero((upper - lower).max(axis=1) > self._gap)
-        for place in wide.tolist():
+        for place in np.flatnonzero((upper - lower).max(axis=1) > self._gap).tolist():
             here = slice(place, place + 1)
-            point = _Point(codes[:, place].tolist(), supports.take(here), lower[here], upper[here])
-            self._narrow(point)
-            lower[place], upper[place] = point.lower[0], point.upper[0]
+            one, first = supports.take(here), (lower[here], upper[here])
+            lower[here], upper[here] = self._narrowed(codes[:, place].tolist(), one, first)
         return lower, upper
 
-    def _narrow(self, point: _Point) -> None:
+    def _narrowed(self, codes: list[int], supports: LogSupports, bounds: Bounds) -> Bounds:
         """Make the bounds of a point closer: on ever finer grids, by exact products where labels tie."""
-        is_tried = point.supports.log_products.max() <= _FEW
-        if is_tried and self._exactly(point):
-            return
-        near, others = near_labels(point.supports, point.upper, self._gap)
+        is_tried = supports.log_products.max() <= _FEW
+        if is_tried and (exact := self._exactly(codes, supports, bounds)) is not None:
+            return exact
+        near, others = near_labels(supports, bounds[1], self._gap)
         labels = np.flatnonzero(near[0])
-        level, jump, before = self._grid.first_level(point.supports, labels, self._gap), 0, math.inf
-        while True:
-            found = self._grid.bounds(point.codes, point.supports, labels, level)
-            if found is None:
-                break
-            point.take_labels(labels, *found, float(others[0]))
-            if point.width <= self._gap:
-                return
+        level, jump, before = self._grid.first_level(supports, labels, self._gap), 0, math.inf
+        while (found := self._grid.bounds(codes, supports, labels, level)) is not None:
+            lower, upper = bounds[0].copy(), bounds[1].copy()
+            # Who wins is ahead of these labels, but another one may be ahead of the one that leads them.
+            lower[0, labels], upper[0, labels] = found[0] - others[0], found[1]
+            bounds = _closer(bounds, (lower, upper), supports.possible)
+            width = float((bounds[1] - bounds[0]).max())
+            if width <= self._gap:
+                return bounds
             # Half the width of the grid halves the part of the gap that comes from it; ties stay.
-            ties = (2.0**jump * point.width - before) / (2.0**jump - 1) if jump else 0.0
+            ties = (2.0**jump * width - before) / (2.0**jump - 1) if jump else 0.0
             if ties > self._gap and not is_tried:
                 is_tried = True
-                if self._exactly(point):
-                    return
-            before = point.width
-            jump = math.ceil(math.log2(point.width / (_AIM * self._gap)))
-            jump = max(1, min(jump, _FURTHEST))
+                if (exact := self._exactly(codes, supports, bounds)) is not None:
+                    return exact
+            before = width
+            jump = max(1, min(math.ceil(math.log2(width / (_AIM * self._gap))), _FURTHEST))
             level += jump
-        if not is_tried:
-            self._exactly(point)
+        return bounds if is_tried else self._exactly(codes, supports, bounds) or bounds
 
-    def _exactly(self, point: _Point) -> bool:
-        found = exact_bounds(self._terms, self._products, point.codes, point.supports)
-        if found is not None:
-            point.combine(found[0][None], found[1][None])
-        return found is not None
+    def _exactly(self, codes: list[int], supports: LogSupports, bounds: Bounds) -> Bounds | None:
+        found = exact_bounds(self._terms, self._products, codes, supports)
+        return None if found is None else _closer(bounds, found, supports.possible)
 
 
-@dataclass
-class _Point:
-    """A point that is worked on, and its bounds so far."""
-
-    codes: list[int]
-    supports: LogSupports
-    lower: Floats
-    upper: Floats
-
-    @property
-    def width(self) -> float:
-        return float((self.upper - self.lower).max())
-
-    def take_labels(
-        self, labels: NDArray[np.intp], sure: Floats, maybe: Floats, others: float
-    ) -> None:
-        """Take bounds of the labels that stand a chance; ``others`` bounds how likely another one wins.
-
-        Who wins is ahead of these labels, but another one may be ahead of the one that leads them.
-        """
-        lower, upper = self.lower.copy(), self.upper.copy()
-        lower[0, labels], upper[0, labels] = sure - others, maybe
-        self.combine(lower, upper)
-
-    def combine(self, lower: Floats, upper: Floats) -> None:
-        """Keep the closer bounds."""
-        lower, upper = np.maximum(self.lower, lower), np.minimum(self.upper, upper)
-        self.lower, self.upper = together(lower, upper, self.supports.possible)
+def _closer(bounds: Bounds, others: Bounds, possible: Mask) -> Bounds:
+    """Keep the closer ones of two pairs of bounds."""
+    lower, upper = np.maximum(bounds[0], others[0]), np.minimum(bounds[1], others[1])
+    return together(lower, upper, possible)
