@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model.bias import Floats
-from nullproof.odds.bounds import EPS, LogSupports, Mask, Terms
+from nullproof.odds.bounds import EPS, LogSupports, Terms
 
 # Grids of more steps are refused, and as many bytes of Fourier transforms are remembered.
 MAX_SIZE, _MAX_REMEMBERED = 1 << 18, 1 << 27
@@ -206,17 +206,15 @@ class Grid:
         return roundings + _NOTHING * self._terms.chance
 
 
-def near_labels(supports: LogSupports, upper: Floats, gap: float) -> tuple[Mask, Floats]:
-    """Return the labels of each point that stand a chance, and the probability that any other one wins.
+def near_labels(supports: LogSupports, upper: Floats, gap: float) -> tuple[NDArray[np.intp], float]:
+    """Return the labels of one point that stand a chance, and the probability that any other one wins.
 
     Those that win as seldom as a quarter of the gap, all together, are left out.
     """
-    chances = np.where(supports.alive, upper, 0.0)
-    order = np.argsort(chances, axis=1)
-    seldom = np.take_along_axis(chances, order, axis=1).cumsum(axis=1) <= gap / 4
-    far = np.empty_like(seldom)
-    np.put_along_axis(far, order, seldom, axis=1)
-    return supports.alive & ~far, np.where(far, chances, 0.0).sum(axis=1)
+    chances = np.where(supports.alive[0], upper[0], 0.0)
+    order = np.argsort(chances)
+    n_far = int((chances[order].cumsum() <= gap / 4).sum())
+    return np.sort(order[n_far:]), float(chances[order[:n_far]].sum())
 
 
 def _wins(probs: Floats, zero: Floats, window: Window) -> tuple[Floats, Floats]:

@@ -315,13 +315,12 @@ class _Work:
         is_tried = supports.log_products.max() <= _FEW
         if is_tried and (exact := self._exactly(codes, supports, bounds)) is not None:
             return exact
-        near, others = near_labels(supports, bounds[1], self._gap)
-        labels = np.flatnonzero(near[0])
+        labels, others = near_labels(supports, bounds[1], self._gap)
         level, jump, before = self._grid.first_level(supports, labels, self._gap), 0, math.inf
         while (found := self._grid.bounds(codes, supports, labels, level)) is not None:
             lower, upper = bounds[0].copy(), bounds[1].copy()
             # Who wins is ahead of these labels, but another one may be ahead of the one that leads them.
-            lower[0, labels], upper[0, labels] = found[0] - others[0], found[1]
+            lower[0, labels], upper[0, labels] = found[0] - others, found[1]
             bounds = _closer(bounds, (lower, upper), supports.possible)
             width = float((bounds[1] - bounds[0]).max())
             if width <= self._gap:
@@ -335,6 +334,7 @@ class _Work:
             before = width
             jump = max(1, min(math.ceil(math.log2(width / (_AIM * self._gap))), _FURTHEST))
             level += jump
+            labels, others = near_labels(supports, bounds[1], self._gap)
         return bounds if is_tried else self._exactly(codes, supports, bounds) or bounds
 
     def _exactly(self, codes: list[int], supports: LogSupports, bounds: Bounds) -> Bounds | None:
