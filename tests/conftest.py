@@ -33,7 +33,6 @@ SLOW = (
     "test_estimator.py::test_cross_validation",
     "test_files.py::test_broken_files",
     "test_fuzz.py::test_broken_inputs",
-    "test_odds.py::test_drawn_worlds_come",
     "test_odds.py::test_drawn_worlds_of_large",
     "test_odds.py::test_very_many_missing_cells",
     "test_oracle.py",

@@ -230,6 +230,16 @@ def test_table_options_reach_the_library(
     assert CountIndex.load("i.index") == CountIndex.from_table(folder / "t.csv", "y", **given)
 
 
+def test_the_odds_of_one_point(run: Runner, keyed: Path) -> None:
+    """--point gives the odds of one row, by its key or its position, as among all."""
+    every = asked(run, "odds", *KEYED)["points"]
+    assert asked(run, "odds", *KEYED, "--point", KEYS[1])["points"] == [every[1]]
+    unnamed = (*KEYED[:-2], "--ignore", "id")
+    (one,) = asked(run, "odds", *unnamed, "--point", "2")["points"]
+    assert one == {name: value for name, value in every[2].items() if name != "key"}
+    assert "of the worlds give the same label" in run("odds", *KEYED, "--point", KEYS[1]).out
+
+
 def test_a_saved_index_is_a_training_table(run: Runner, kinds: Path) -> None:
     """Questions without rows get the same answer from a table and from its saved index."""
     assert run("-q", "index", "train.csv", *COUNT, "-o", "counts.index").code == 0

@@ -117,7 +117,7 @@ ROOMS = {
     "": PUBLIC,
     ".attacks": {"Attack", "RowAttack", "Target", "certified_accuracy_curve", "poison", "radii"},
     ".cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
-    ".odds": {"Odds", "count_worlds", "label_odds"},
+    ".odds": {"LabelOdds", "WorldCounts", "count_worlds", "label_odds"},
     ".estimator": {"CertifiedNB"},
 }
 HEAVY = {"sklearn", "scipy", "pandas", "polars", "duckdb", "pyarrow", "plotly"}

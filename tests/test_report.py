@@ -151,7 +151,10 @@ def check_numbers(document: dict[str, Any], index: CountIndex, points: Any, **as
         radius = math.inf if point["radius"] is None else point["radius"]
         assert radius == distances.radius[place]
         odds = point["odds"]
-        assert (odds is None) == point["certain"]
+        # Candidates, and any value of a point's own missing cells, have no odds, and the reason is given.
+        assert (odds is None) == (point["certain"] or point["odds_reason"] is not None)
+        if odds and point["predicted"] is not None:
+            assert odds[0]["label"] == point["predicted"]
         for row in () if odds is None else odds:
             assert 0 <= row["lower"] <= row["upper"] <= 1
     check_attack(document, distances)

@@ -29,7 +29,6 @@ from nullproof import (
     certify,
     cleaning_plan,
     explain,
-    label_odds,
     poison,
     radius,
     report,
@@ -37,7 +36,6 @@ from nullproof import (
 )
 from nullproof.attacks import certified_accuracy_curve
 from nullproof.cleaning import Cleaner
-from nullproof.odds import count_worlds
 
 SEED = 20261118
 # That weights are 0 is told, which is no matter here.
@@ -314,9 +312,9 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
 
 
 def test_what_does_not_know_weights_refuses_them() -> None:
-    """Attacks, odds, cleaning and the report refuse weights other than 1 in one sentence."""
+    """Attacks, cleaning and the report refuse weights other than 1 in one sentence."""
     index, points = weighted(), [("a", "x", "p")]
-    asked: list[Any] = [radius, poison, label_odds, cleaning_plan, report, count_worlds]
+    asked: list[Any] = [radius, poison, cleaning_plan, report]
     for ask in asked:
         with pytest.raises(NullproofError, match="weights='equal'"):
             ask(index, points)

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from nullproof.model.explain import explain as explain
     from nullproof.model.tolerance import tolerance as tolerance
     from nullproof.model.witness import witness as witness
-    from nullproof.odds.labels import label_odds as label_odds
+    from nullproof.odds.odds import label_odds as label_odds
     from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
 
@@ -40,7 +40,7 @@ __all__, __getattr__, __dir__ = public(
         "cleaning_plan": "cleaning.plan",
         "explain": "model.explain",
         "inject_missing": "data.edits",
-        "label_odds": "odds.labels",
+        "label_odds": "odds.odds",
         "poison": "attacks.poisoning",
         "radius": "radii.cells",
         "report": "reporting.reports",

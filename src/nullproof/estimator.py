@@ -35,7 +35,7 @@ from nullproof.model.parameters import Bias, Prior
 from nullproof.model.predict import log_supports, probabilities, winners
 from nullproof.model.tolerance import tolerances_of
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.labels import Odds, odds_of
+from nullproof.odds.odds import LabelOdds, odds_of
 from nullproof.radii.cells import radii_of, refuse_threat
 from nullproof.radii.reach import Only, Reach
 from nullproof.radii.results import Threat
@@ -253,7 +253,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         judged, only = self._judged(X), options.pop("only", None)
         return attack_of(*judged, effort=effort, reach=Reach.of(self.index_, only), **options)
 
-    def label_odds(self, X: Any, **options: Any) -> Odds:  # noqa: N803
+    def label_odds(self, X: Any, **options: Any) -> LabelOdds:  # noqa: N803
         """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""
         return odds_of(*self._judged(X), **options)
 

@@ -35,7 +35,7 @@ def check(case: Case) -> None:
     """Bounds contain the odds and keep their gap; the worlds are as many as there are."""
     index = case.index()
     for gap in (0.01, 1e-5):
-        found = label_odds(index, case.point, gap=gap, **case.options)
+        found = label_odds(index, case.point, gap=gap, **{"cells": "uniform", **case.options})
         assert found.gap <= gap
         for low, high, true in zip(found.lower[0], found.upper[0], case.odds, strict=True):
             assert low - 1e-9 <= true <= high + 1e-9

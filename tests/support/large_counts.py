@@ -161,7 +161,13 @@ def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable
 
 
 def judge_of_codes(
-    codes: NDArray[Any], labels: NDArray[Any], n_values: Sequence[int], *, alpha: Any, prior: Any
+    codes: NDArray[Any],
+    labels: NDArray[Any],
+    n_values: Sequence[int],
+    *,
+    alpha: Any,
+    prior: Any,
+    weights: Sequence[int] | None = None,
 ) -> BoxJudge:
     """Put a table of codes before the judge, with negative ones missing, and labels from 0 on."""
     n_of = dict(enumerate(np.bincount(labels).tolist()))
@@ -177,7 +183,7 @@ def judge_of_codes(
         elif n_missing:
             groups[label, j, frozenset(range(size))] = n_missing
     domains = [tuple(range(size)) for size in n_values]
-    return BoxJudge(n_of, known, groups, domains, alpha=alpha, prior=prior)
+    return BoxJudge(n_of, known, groups, domains, alpha=alpha, prior=prior, weights=weights)
 
 
 def _shared(rng: random.Random, n_cells: int, weights: list[float]) -> list[int]:

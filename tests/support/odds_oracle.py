@@ -65,7 +65,7 @@ def wins_of(case: Case, point: Sequence[Any], every: Any) -> Wins:
     for counts, weight in weights.items():
         values = {
             label: oracle.support(
-                share[label], own, case.labels.count(label), case.domains, case.alpha
+                share[label], own, case.labels.count(label), case.domains, case.alpha, case.weights
             )
             for label, own in zip(names, counts, strict=True)
         }
@@ -115,10 +115,16 @@ def exact_odds(judge: Judge, point: Sequence[Any], cells: str = "uniform") -> li
     """The odds of each label for a point, whose missing cells are skipped; ties are shared out."""
     kept = [(j, value) for j, value in enumerate(point) if value is not None]
     over, under = judge.alpha.numerator, judge.alpha.denominator
+    power, *exponents = judge.exponents
     factors = []
     for label in judge.names:
-        sizes = [judge.n_rows[label] * under + over * len(judge.domains[j]) for j, _ in kept]
-        factors.append(judge.share[label] / math.prod(sizes) if all(sizes) else Fraction(0))
+        sizes = [
+            (judge.n_rows[label] * under + over * len(judge.domains[j])) ** exponents[j]
+            for j, _ in kept
+        ]
+        # Without rows and smoothing there is no support, whatever the columns weigh.
+        has_rows = judge.n_rows[label] or over
+        factors.append(judge.share[label] ** power / math.prod(sizes) if has_rows else Fraction(0))
     common = math.lcm(*(factor.denominator for factor in factors))
     supports: list[list[int]] = []
     weights: list[NDArray[np.float64]] = []
@@ -126,7 +132,11 @@ def exact_odds(judge: Judge, point: Sequence[Any], cells: str = "uniform") -> li
         products: dict[int, float] = {int(factor * common): 1.0}
         for j, value in kept:
             low, probs = count_chances(judge, label, j, value, cells)
-            terms = [((low + k) * under + over, p) for k, p in enumerate(probs.tolist()) if p]
+            terms = [
+                (((low + k) * under + over) ** exponents[j], p)
+                for k, p in enumerate(probs.tolist())
+                if p
+            ]
             wider: dict[int, float] = {}
             for product, weight in products.items():
                 for term, p in terms:
@@ -161,6 +171,7 @@ def drawn_odds(
     """The odds of each label, estimated from ``n`` drawn worlds; for tables without ties."""
     logs = np.empty((len(judge.names), n))
     alpha = float(judge.alpha)
+    power, *exponents = judge.exponents
     for i, label in enumerate(judge.names):
         logs[i] = math.log(judge.share[label])
         for j, value in enumerate(point):
@@ -174,5 +185,5 @@ def drawn_odds(
                     counts += rng.binomial(n_cells, chance, n)
             size = judge.n_rows[label] + alpha * len(judge.domains[j])
             with np.errstate(divide="ignore"):
-                logs[i] += np.log((counts + alpha) / size)
+                logs[i] += np.log((counts + alpha) / size) * (exponents[j] / power)
     return np.bincount(logs.argmax(axis=0), minlength=len(judge.names)) / n

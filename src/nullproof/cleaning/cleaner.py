@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from nullproof.cleaning.best_case import contenders
 from nullproof.cleaning.confidence import Confidence
 from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which
+from nullproof.cleaning.learned import Learned
 from nullproof.cleaning.needs import refuse_beyond_floats
 from nullproof.cleaning.order import Orders
 from nullproof.cleaning.own import OwnAnswers, OwnFill
 from nullproof.cleaning.plan import CleaningPlan, column_costs
-from nullproof.cleaning.prospects import Prospects, Rows
 from nullproof.cleaning.ranges import Ranges, open_counts
 from nullproof.cleaning.scores import Outlook
 from nullproof.counts.index import CountIndex
@@ -30,11 +30,11 @@ from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import verdicts
-from nullproof.odds.filling import Cells, Filling, Rule
-from nullproof.odds.learned import Learned
+from nullproof.odds.filling import Cells, Filling
 from nullproof.words import many
 
 Place = tuple[int, int]  # feature and point
+Rows = NDArray[np.intp]
 # What points lack is foreseen anew after so many answers, or that part of the open cells.
 _AGAIN = 50
 _FORMAT = "nullproof cleaning"
@@ -52,8 +52,7 @@ class Cleaner:
     table
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
     confidence, cells, costs
-        As for `cleaning_plan`. With ``cells="model"`` also the cells of one label and feature are told
-        apart: those whose rows promise most come first.
+        As for `cleaning_plan`.
     own_missing, bias
         As for `certify`. Each answer changes the counts, and with them what the bias assumes of the
         cells that are left. Verdicts are exact for the table as it then is.
@@ -94,8 +93,6 @@ class Cleaner:
         self._own = OwnAnswers(index.schema, model.points(points, own_missing))
         refuse_beyond_floats(model)
         self._answers = Answers(OpenCells.of(index, table, labels))
-        if cells == "model":
-            self._confidence = Confidence(confidence, self.learned)
         self._ahead: tuple[list[Place], list[Place]] = [], []
         self._n_since = 0
         self._judge(model)
@@ -163,8 +160,6 @@ class Cleaner:
     ) -> list[tuple[int, int, Rows]]:
         """The best training cells, by label and feature; ``rows_of`` tells the open rows in some order."""
         rows_of = rows_of or self._answers.open_rows
-        if isinstance(self.rule, Learned):
-            return self._prospects(rows_of).best(n_cells, self._costs)
         found = []
         for i, j in self.ranking():
             rows = rows_of(i, j)[:n_cells]
@@ -178,15 +173,6 @@ class Cleaner:
     def learned(self) -> Learned:
         """What the rows of the table say about its missing cells, before any answer."""
         return Learned.of(self.original, self.open_cells.training)
-
-    @property
-    def rule(self) -> Rule:
-        """How chance fills the cells that are left: a name, or what the rows as they are now teach."""
-        return self._confidence.cells
-
-    def _prospects(self, rows_of: Callable[[int, int], Rows]) -> Prospects:
-        points = self.points.take(np.flatnonzero(~self.done))
-        return Prospects(self.outlook, points, self.learned, rows_of)
 
     def ranking(self) -> list[tuple[int, int]]:
         """Labels and features with open cells that matter, the best first."""
@@ -211,15 +197,7 @@ class Cleaner:
 
     def cells(self, plan: CleaningPlan) -> list[Cell]:
         """The cells of a plan that was made for the table and points as they are now, in its order."""
-        if not isinstance(self.rule, Learned):
-            return plan.cells_among(self._answers.open_rows)
-        prospects = self._prospects(self._answers.open_rows)
-
-        def best_first(i: int, j: int) -> Rows:
-            rows = self._answers.open_rows(i, j)
-            return rows[np.argsort(-prospects.scores(i, j, rows), kind="stable")]
-
-        return plan.cells_among(best_first)
+        return plan.cells_among(self._answers.open_rows)
 
     def take(self, fills: list[Fill], own: Sequence[OwnFill] = ()) -> None:
         """Take answers that were checked, as codes."""
@@ -229,10 +207,6 @@ class Cleaner:
             self._judge_again(np.unique([one.point for one in own]).astype(np.intp))
             return
         index = self._answers.taken(self.index, fills)
-        if isinstance(self._confidence.cells, Learned):
-            codes = {one.feature: (one.rows, one.codes) for one in fills}
-            known = self._confidence.cells.after(index, codes)
-            self._confidence = Confidence(self._confidence.confidence, known)
         self._judge(self.model.on(index))
 
     def complete(self) -> Any:

@@ -1,4 +1,4 @@
-"""Which points are done: certain, or with odds of one label that are known to be high enough."""
+"""Which points are done: certain, or with odds of the predicted label that are proven to be high enough."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.filling import Rule, refuse_cells
-from nullproof.odds.sureness import UNDECIDED, Sureness
+from nullproof.odds.filling import Cells, have_odds, refuse_cells
+from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress
+
+# That of `label_odds`, so that both say the same.
+_USUAL_GAP, _LEAST_GAP = 0.01, 1e-6
 
 
 class Confidence:
@@ -23,12 +26,12 @@ class Confidence:
     Parameters
     ----------
     confidence
-        1: the point must be certain. Below: one label's odds must reach it, by the rule of `Sureness`.
+        1: the point must be certain. Below: the odds of its predicted label must reach it.
     cells
-        How chance fills the missing cells, as for `label_odds`; None for ``"uniform"``.
+        How chance fills the missing cells, as for `label_odds`; None for ``"observed"``.
     """
 
-    def __init__(self, confidence: float = 1.0, cells: Rule | None = None) -> None:
+    def __init__(self, confidence: float = 1.0, cells: Cells | None = None) -> None:
         if not is_number(confidence) or not 0.5 < confidence <= 1:
             raise NullproofError(
                 f"confidence is {confidence!r}; give 1 for certain, or odds above 0.5 that are enough"
@@ -36,15 +39,7 @@ class Confidence:
         if cells is not None:
             refuse_cells(cells)
         self.confidence: float = float(confidence)
-        self.cells: Rule = cells or "uniform"
-        self._rule: Sureness | None = None
-
-    @classmethod
-    def by(cls, rule: Sureness) -> Confidence:
-        """The confidence of a rule that may have been asked before."""
-        found = cls(rule.share, rule.cells)
-        found._rule = rule
-        return found
+        self.cells: Cells = cells or "observed"
 
     def done(
         self,
@@ -56,23 +51,22 @@ class Confidence:
         """Which points are done: certain (up to the model's bias), or likely enough; which may be.
 
         Odds do not depend on the bias: chance may fill the cells with anything. Of the second no bound
-        tells whether they are done; they count as not done.
+        tells whether they are done, or they have no odds; they count as not done.
         """
         done, undecided = found.certain.copy(), np.zeros(len(points), dtype=bool)
         some = np.flatnonzero(~done)
         if self.confidence == 1 or not len(some):
             return done, undecided
-        asked, own = points.take(some), found.take(some)
-        if model.unbiased is not model:
-            own = verdicts(model.unbiased, asked)
-        # A cleaner asks again and again about one table, of which each answer changes one feature.
-        last = self._rule
-        if last is None or last.model.index.schema is not model.index.schema:
-            self._rule = Sureness(model, self.cells, self.confidence)
-        else:
-            self._rule = last.after(model)
-        labels = self._rule.labels(asked, own, on_progress)
-        done[some], undecided[some] = labels >= 0, labels == UNDECIDED
+        undecided[some] = True
+        some = some[have_odds(model.index, points)[some]]
+        if not len(some):
+            return done, undecided
+        asked, strict = points.take(some).read("skip"), model.unbiased
+        own = found.take(some) if strict is model else verdicts(strict, asked)
+        gap = max(min(1 - self.confidence, _USUAL_GAP), _LEAST_GAP)
+        same = odds_of(strict, asked, own, cells=self.cells, gap=gap, on_progress=on_progress).same
+        done[some] = same[:, 0] >= self.confidence
+        undecided[some] = ~done[some] & (same[:, 1] >= self.confidence)
         return done, undecided
 
 

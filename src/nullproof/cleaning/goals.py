@@ -17,8 +17,8 @@ from nullproof.cleaning.course import cells_until
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.data.points import evenly
 from nullproof.model.verdicts import verdicts
-from nullproof.odds.filling import Rule
-from nullproof.odds.sureness import SURE
+from nullproof.odds.filling import Cells
+from nullproof.odds.odds import SURE
 from nullproof.progress import Progress, over
 
 USUAL_BIAS = Fraction("0.05")
@@ -61,7 +61,7 @@ class Goal:
 def goals(
     plan: CleaningPlan,
     *,
-    cells: Rule | None = None,
+    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     on_progress: Progress | None = None,
 ) -> tuple[Goal, ...]:

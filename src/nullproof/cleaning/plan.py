@@ -29,7 +29,7 @@ from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.filling import Filling, Rule
+from nullproof.odds.filling import Cells, Filling
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.words import many, some
@@ -242,7 +242,7 @@ def cleaning_plan(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Rule | None = None,
+    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
@@ -260,13 +260,12 @@ def cleaning_plan(
     budget
         The most cells to fill or, with ``costs``, the most that they may cost; None for no limit.
     confidence
-        1: a point is done when it is certain. Below 1 it is done once the odds of one label are proven
-        to reach this number. That often takes far fewer cells: a point near a tie needs almost every
-        cell to become certain.
+        1: a point is done when it is certain. Below 1 it is done once the odds of its predicted label
+        are proven to reach this number. That often takes far fewer cells: a point near a tie needs
+        almost every cell to become certain.
     cells
-        How chance fills the missing cells, as for `label_odds`: ``"uniform"`` or ``"observed"``, or
-        each by its row, with ``Learned.of(index, table)`` of `odds`. The default is ``"uniform"``, with
-        a bias ``"observed"``.
+        How chance fills the missing cells, as for `label_odds`: ``"observed"`` or ``"uniform"``. The
+        default is ``"observed"`` for odds; the forecast of a plan without a bias fills cells ``"uniform"``.
     costs
         The cost of a cell by column name; 1 for columns that are not named.
     own_missing
@@ -309,7 +308,7 @@ def plan_of(
     *,
     budget: float | None = None,
     confidence: float = 1.0,
-    cells: Rule | None = None,
+    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:

@@ -26,7 +26,6 @@ from nullproof.data.keys import key_at
 from nullproof.data.points import Points
 from nullproof.data.texts import plain_text
 from nullproof.errors import NullproofError, notice
-from nullproof.odds.filling import Cells, Rule
 from nullproof.progress import Progress
 from nullproof.words import cut, many, some
 
@@ -105,14 +104,9 @@ class Work:
     def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
         """What is left to do."""
         index = self.index if self._cleaner is None else self._cleaner.index
-        options = {**self._options, "cells": self.rule}
-        return cleaning_plan(index, self.points, budget=budget, on_progress=on_progress, **options)
-
-    @property
-    def rule(self) -> Rule | None:
-        """How chance fills the cells that are left, as was asked for; the model is learned when needed."""
-        asked: Cells | None = self._options["cells"]
-        return self.cleaner.rule if asked == "model" else asked
+        return cleaning_plan(
+            index, self.points, budget=budget, on_progress=on_progress, **self._options
+        )
 
     @property
     def repaired(self) -> tuple[CountIndex, Points]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -255,7 +256,13 @@ def poison(
         show_attack(console(), attack, shown_of(request, show_all, following))
 
 
-@command(without={"--bias": _BIAS.format("chance")})
+@command(
+    without={
+        "--bias": _BIAS.format("chance"),
+        "--own-missing": "is not for odds, which come from the cells that a point knows; leave it out, or "
+        "ask certify",
+    }
+)
 def odds(
     request: Request,
     cells: Annotated[
@@ -263,37 +270,51 @@ def odds(
         typer.Option(
             "--cells",
             metavar="HOW",
-            help="Holes are 'uniform', as 'observed', or as their rows say ('model').",
+            help="Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
         ),
-    ] = "uniform",
+    ] = "observed",
     gap: Annotated[
         float, typer.Option("--gap", metavar="G", help="How far apart the bounds may be.")
     ] = 0.01,
+    point: Annotated[
+        str | None,
+        typer.Option("--point", metavar="POINT", help="One point alone (by --key or position)."),
+    ] = None,
     show_all: ShowAll = False,
 ) -> None:
-    """Tell how likely each label is when the holes are filled by chance, with guaranteed bounds.
+    """Tell in which share of the worlds a prediction is the same if chance fills the missing cells.
 
-    With --own-missing any, a point with more than 1,024 completions is not worked out.
-
-    [bold]Example:[/] nullproof odds train.csv test.csv --label churn --gap 0.001
+    [bold]Example:[/] nullproof odds train.csv test.csv --label churn --point 3
     """
+    import numpy as np
+
     from nullproof.cli.following import after_odds, shown_of
     from nullproof.cli.terminal import show_odds
-    from nullproof.odds.labels import label_odds
+    from nullproof.data.keys import place_of
+    from nullproof.data.points import encode_points
+    from nullproof.odds.odds import label_odds
 
+    if show_all and point is not None:
+        raise NullproofError("--all lists points, and --point shows one; leave one of them out")
     with working("reading and counting"):
         index, points = request.load()
+    naming, place = request.naming(points), None
+    if point is not None:
+        encoded = encode_points(index.schema, points, **naming)
+        place = place_of(point, encoded.names, len(encoded), "--point")
+        naming = {}
+    asked: Any = points if place is None else encoded.take(np.array([place]))
     with working("weighing the worlds") as say:
         result = label_odds(
             index,
-            points,
+            asked,
             cells=cells,  # type: ignore[arg-type]
-            table=request.table if cells == "model" else None,
             gap=gap,
             on_progress=say,
             **request.model(index),
-            **request.naming(points),
+            **naming,
         )
+    result = result if place is None else replace(result, first=place)
     shown = shown_of(request, show_all, after_odds(request, result, cells))
     request.answer(
         result,

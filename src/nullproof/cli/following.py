@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.cli.options import Request
     from nullproof.counts.index import CountIndex
-    from nullproof.odds.labels import Odds
+    from nullproof.odds.odds import LabelOdds
     from nullproof.radii.results import Radii
 
 _USUAL_BIAS = "0.05"
@@ -66,16 +66,18 @@ def after_curve(request: Request, asked: Mapping[str, Any]) -> Following:
     return Following("which points fall first, and to which label", line)
 
 
-def after_odds(request: Request, result: Odds, cells: str) -> Following:
+def after_odds(request: Request, result: LabelOdds, cells: str) -> Following:
     """What to clean until nearly all worlds agree, or the whole story where they do."""
-    from nullproof.odds.sureness import SURE
+    from nullproof.odds.odds import SURE
 
     likely = result.sure
     if likely.all() or not result.model.index.n_missing:
         return _report(request)
-    more = {"--confidence": SURE, "--cells": None if cells == "uniform" else cells}
+    more = {"--confidence": SURE, "--cells": None if cells == "observed" else cells}
     line = typed("clean", request, more)
-    return Following("which missing cells to look up until 99 % of the worlds agree", line)
+    return Following(
+        "which missing cells to look up until 99 % of the worlds give the same label", line
+    )
 
 
 def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
     from nullproof.data.keys import RowNames
     from nullproof.model.certify import Certificates
-    from nullproof.odds.labels import Odds
+    from nullproof.odds.odds import LabelOdds
     from nullproof.radii.results import Radii
 
 POINTS = "points: --all shows them, --json or -o FILE gives them all"
@@ -154,22 +154,23 @@ def _moves(attack: Attack, limit: int | None) -> Table:
     return grid
 
 
-def show_odds(console: Console, index: CountIndex, result: Odds, shown: Shown) -> None:
-    """Print how many points have one label almost surely, and bars of the points in most doubt."""
+def show_odds(console: Console, index: CountIndex, result: LabelOdds, shown: Shown) -> None:
+    """Print how many predictions are the same in nearly all worlds, and bars of the weakest points."""
     console.print(Text(repr(index), style="dim"))
     say_whose(console, shown)
     console.print(_odds_headline(result))
     console.print(odds_table(result, shown.limit))
     say_more(console, len(result), POINTS, shown.limit)
-    say_not_worked_out(console, result.not_worked_out, result.names)
     say_next(console, shown.following)
 
 
-def _odds_headline(result: Odds) -> Text:
+def _odds_headline(result: LabelOdds) -> Text:
     """How many points get the same label in every world, and in nearly all of them."""
-    best = result.lower.max(axis=1, initial=0.0)
-    n_certain, n_likely = int((best == 1).sum()), int(result.sure.sum())
+    n_certain, n_likely = int((result.same[:, 0] == 1).sum()), int(result.sure.sum())
     line = Text("\n")
+    if len(result) == 1:
+        label = "" if result.predicted[0] is None else f"{result.predicted[0]}: "
+        return line.append(f"{label}{result.sentence(0)}\n", style="bold")
     line.append(
         f"{n_likely:,} of {len(result):,} predictions are the same in at least 99 % of the worlds",
         style="bold",
@@ -177,33 +178,33 @@ def _odds_headline(result: Odds) -> Text:
     return line.append(f", {n_certain:,} of them in all\n")
 
 
-def odds_table(result: Odds, limit: int | None) -> Table:
-    """Per point its likeliest labels, each with a bar and the bounds of its odds; most doubt first."""
+def odds_table(result: LabelOdds, limit: int | None) -> Table:
+    """Per point its labels, the predicted one first, with a bar and bounds of the odds; weakest first."""
     grid = empty_grid(point_heading(result.names), "label", "share of the worlds", ">")
-    best = result.lower.max(axis=1, initial=0.0)
-    # Of a point that was not worked out nothing is known, so it comes last.
-    left_out = [reason is not None for reason in result.not_worked_out]
-    order_of_doubt = np.lexsort((best, left_out))
-    for position in order_of_doubt[:limit].tolist():
-        upper = result.upper[position]
+    for position in result.weakest()[:limit].tolist():
+        upper, winner = result.upper[position], int(result.winners[position])
         order = [i for i in np.argsort(-upper, kind="stable").tolist() if upper[i] > 0]
+        order.sort(key=lambda i: i != winner)
         for rank, i in enumerate(order[:_LABELS]):
             grid.add_row(
-                point_name(result.names, position) if rank == 0 else "",
+                _name_of(result, position) if rank == 0 else "",
                 Text(str(result.labels[i])),
                 odds_bar(float(result.lower[position, i]), float(upper[i])),
-                odds(float(result.lower[position, i]), float(upper[i]), PLAIN)
-                if result.not_worked_out[position] is None
-                else "not worked out",
+                odds(float(result.lower[position, i]), float(upper[i]), PLAIN),
             )
         if len(order) > _LABELS:
             grid.add_row("", Text(f"… {len(order) - _LABELS:,} more", style="dim"), "", "")
     return grid
 
 
+def _name_of(result: LabelOdds, position: int) -> Text:
+    """A point by its name, or by its position in TEST."""
+    return point_name(result.names, position + (result.first if result.names is None else 0))
+
+
 def odds_bar(lower: float, upper: float, width: int = 24) -> Text:
     """A bar as long as the odds: full up to the lower bound, shaded up to the upper one."""
-    from nullproof.odds.sureness import SURE
+    from nullproof.odds.odds import SURE
 
     full = int(lower * width)
     shaded = max(round(upper * width), full) - full

@@ -37,8 +37,7 @@ def clean(
         typer.Option(
             "--cells",
             metavar="HOW",
-            help="Holes are 'uniform', as 'observed' (the default with a bias), or as their rows say "
-            "('model').",
+            help="Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
         ),
     ] = None,
     budget: Annotated[
@@ -106,7 +105,7 @@ def clean(
         brought = work.take(answers or [])
         plan = work.plan(budget, within(say, 0.0, 0.6))
         compared = goals(
-            plan, cells=work.rule, costs=options["costs"], on_progress=within(say, 0.6, 1.0)
+            plan, cells=options["cells"], costs=options["costs"], on_progress=within(say, 0.6, 1.0)
         )
     if repaired is not None or repaired_test is not None:
         write_repaired(request, work, points, files, bias)

@@ -1,13 +1,9 @@
-"""How likely each label is, how many worlds predict it, what a random world looks like.
+"""How likely each label is when chance fills the missing cells, and how many worlds predict it.
 
-===============  ========================================================================================
-`label_odds`     proven bounds of the odds of each label, for tables of any size: `Odds`
-`count_worlds`   the number of worlds in which each label wins one point, exactly: `WorldCounts`
-`sampled_odds`   the odds of each label, estimated from drawn worlds
-`sample_worlds`  drawn worlds, as the counts that a point sees of them
-`Learned`        chances of each missing cell by the rest of its row, for ``cells`` of plans and odds
-`draw`           one drawn world as a completed table, for any model or for multiple imputation
-===============  ========================================================================================
+==============  ============================================================================================
+`label_odds`    proven bounds of the odds of each label, for tables of any size: `LabelOdds`
+`count_worlds`  the number of worlds in which each label wins one point, exactly: `WorldCounts`
+==============  ============================================================================================
 """
 
 from __future__ import annotations
@@ -17,25 +13,17 @@ from typing import TYPE_CHECKING
 from nullproof.lazy import public
 
 if TYPE_CHECKING:
-    from nullproof.odds.labels import Odds as Odds
-    from nullproof.odds.labels import label_odds as label_odds
-    from nullproof.odds.learned import Learned as Learned
-    from nullproof.odds.samples import draw as draw
-    from nullproof.odds.samples import sample_worlds as sample_worlds
-    from nullproof.odds.samples import sampled_odds as sampled_odds
-    from nullproof.odds.worlds import WorldCounts as WorldCounts
-    from nullproof.odds.worlds import count_worlds as count_worlds
+    from nullproof.odds.exact import WorldCounts as WorldCounts
+    from nullproof.odds.exact import count_worlds as count_worlds
+    from nullproof.odds.odds import LabelOdds as LabelOdds
+    from nullproof.odds.odds import label_odds as label_odds
 
 __all__, __getattr__, __dir__ = public(
     __name__,
     {
-        "Learned": "learned",
-        "Odds": "labels",
-        "WorldCounts": "worlds",
-        "count_worlds": "worlds",
-        "draw": "samples",
-        "label_odds": "labels",
-        "sample_worlds": "samples",
-        "sampled_odds": "samples",
+        "LabelOdds": "odds",
+        "WorldCounts": "exact",
+        "count_worlds": "exact",
+        "label_odds": "odds",
     },
 )

@@ -1,46 +1,46 @@
-"""How chance fills the missing cells, and how many of them then hold a value.
+"""How chance fills the missing cells of the training table, and how many of them then hold a value.
 
-Each cell is filled on its own, evenly or as the known cells of its label. For a point, cells of one
-label and feature matter only by how many of them take the point's value: ``low`` of them surely, and
-of each group of open cells a binomial number (theory 6).
+Every missing cell is filled on its own. For a point, the cells of one label and feature matter only by how
+many of them take the point's value: a binomial number (theory 6).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
-from nullproof.odds.learned import WHOLE, Learned
 from nullproof.words import either
 
-Cells = Literal["uniform", "observed", "model"]
-# How chance fills cells: by name, or by what was learned from their rows, which is "model".
-Rule = Cells | Learned
+Cells = Literal["observed", "uniform"]
 Integers = NDArray[np.int64]
 _EPS = float(np.finfo(np.float64).eps)
-# So many single cells are added up at once.
-_TOGETHER = 32
 
 
-class Open(NamedTuple):
-    """Cells that each take the point's value with probability ``share / whole``, independently."""
+class Binomial(NamedTuple):
+    """So many cells, each of which takes a value with probability ``share / whole``, independently."""
 
     n_cells: int
     share: int
     whole: int
 
+    @property
+    def fixed(self) -> int | None:
+        """The number of cells that take the value, if chance has no say in it."""
+        if self.n_cells == 0 or self.share == 0:
+            return 0
+        return self.n_cells if self.share == self.whole else None
 
-@dataclass(frozen=True)
-class Count:
-    """The distribution of a count: ``first``, ``first + 1``, … with ``probs``.
+
+class Count(NamedTuple):
+    """The distribution of a number: ``first``, ``first + 1``, … with ``probs``.
 
     ``error`` bounds its total variation distance from the true distribution.
     """
@@ -51,219 +51,110 @@ class Count:
 
 
 class Filling:
-    """The chances of one index under one rule.
+    """How likely each value of a missing cell is.
 
     Parameters
     ----------
     cells
-        ``"uniform"``: every candidate of a cell is as likely as any other, which is counting worlds.
-        ``"observed"``: candidates are as likely as they are frequent among the known cells of the
-        same column and label; where none of them occurs there, they are all equally likely.
-        What was `Learned`: as the rest of its row says, cell by cell.
+        ``"observed"``: a missing cell holds a value with the share that the value has among the known
+        cells of the same column and label, without smoothing; so a value that the label never shows is
+        never filled in. Where the label has no known cell in the column, all values are equally likely.
+        ``"uniform"``: all values of the column's domain are equally likely, so odds are shares of worlds.
     """
 
-    def __init__(self, index: CountIndex, cells: Rule = "uniform") -> None:
-        self.learned = cells if isinstance(cells, Learned) else None
+    def __init__(self, index: CountIndex, cells: Cells = "observed") -> None:
         refuse_cells(cells)
-        if cells == "model":
-            raise NullproofError(
-                "cells is 'model', which learns from the rows of the table; give cells=Learned.of(index, "
-                "table), or 'uniform' or 'observed'"
-            )
-        if self.learned is not None and not _counted_alike(self.learned.index, index):
-            raise NullproofError(
-                "cells were learned from a table with other counts; give cells=Learned.of(index, table) of "
-                "the same index"
-            )
         self.index, self.cells = index, cells
-        self._groups: dict[tuple[int, int], tuple[tuple[Open, ...], ...]] = {}
 
-    def low(self, j: int, code: int) -> Integers:
-        """Per label: the cells of feature ``j`` that hold the value in every world.
+    def chances(self, j: int, code: int) -> list[Binomial]:
+        """Return, per label, the missing cells of feature ``j`` that may hold a value."""
+        index, size = self.index, int(self.index.n_values[j])
+        # A domain of one value leaves no choice, and none may hold a value outside the domain.
+        if code >= size or size == 1:
+            return [Binomial(0, 0, 1)] * len(index.labels)
+        share, whole = np.ones((2, len(index.labels)), dtype=np.int64)
+        whole *= size
+        if self.cells == "observed":
+            known = index.label_counts - index.n_null[j]
+            share = np.where(known > 0, index.exact(j, np.array([code]))[0], share)
+            whole = np.where(known > 0, known, whole)
+        rows = zip(index.n_null[j].tolist(), share.tolist(), whole.tolist(), strict=True)
+        return [Binomial(*row) for row in rows]
 
-        `LEFT_OUT` for the code of a feature that a point leaves out.
-        """
-        found: Integers = self.index.low(j, np.array([code]))[0]
-        return found
-
-    def open(self, j: int, code: int) -> tuple[tuple[Open, ...], ...]:
-        """Per label: the cells that may or may not hold the value, grouped by their chance."""
-        key = (j, code)
-        if key not in self._groups:
-            gathered: list[dict[tuple[int, int], int]] = [{} for _ in self.index.labels]
-            for n_cells, share, whole in self._sorts(j, code):
-                for own, n, a, b in zip(gathered, n_cells, share, whole, strict=True):
-                    if n:
-                        common = math.gcd(int(a), int(b))
-                        chance = (int(a) // common, int(b) // common)
-                        own[chance] = own.get(chance, 0) + int(n)
-            self._groups[key] = tuple(
-                tuple(Open(n, a, b) for (a, b), n in own.items()) for own in gathered
-            )
-        return self._groups[key]
-
-    def weights(self, j: int, candidates: tuple[int, ...]) -> Integers:
-        """How likely each candidate of a cell is, candidates × labels, up to a factor per label."""
+    def weights(self, j: int, candidates: Sequence[int]) -> Integers:
+        """Return how likely each candidate of a cell is (candidates × labels), up to a factor per label."""
         if self.cells == "uniform":
             return np.ones((len(candidates), len(self.index.labels)), dtype=np.int64)
         known = self.index.exact(j, np.array(candidates))
-        if self.learned is not None:
-            # The cells of a label differ; all together hold each value as often as this says.
-            rows, weights = self.learned.chances(j)
-            labels = self.learned.row_labels[rows]
-            # Candidates of a point may lie outside the domain.
-            sums = np.zeros((weights.shape[1] + 1, len(self.index.labels)), dtype=np.int64)
-            for i in np.unique(labels).tolist():
-                sums[:-1, i] = weights[labels == i].sum(axis=0)
-            here = sums[list(candidates)]
-            known = np.where(here.sum(axis=0) > 0, here, known)
         return np.where(known.sum(axis=0) > 0, known, 1)
-
-    def _sorts(self, j: int, code: int) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """Number of cells, share and whole per label, for each sort of open cells."""
-        index, size = self.index, int(self.index.n_values[j])
-        if code >= size or size == 1:
-            return
-        if self.learned is not None:
-            yield from self._learned_sorts(self.learned, j, code)
-            return
-        ones = np.ones(len(index.labels), dtype=np.int64)
-        if self.cells == "uniform":
-            yield index.n_null[j], ones, ones * size
-        else:
-            known = index.label_counts - index.n_open[j]
-            here = index.exact(j, np.array([code]))[0]
-            seen = known > 0
-            yield index.n_null[j], np.where(seen, here, 1), np.where(seen, known, size)
-        for candidates, n_cells in index.sets[j].items():
-            if code in candidates:
-                weights = self.weights(j, candidates)
-                yield n_cells, weights[candidates.index(code)], weights.sum(axis=0)
-
-    def _learned_sorts(
-        self, learned: Learned, j: int, code: int
-    ) -> Iterator[tuple[Integers, Integers, Integers]]:
-        """The same where every cell has a chance of its own: those with the same one together."""
-        rows, weights = learned.chances(j)
-        labels, m = learned.row_labels[rows], len(self.index.labels)
-        shares, place = np.unique(weights[:, code], return_inverse=True)
-        n_cells = np.zeros((len(shares), m), dtype=np.int64)
-        np.add.at(n_cells, (place, labels), 1)
-        for share, cells in zip(shares.tolist(), n_cells, strict=True):
-            yield cells, np.full(m, share), np.full(m, WHOLE)
-
-
-def _counted_alike(one: CountIndex, other: CountIndex) -> bool:
-    # Indexes are also the same if their features are in another order, but codes go by that order.
-    return one is other or (one.features == other.features and one == other)
-
-
-def rule_of(
-    index: CountIndex, cells: Rule, table: Any, labels: Sequence[Any] | None = None
-) -> Rule:
-    """The rule by its name; ``"model"`` is learned from the table that was counted."""
-    refuse_cells(cells)
-    return Learned.of(index, table, labels) if cells == "model" and table is not None else cells
 
 
 def refuse_cells(cells: Any) -> None:
-    """Refuse what is no way to fill cells."""
-    if not isinstance(cells, Learned) and cells not in get_args(Cells):
+    """Reject what is no way to fill cells."""
+    if not isinstance(cells, str) or cells not in get_args(Cells):
         ways = either([repr(way) for way in get_args(Cells)])
         raise NullproofError(f"cells is {cells!r}; give {ways}")
 
 
-def count_of(low: int, groups: tuple[Open, ...], cut: float) -> Count:
-    """The distribution of ``low`` and a binomial number of each group.
+def refuse(index: CountIndex, points: Points, question: str) -> None:
+    """Reject points or a table without odds: chance fills missing cells of the table, and nothing else."""
+    if points.own_missing == "any":
+        raise NullproofError(
+            f"own_missing is 'any', which {question} does not take: odds come from the cells that a point "
+            "knows; leave it at 'skip'"
+        )
+    if not points.complete.all():
+        place = int(np.flatnonzero(~points.complete)[0])
+        raise NullproofError(
+            f"point {place} has several candidates for a cell, which {question} does not take; give one "
+            "value, or leave the cell missing"
+        )
+    if (name := _column_with_sets(index)) is not None:
+        raise NullproofError(
+            f"column {name!r} has cells with a few candidates, which {question} does not take; count them "
+            "as missing, or ask certify, tolerance or witness"
+        )
 
-    Parameters
-    ----------
-    cut
-        The greatest probability that may be cut off at the tails.
+
+def have_odds(index: CountIndex, points: Points) -> NDArray[np.bool_]:
+    """Return which points have odds: those with one value, or none, for each cell."""
+    return points.complete & (_column_with_sets(index) is None)
+
+
+def _column_with_sets(index: CountIndex) -> str | None:
+    for name, sets in zip(index.features, index.sets, strict=True):
+        if any(n_cells.any() for n_cells in sets.values()):
+            return name
+    return None
+
+
+def binomial(group: Binomial, cut: float) -> Count:
+    """Return how likely each number of cells is, without tails of a probability of at most ``cut``.
+
+    Hoeffding: beyond ``reach`` of the mean lies less than half of ``cut``. Neighbours of the likeliest
+    number follow by ratios: every weight comes from at most ``len`` ratios of five roundings each, and
+    dividing by their sum adds as much again.
     """
-    each = cut / (2 * max(len(groups), 1))
-    single = [group for group in groups if group.n_cells == 1]
-    few = len(single) < _TOGETHER
-    several = [group for group in groups if few or group.n_cells > 1]
-    parts = [_binomial(group, each) for group in several]
-    parts += [] if few else _single_cells(single)
-    parts = parts or [Count(0, np.ones(1), 0.0)]
-    # Two by two, so that few of many convolutions are of long ones.
-    while len(parts) > 1:
-        pairs = zip(parts[::2], parts[1::2], strict=False)
-        joined = [_sum(one, other, each) for one, other in pairs]
-        parts = [*joined, *parts[2 * len(joined) :]]
-    return replace(parts[0], first=parts[0].first + low)
-
-
-def _single_cells(groups: list[Open]) -> list[Count]:
-    """The numbers of single cells with chances of their own, some cells at a time.
-
-    A cell multiplies and adds positive numbers, six roundings at most.
-    """
-    found, n = [], len(groups)
-    chances = np.zeros(-(-n // _TOGETHER) * _TOGETHER)
-    chances[:n] = [group.share / group.whole for group in groups]
-    probs = np.zeros((len(chances) // _TOGETHER, _TOGETHER + 1))
-    probs[:, 0] = 1.0
-    for chance in chances.reshape(len(probs), _TOGETHER).T[:, :, None]:
-        hits = probs[:, :-1] * chance
-        probs *= 1 - chance
-        probs[:, 1:] += hits
-    for block, own in enumerate(probs):
-        size = min(n - block * _TOGETHER, _TOGETHER)
-        found.append(Count(0, own[: size + 1].copy(), 6 * _TOGETHER * _EPS))
-    return found
-
-
-def distance(one: Count, other: Count) -> float:
-    """A bound of the total variation distance between two counts."""
-    if one is other:
-        return 0.0
-    first = min(one.first, other.first)
-    last = max(count.first + len(count.probs) for count in (one, other))
-    both = np.zeros((2, last - first))
-    for row, count in zip(both, (one, other), strict=True):
-        row[count.first - first : count.first - first + len(count.probs)] = count.probs
-    apart = float(np.abs(both[0] - both[1]).sum()) / 2
-    return apart * (1 + 1e-9) + one.error + other.error
-
-
-def _sum(one: Count, other: Count, cut: float) -> Count:
-    """The distribution of the sum of two independent numbers."""
-    # All terms are positive, so a sum of k products is off by k + 1 roundings at most.
-    rounding = _EPS * (min(len(one.probs), len(other.probs)) + 1)
-    probs = np.convolve(one.probs, other.probs)
-    both = Count(one.first + other.first, probs, one.error + other.error + rounding)
-    return both if min(len(one.probs), len(other.probs)) == 1 else _trimmed(both, cut)
-
-
-def _binomial(group: Open, cut: float) -> Count:
-    """The numbers around the most likely one, from which neighbours follow by simple ratios.
-
-    Hoeffding: beyond ``reach`` of the mean lies less than half of ``cut``. Every weight comes from
-    at most ``len`` ratios of five roundings each; dividing by their sum adds as much again.
-    """
-    n, a, b = group
-    if a == 0 or a == b:
-        return Count(n if a else 0, np.ones(1), 0.0)
+    if group.fixed is not None:
+        return Count(group.fixed, np.ones(1), 0.0)
+    n, share, whole = group
     reach = math.ceil(math.sqrt(n * math.log(4 / cut) / 2)) + 1
-    mode = (n + 1) * a // b
+    mode = (n + 1) * share // whole
     low, high = max(0, mode - reach), min(n, mode + reach)
     up = np.arange(mode, high, dtype=np.float64)
     down = np.arange(mode, low, -1, dtype=np.float64)
-    odds = a / (b - a)
+    ratio = share / (whole - share)
     with np.errstate(under="ignore"):
-        rising = np.cumprod((n - up) / (up + 1) * odds)
-        falling = np.cumprod(down / (n - down + 1) / odds)
+        rising = np.cumprod((n - up) / (up + 1) * ratio)
+        falling = np.cumprod(down / (n - down + 1) / ratio)
         weights = np.concatenate([falling[::-1], [1.0], rising])
         probs = weights / weights.sum()
     error = (0.0 if low == 0 and high == n else cut / 2) + 12 * _EPS * len(probs)
-    return _trimmed(Count(low, probs, error), cut / 2)
+    return _without_tails(Count(low, probs, error), cut / 2)
 
 
-def _trimmed(count: Count, cut: float) -> Count:
-    """Drop tails with a probability below ``cut`` in all, and spread it over the rest."""
+def _without_tails(count: Count, cut: float) -> Count:
+    """Drop tails with a probability of at most ``cut`` in all, and share it out among the rest."""
     probs = count.probs
     start = int(np.searchsorted(np.cumsum(probs), cut / 2))
     stop = len(probs) - int(np.searchsorted(np.cumsum(probs[::-1]), cut / 2))

@@ -1,309 +1,249 @@
-"""Bounds of the odds from log supports rounded to a grid, for tables of any size.
+"""Bounds of the odds from log supports on a grid, for tables of any size.
 
-Rounding every term to a multiple of ``h`` moves a log support by an error that is known up to a
-small chance; so the label whose rounded support leads by more than both errors wins surely. What
-may be wrong with the rounded distributions (cut tails, Chernoff bounds, roundings of the Fourier
-transform) is a sum of probabilities, taken off the lower and put onto the upper bound. Points with
-grids of the same width and size, and as many labels that stand a chance, are worked out together.
+Every term is rounded to a multiple of ``h``, which moves a log support by a sum of rounding errors. That
+sum lies in a narrow interval, but for a small chance. So the label whose rounded support leads by more than
+both intervals wins, and one that lags by more loses. What may be wrong with the rounded distributions
+(tails, Chernoff bounds, roundings of the Fourier transform) is a sum of probabilities, taken off the lower
+and put onto the upper bound (theory 6).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.model.bias import Floats
-from nullproof.model.model import Model
-from nullproof.odds.products import products_of_others
-from nullproof.odds.spread import Spread, summed
-from nullproof.odds.terms import ERROR_SLOPES, Terms, exponents, reaches
+from nullproof.odds.bounds import EPS, LogSupports, Terms
 
-MAX_SIZE = 2**20
-_MAX_CACHED = 2**28  # bytes
-# So many numbers at once stay near the processor.
-_BLOCK = 2**17
-_EPS = float(np.finfo(np.float64).eps)
-# Less than a rounding of a transform, even if all frequencies of a grid are left out.
-_NOTHING = 1e-20
-_FINEST = 44
-_FIRST = 4
-# Of so few labels each pair is compared on its own, which loses no step.
-_FEW = 4
-Integers = NDArray[np.int64]
-Mask = NDArray[np.bool_]
+# Grids of more steps are refused, and as many bytes of Fourier transforms are remembered.
+MAX_SIZE, _MAX_REMEMBERED = 1 << 18, 1 << 27
+# The part of the gap that the grid of a first try aims at.
+_AIM = 0.75
+# Frequencies below this share of the probability given to a Chernoff bound are left out.
+_NOTHING = 1e-3
+_SMALLEST, _FINEST = 6, 44
+# So many places are looked at before a level is chosen; so few frequencies are summed up directly.
+_LOOKS, _SHORT = 48, 128
+Spectrum = NDArray[np.complex128]
+# Feature, code, label, level, size, and whether the first few frequencies are enough.
+Key = tuple[int, int, int, int, int, bool]
 
 
-class Group(NamedTuple):
-    """Points of one grid width and size, and the labels of each that stand a chance (points × some)."""
-
-    places: NDArray[np.intp]
-    labels: NDArray[np.intp]
-    level: int
-    size: int
-
-
-class Rounded(NamedTuple):
-    """Rounded log supports of points × labels, in steps of the grid.
+class Window(NamedTuple):
+    """Where the rounded supports of a point's labels lie, in steps of the grid; one number per label.
 
     Parameters
     ----------
-    probs
-        How likely each step is, from the first step on; the last axis is the grid.
-    zero
-        The probability of a support of zero.
+    start
+        The first step of the label's rounded sum of terms.
     under, over
-        Where the true supports begin, at least and at most, if the rounded one is at the first step.
+        Where the true log support lies if the rounded one is at its first step: at least, at most.
     """
 
-    probs: Floats
-    zero: Floats
+    start: Floats
     under: Floats
     over: Floats
+    size: int
 
 
 class Grid:
-    """Bounds of the odds of complete points on grids."""
+    """Bounds of the odds of single points, on grids of width ``2**-level``."""
 
-    def __init__(self, model: Model, terms: Terms) -> None:
-        self._model, self._terms = model, terms
-        self._rounded: dict[tuple[int, int, int], Floats] = {}
-        self._spectra: dict[tuple[int, int, int, int, int], NDArray[np.complex128]] = {}
-        self._n_cached = 0
+    def __init__(self, terms: Terms) -> None:
+        self._terms = terms
+        self._log_chance = math.log(1 / terms.chance) * (1 + 1e-9) + 1e-9
+        self._roundings: dict[tuple[int, int, int], Floats] = {}
+        self._spectra: dict[Key, Spectrum | None] = {}
+        self._n_bytes = 0
 
-    def after(self, model: Model, terms: Terms, changed: set[int]) -> Grid:
-        """The grid of a table in which only some features changed; what is known of others stays."""
-        other = Grid(model, terms)
-        other._rounded = {key: own for key, own in self._rounded.items() if key[0] not in changed}
-        other._spectra = {key: own for key, own in self._spectra.items() if key[0] not in changed}
-        other._n_cached = sum(own.nbytes for own in other._spectra.values())
-        return other
+    def first_level(self, supports: LogSupports, near: NDArray[np.intp], gap: float) -> int:
+        """Return the level that should do for a point, judged by normal distributions.
+
+        A label is undecided where another one is as close as both intervals of rounding errors, and all
+        others have less: the density of such ties is summed up where the highest supports lie.
+        """
+        mean, sigma = supports.mean[0, near], np.sqrt(supports.variance[0, near])
+        coarsest = max(float(sigma.max()), 1e-9) / 4
+        sigma = np.maximum(sigma, 1e-3 * coarsest)[:, None]
+        highest = float((mean[:, None] + 4 * sigma).max())
+        places = np.linspace(highest, highest - 8 * float(sigma.max()), _LOOKS)
+        away = (places - mean[:, None]) / sigma
+        with np.errstate(under="ignore", over="ignore"):
+            less = np.maximum(1 / (1 + np.exp(-1.702 * away)), 1e-12)
+            rates = np.exp(-(away**2) / 2) / (sigma * math.sqrt(2 * math.pi)) / less
+        ties = rates * (rates.sum(axis=0) - rates) * less.prod(axis=0)
+        density = float(ties.sum(axis=1).max()) * abs(float(places[1] - places[0]))
+        d = self._terms.model.d
+        width = 4 * min(d / 2, math.sqrt(self._log_chance * d / 6)) + 1
+        h = min(_AIM * gap / (density * width), coarsest) if density > 0 else coarsest
+        return min(math.ceil(-math.log2(h)), _FINEST)
 
     def bounds(
-        self, codes: NDArray[np.int32], spread: Spread, near: Mask, levels: Integers
-    ) -> tuple[Floats, Floats, Mask]:
-        """Bound the odds of the near labels, as if the others stood no chance.
+        self, codes: list[int], supports: LogSupports, near: NDArray[np.intp], level: int
+    ) -> tuple[Floats, Floats] | None:
+        """Bound the odds of some labels of one point, as if the others stood no chance.
 
-        The last one says for which points there are bounds; the grids of the others would be too fine.
+        None if the grid would be too large.
         """
-        least, greatest = np.zeros(near.shape), np.ones(near.shape)
-        fits = np.zeros(len(near), dtype=bool)
-        for level in np.unique(levels[levels <= _FINEST]).tolist():
-            here = np.flatnonzero(levels == level)
-            sums = summed(
-                codes[:, here],
-                partial(self._of_level, level),
-                (self._model.m, _FIRST + 2 * len(ERROR_SLOPES)),
+        window = self._window(codes, supports, near, level)
+        if window.size > MAX_SIZE:
+            return None
+        products = np.zeros((len(near), window.size // 2 + 1), dtype=np.complex128)
+        for row, i in zip(products, near.tolist(), strict=True):
+            product = self._product(codes, i, level, window.size)
+            row[: len(product)] = product
+        circular = np.maximum(np.fft.irfft(products, window.size), 0.0)
+        probs = np.empty_like(circular)
+        for row, own, first in zip(probs, circular, window.start.tolist(), strict=True):
+            turn = int(first % window.size)
+            row[: window.size - turn], row[window.size - turn :] = own[turn:], own[:turn]
+        zero = supports.zero[0, near]
+        sure, maybe = _wins(probs, zero, window)
+        share = float(zero.prod()) / int(supports.possible[0].sum())
+        # The 1-norm of the errors of the transforms, and the roundings of sums over the grid.
+        transform = math.sqrt(window.size) * self._transform_error(window.size)
+        each = 4 * self._terms.chance + transform + 8 * window.size * EPS
+        error = float(supports.error[0]) + 1.1 * len(near) * each
+        return np.maximum(sure + share - error, 0.0), np.minimum(maybe + share + error, 1.0)
+
+    def _window(
+        self, codes: list[int], supports: LogSupports, near: NDArray[np.intp], level: int
+    ) -> Window:
+        """Find the steps that the rounded supports reach, each end but for a small chance."""
+        h = 2.0**-level
+        total = sum(self._rounding(j, code, level) for j, code in enumerate(codes))
+        lowest, highest, falls, rises, last = np.asarray(total)[:, near]
+        slope = self._slope(level)
+        base, mean, above, below, slack = (
+            getattr(supports, name)[0, near] for name in ("base", "mean", "above", "below", "slack")
+        )
+        # Whichever bound of the rounding errors is closer; a little more for their own roundings.
+        room = slack + 1e-9 * h
+        under = np.maximum(lowest, -(falls + self._log_chance) / slope) - room
+        over = np.minimum(highest, (rises + self._log_chance) / slope) + room
+        start = np.floor((mean - base - below - over) / h) - 1
+        end = np.ceil((mean - base + above - under) / h) + 1
+        size = _fast_size(float(np.minimum(end - start, last).max()) + 1)
+        start = np.where(last < size, 0.0, start)
+        return Window(start, (base + under) / h + start, (base + over) / h + start, size)
+
+    def _slope(self, level: int) -> float:
+        """The best slope for errors that are uniform in a step: their sum has a variance of ``d·h²/12``."""
+        return math.sqrt(24 * self._log_chance / self._terms.model.d) * 2.0**level
+
+    def _rounding(self, j: int, code: int, level: int) -> Floats:
+        """Return what rounding does to the terms of one value, per label.
+
+        The least and the greatest error, Chernoff exponents of the negative error and of the error, and the
+        greatest step.
+        """
+        key = (j, code, level)
+        if key not in self._roundings:
+            term, h, slope = self._terms.of(j, code), 2.0**-level, self._slope(level)
+            steps = np.rint(term.above / h)
+            errors = term.above - steps * h
+            total = term.probs.sum(axis=1, keepdims=True)
+            shares = term.probs / np.where(total > 0, total, 1.0)
+            falls, rises = (
+                np.log(np.maximum((shares * np.exp(sign * slope * errors)).sum(axis=1), EPS))
+                for sign in (-1, 1)
             )
-            for group, own in _groups(here, near, level, spread, sums):
-                found = self._of_group(codes, spread, group, own)
-                least[group.places[:, None], group.labels] = found[0]
-                greatest[group.places[:, None], group.labels] = found[1]
-                fits[group.places] = True
-        return least, greatest, fits
+            ends = errors.min(axis=1), errors.max(axis=1)
+            self._roundings[key] = np.array([*ends, falls, rises, steps.max(axis=1)])
+        return self._roundings[key]
 
-    def _of_group(
-        self, codes: NDArray[np.int32], spread: Spread, group: Group, sums: Floats
-    ) -> tuple[Floats, Floats]:
-        rounded = self._distributions(codes, spread, group, sums)
-        sure, maybe = _wins(rounded, strict=True), _wins(rounded, strict=False)
-        places, size, n_labels = group.places, group.size, group.labels.shape[1]
-        n_possible = spread.possible[places].sum(axis=1)
-        all_zero = np.prod(rounded.zero, axis=1) / n_possible
-        near = np.zeros((len(places), self._model.m), dtype=bool)
-        np.put_along_axis(near, group.labels, True, axis=1)
-        # The 1-norm of the transforms' errors, and the roundings of sums over the grid.
-        transform = math.sqrt(size) * self._transform_error(size) + 8 * size * _EPS
-        error = spread.take(places).errors(near) + 1.1 * n_labels * (4 * spread.chance + transform)
-        return (
-            np.maximum(sure + (all_zero - error)[:, None], 0.0),
-            np.minimum(maybe + (all_zero + error)[:, None], 1.0),
-        )
-
-    def _distributions(
-        self, codes: NDArray[np.int32], spread: Spread, group: Group, sums: Floats
-    ) -> Rounded:
-        places, labels, level, size = group
-        h, rows = 2.0**-level, places[:, None]
-        base, mean, slack, zero, far = (
-            getattr(spread, name)[rows, labels]
-            for name in ("base", "mean", "slack", "zero", "below")
-        )
-        least, greatest, off, steps = np.moveaxis(sums[:, :, :_FIRST], 2, 0)
-        above, below = reaches(sums[:, :, _FIRST:], ERROR_SLOPES / h, spread.chance)
-        under = np.maximum(least, off - below) - slack
-        over = np.minimum(greatest, off + above) + slack
-        start = np.floor((mean - far - greatest - slack - base) / h) - 1
-        start = np.where(steps + 1 <= size, 0.0, start)
-        probs = self._circular(codes, group)
-        turned = np.concatenate([probs, probs], axis=2)
-        begin = base / h + start
-        turned = _at(turned, (start % size).astype(np.intp), size)
-        return Rounded(turned, zero, begin + under / h, begin + over / h)
-
-    def _circular(self, codes: NDArray[np.int32], group: Group) -> Floats:
-        """Circular distributions of the rounded sums, which sum to 1 - zero."""
-        places, labels, level, size = group
-        products = np.zeros((*labels.shape, size // 2 + 1), dtype=np.complex128)
-        columns = codes[:, places].T.tolist()
-        for row, column in enumerate(columns):
-            for place, i in enumerate(labels[row].tolist()):
-                made = self._product(column, i, level, size)
-                products[row, place, : len(made)] = made
-        return np.maximum(np.fft.irfft(products, size), 0.0)
-
-    def _product(self, codes: list[int], i: int, level: int, size: int) -> NDArray[np.complex128]:
-        """The spectrum of the rounded sum of one label, without the frequencies that are all but gone."""
+    def _product(self, codes: list[int], i: int, level: int, size: int) -> Spectrum:
+        """Return the spectrum of a label's rounded sum, up to where it is all but gone."""
         product, n_terms = np.ones(size // 2 + 1, dtype=np.complex128), 0
         for j, code in enumerate(codes):
-            own = self._spectrum((j, code, i), level, size)
-            if own is None:
-                continue
-            product *= own[: len(product)]
-            n_terms += 1
-            if n_terms.bit_count() == 1:
-                # No spectrum exceeds 1, so a frequency that is all but gone stays so.
-                heights = product.real**2 + product.imag**2
-                product = product[: int(np.flatnonzero(heights > _NOTHING**2).max(initial=0)) + 1]
+            own = self._spectrum((j, code, i, level, size, len(product) <= _SHORT))
+            if own is not None:
+                product *= own[: len(product)]
+                n_terms += 1
+                if n_terms.bit_count() == 1:
+                    # No spectrum exceeds 1, so a frequency that is all but gone stays so.
+                    heights = product.real**2 + product.imag**2
+                    left = np.flatnonzero(heights > (_NOTHING * self._terms.chance) ** 2)
+                    product = product[: int(left[-1]) + 1 if len(left) else 1]
         return product
+
+    def _spectrum(self, key: Key) -> Spectrum | None:
+        """Return the Fourier transform of a rounded term; None for a constant one, at step 0."""
+        if key not in self._spectra:
+            if self._n_bytes > _MAX_REMEMBERED:
+                self._spectra.clear()
+                self._n_bytes = 0
+            self._spectra[key] = made = self._transform(*key)
+            self._n_bytes += 0 if made is None else made.nbytes
+        return self._spectra[key]
+
+    def _transform(
+        self, j: int, code: int, i: int, level: int, size: int, is_short: bool
+    ) -> Spectrum | None:
+        term = self._terms.of(j, code)
+        if not term.is_open[i] and term.zero[i] == 0:
+            return None
+        probs = term.probs[i]
+        steps = np.rint(term.above[i] * 2.0**level).astype(np.int64) % size
+        if not is_short:
+            return np.fft.rfft(np.bincount(steps, probs, minlength=size))
+        turns = steps[:, None] * np.arange(_SHORT) % size
+        waves: Spectrum = np.exp(turns * (-2j * math.pi / size))
+        return np.asarray((probs[:, None] * waves).sum(axis=0))
 
     def _transform_error(self, size: int) -> float:
         """Bound the 2-norm of the error of a distribution that came through the Fourier transform.
 
-        A transform of length n is off by ``log2(n)·η`` in the 2-norm, relatively, with η below four
-        eps (Higham, Accuracy and Stability, theorem 24.2); four times that is allowed here, also for
-        the d roundings of a product. No spectrum of a distribution exceeds 1, so the errors of d
-        spectra and their product add up.
+        A transform of length n is off by ``log2(n)·η`` in the 2-norm, relatively, with η below four eps
+        (Higham, Accuracy and Stability of Numerical Algorithms, theorem 24.2); four times that is allowed
+        here, also for the d roundings of a product. No spectrum of a distribution exceeds 1, so the errors
+        of d spectra and their product add up. What is left out counts with its height (Parseval).
         """
-        return (self._model.d + 1) * 16 * _EPS * math.log2(size)
-
-    def _of_level(self, level: int, j: int, code: int) -> Floats:
-        """Least, greatest and mean rounding error, greatest step, and exponents of the error."""
-        key = (j, code, level)
-        if key not in self._rounded:
-            h, (above, shares) = 2.0**-level, self._terms.table(j, code)
-            steps = np.rint(above / h)
-            errors = above - steps * h
-            mean = (errors * shares).sum(axis=1)
-            curves = exponents(errors - mean[:, None] * (shares > 0), shares, ERROR_SLOPES / h)
-            least = errors.min(axis=1, initial=0.0)
-            greatest = errors.max(axis=1, initial=0.0)
-            most = steps.max(axis=1, initial=0.0)
-            self._rounded[key] = np.column_stack([least, greatest, mean, most, curves])
-        return self._rounded[key]
-
-    def _spectrum(
-        self, which: tuple[int, int, int], level: int, size: int
-    ) -> NDArray[np.complex128] | None:
-        """The Fourier transform of a rounded term; None for a constant, which is at step 0."""
-        j, code, i = which
-        term = self._terms.of(j, code)[i]
-        if len(term.logs) == 1 and term.zero == 0:
-            return None
-        key = (j, code, i, level, size)
-        if key not in self._spectra:
-            above, _ = self._terms.table(j, code)
-            steps = np.rint(above[i, : len(term.logs)] * 2.0**level)
-            places = (steps % size).astype(np.intp)
-            made = np.fft.rfft(np.bincount(places, term.probs, minlength=size))
-            if self._n_cached + made.nbytes > _MAX_CACHED:
-                self._spectra.clear()
-                self._n_cached = 0
-            self._spectra[key] = made
-            self._n_cached += made.nbytes
-        return self._spectra[key]
+        roundings = (self._terms.model.d + 1) * 16 * EPS * math.log2(size)
+        return roundings + _NOTHING * self._terms.chance
 
 
-def _groups(
-    here: NDArray[np.intp], near: Mask, level: int, spread: Spread, sums: Floats
-) -> Iterator[tuple[Group, Floats]]:
-    """Points of one level by the size of their grid and the number of labels, a block at a time.
+def near_labels(supports: LogSupports, upper: Floats, gap: float) -> tuple[NDArray[np.intp], float]:
+    """Return the labels of one point that stand a chance, and the probability that any other one wins.
 
-    With what their rounding errors sum up to. Points whose grid would be too large are left out.
+    Those that win as seldom as a quarter of the gap, all together, are left out.
     """
-    some, own = near[here], spread.take(here)
-    apart, steps = sums[:, :, 1] - sums[:, :, 0], sums[:, :, 3]
-    # Both ends may be off by roundings, and there is a step to spare at each.
-    width = (own.above + own.below + apart + 2 * own.slack) * 2.0**level + 4
-    sizes = _fast_sizes(np.where(some, np.minimum(steps + 1, width), 1.0).max(axis=1))
-    n_labels = some.sum(axis=1)
-    for size in np.unique(sizes[sizes <= MAX_SIZE]).tolist():
-        for n in np.unique(n_labels[sizes == size]).tolist():
-            alike = np.flatnonzero((sizes == size) & (n_labels == n))
-            length = max(1, _BLOCK // (n * size))
-            for start in range(0, len(alike), length):
-                block = alike[start : start + length]
-                labels = np.nonzero(some[block])[1].reshape(len(block), n)
-                yield Group(here[block], labels, level, size), sums[block[:, None], labels]
+    chances = np.where(supports.alive[0], upper[0], 0.0)
+    order = np.argsort(chances)
+    n_far = int((chances[order].cumsum() <= gap / 4).sum())
+    return np.sort(order[n_far:]), float(chances[order[:n_far]].sum())
 
 
-def _fast_sizes(least: Floats) -> Integers:
-    """Powers of two of at least ``least``: quick to transform, and shared by many points."""
-    powers = np.ceil(np.log2(least)).clip(6, math.log2(MAX_SIZE) + 1)
-    return np.left_shift(1, powers.astype(np.int64))
-
-
-def _wins(rounded: Rounded, *, strict: bool) -> Floats:
-    """The probability that each label is ahead of all others, points × labels.
-
-    ``strict``: it surely is, however all supports were rounded, and a draw is not enough; otherwise it
-    may be.
-    """
-    probs, zero = rounded.probs, rounded.zero
-    edge = np.zeros((*zero.shape, 1))
-    less = np.concatenate([edge, np.cumsum(probs, axis=2)], axis=2) + zero[:, :, None]
-    ends = (rounded.under, rounded.over) if strict else (rounded.over, rounded.under)
-    # Labels whose support may be zero win far below the others, where one grid would be long.
-    if probs.shape[1] <= _FEW or zero.any():
-        return _pair_by_pair(probs, less, *ends, strict=strict)
-    return _on_one_grid(np.concatenate([edge, probs, edge], axis=2), less, *ends, strict=strict)
-
-
-def _pair_by_pair(
-    probs: Floats, less: Floats, ahead: Floats, behind: Floats, *, strict: bool
-) -> Floats:
-    n_points, n_labels, size = probs.shape
-    found = np.empty((n_points, n_labels))
+def _wins(probs: Floats, zero: Floats, window: Window) -> tuple[Floats, Floats]:
+    """Return how likely each label is surely ahead of all others, and how likely it may be."""
+    n_labels, size = probs.shape
+    # How likely each label has less than so many steps, with room on both sides.
+    less = np.zeros((n_labels, 3 * size))
+    np.cumsum(probs, axis=1, out=less[:, size : 2 * size])
+    less[:, 2 * size :] = less[:, 2 * size - 1 : 2 * size]
+    less += zero[:, None]
+    sure, maybe = np.empty((2, n_labels))
     for i in range(n_labels):
-        product = probs[:, i]
+        ahead = np.ceil(window.under[i] - window.over).clip(-size, size).astype(int)
+        level = (np.floor(window.over[i] - window.under) + 1).clip(-size, size).astype(int)
+        # Below this step another label that has some support is always ahead.
+        begin = int(-level.min(initial=0, where=zero == 0))
+        surely, perhaps = probs[i, begin:].copy(), probs[i, begin:].copy()
         for k in range(n_labels):
             if k != i:
-                lead = (ahead[:, i] - behind[:, k]).clip(-2.0 * size, 2.0 * size)
-                shift = np.ceil(lead) if strict else np.floor(lead) + 1
-                product = product * _at(less[:, k], shift.astype(np.intp), size)
-        found[:, i] = product.sum(axis=1)
-    return found
+                # Less than so many steps are the steps up to one before.
+                first, last = (max(size - 1 + begin + int(own[k]), 0) for own in (ahead, level))
+                surely *= less[k, first : first + len(surely)]
+                perhaps *= less[k, last : last + len(perhaps)]
+        sure[i], maybe[i] = surely.sum(), perhaps.sum()
+    return sure, maybe
 
 
-def _on_one_grid(
-    padded: Floats, less: Floats, ahead: Floats, behind: Floats, *, strict: bool
-) -> Floats:
-    """The same with both ends of each support moved to whole steps, outwards."""
-    # Where a draw is enough, one step less is.
-    ahead = np.floor(ahead) if strict else np.ceil(ahead)
-    behind = np.ceil(behind) if strict else np.floor(behind) - 1
-    # Below the highest first step nobody is ahead of that label.
-    first = np.minimum(ahead, behind).max(axis=1)[:, None]
-    length = padded.shape[2] - 2 - int((first - ahead).min())
-    own = _at(padded, (first - ahead).astype(np.intp) + 1, length)
-    others = _at(less, (first - behind).astype(np.intp), length)
-    others = products_of_others(np.moveaxis(others, 1, 0))
-    found: Floats = np.einsum("pls,lps->pl", own, others)
-    return found
-
-
-def _at(numbers: Floats, first: NDArray[np.intp], length: int) -> Floats:
-    """So many numbers along the last axis from a first place on; beyond the ends the first and last one."""
-    found = np.empty((*first.shape, length))
-    size = numbers.shape[-1]
-    for here in np.ndindex(first.shape):
-        own, start = numbers[here], int(first[here])
-        left, right = min(max(-start, 0), length), min(max(size - start, 0), length)
-        row = found[here]
-        row[:left], row[right:] = own[0], own[-1]
-        row[left:right] = own[start + left : start + right]
-    return found
+def _fast_size(least: float) -> int:
+    """Return the least power of two that is long enough: quickly transformed, and shared by many points."""
+    if not least <= MAX_SIZE:
+        return 2 * MAX_SIZE
+    return 1 << max(_SMALLEST, math.ceil(math.log2(least)))

@@ -11,7 +11,7 @@ from nullproof.cleaning.plan import plan_of
 from nullproof.data.points import Points, evenly
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
-from nullproof.odds.sureness import Sureness
+from nullproof.odds.odds import SURE
 from nullproof.progress import Progress
 from nullproof.words import many, text
 
@@ -25,12 +25,11 @@ def first_steps(
     model: Model,
     points: Points,
     found: Verdicts,
-    rule: Sureness,
     on_progress: Progress | None = None,
 ) -> dict[str, Any] | None:
     """The plan as a report tells it, for the points that are not certain, or an even sample of them.
 
-    With a bias: for those that do not hold up to it. ``rule`` tells whose odds are high.
+    With a bias: for those that do not hold up to it.
     """
     open_ones = np.flatnonzero(~found.certain)
     n_judged = max(_FEWEST_POINTS, min(MOST_POINTS, _BUDGET // (model.d * model.m)))
@@ -42,13 +41,13 @@ def first_steps(
     plan = plan_of(model, chosen, own, on_progress=on_progress)
     if not plan.steps:
         return None
-    likely, _ = Confidence.by(rule).done(model, chosen, own)
+    likely, _ = Confidence(SURE).done(model, chosen, own)
     return {
         "goal": "certain" if model.unbiased is model else "holds",
         "n_open": len(open_ones),
         "n_judged": len(judged),
         "n_cells": plan.n_cells,
-        "confidence": rule.share,
+        "confidence": SURE,
         "n_likely": int(likely.sum()),
         "stages": [
             {
@@ -79,8 +78,8 @@ def in_words(cleaning: dict[str, Any]) -> str:
     if n_judged < cleaning["n_open"]:
         said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} such points. "
     said += (
-        f"For {n_likely:,} of {n_judged:,} no cell need be looked up if odds of "
-        f"{cleaning['confidence']:.0%} are enough. ".replace("%", " %")
+        f"For {n_likely:,} of {n_judged:,} no cell need be looked up if the same label in "
+        f"{cleaning['confidence']:.0%} of the worlds is enough. ".replace("%", " %")
     )
     return " ".join([said.strip(), *filter(None, (cleaning["stop"], cleaning["cases"]))])
 

@@ -106,7 +106,7 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
       ``n_values_left_off``;
     - ``support``: ``label``, ``low``, ``high`` (natural logarithms, null for a support of 0) and
       ``possible``, the strongest labels first; ``n_labels_left_off``;
-    - ``odds``: ``label``, ``lower``, ``upper``, likeliest first; null if the point is certain, or
+    - ``odds``: ``label``, ``lower``, ``upper``, the predicted label first; null if the point is certain, or
       the odds would take too long: ``odds_reason`` says why, and is null otherwise;
     - ``explanation``: what speaks for the strongest label and what for its strongest ``rival``, or null
       if there is one label: ``label``, ``rival``, ``prior`` (in words), ``total`` and ``terms``, the
@@ -134,7 +134,6 @@ from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.sureness import Sureness
 from nullproof.progress import Progress, within
 from nullproof.radii.cells import radii_of
 from nullproof.radii.results import Radii
@@ -227,12 +226,9 @@ def document_of(
     most = max(overview.WEAKEST, _BUDGET // strict.d)
     chosen = overview.sample(judged.verdict == "open", fragile.radius, min(limit, most), also)
     say("weighing the worlds", 0.5)
-    rule = Sureness(strict)
-    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7), rule)
+    told = details.points(judged, fragile, chosen.shown, curve.actual, within(say, 0.5, 0.7))
     say("completing each feature, planning what to clean", 0.7)
-    document = _document(
-        judged, curve, (anywhere, fragile, rule), told, chosen, within(say, 0.7, 1.0)
-    )
+    document = _document(judged, curve, (anywhere, fragile), told, chosen, within(say, 0.7, 1.0))
     asked = asked or Asked()
     document["sample"]["more"] = "" if document["sample"]["all"] else asked.more_points(most)
     notes = [*overview.sentences(asked.notices), *document["notes"]]
@@ -251,12 +247,12 @@ def document_of(
 def _document(
     judged: Certificates,
     curve: CertaintyCurve,
-    results: tuple[Verdicts, Radii, Sureness],
+    results: tuple[Verdicts, Radii],
     told: list[dict[str, Any]],
     chosen: overview.Sample,
     say: Progress | None,
 ) -> dict[str, Any]:
-    model, points, (anywhere, fragile, rule) = judged.model, judged.points, results
+    model, points, (anywhere, fragile) = judged.model, judged.points, results
     certain = overview.certain(judged, anywhere)
     groups = tolerance.groups(judged, curve)
     return {
@@ -275,7 +271,7 @@ def _document(
         "fragility": overview.fragility(fragile),
         "features": _features(judged, within(say, 0.0, 0.6)),
         "attack": details.attack(model.unbiased, fragile),
-        "cleaning": first_steps(model, points, judged.verdicts, rule, within(say, 0.6, 1.0)),
+        "cleaning": first_steps(model, points, judged.verdicts, within(say, 0.6, 1.0)),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),

@@ -220,7 +220,7 @@ def _open(document: Document) -> list[str]:
         title,
         table(["between", "points"], between),
         f"The first {len(rows):,} of {many(open_ones['n_points'], 'open point')} that were looked "
-        "at; odds are shares of worlds.",
+        "at; odds are shares of worlds filled by chance, the predicted label first.",
         table(["point", "tolerance", "odds", "support, in multiples of the best least one"], rows),
     ]
 

@@ -17,7 +17,7 @@ from nullproof.data.points import Points, evenly
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
-from nullproof.odds.sureness import SURE
+from nullproof.odds.odds import SURE
 from nullproof.radii.results import Radii
 from nullproof.show import histogram
 from nullproof.words import many, number, some, text
@@ -121,10 +121,15 @@ def open_ones(
         "n_between_left_off": max(0, len(sets) - _MOST_SETS),
         "shown": [point["point"] for point in shown],
         "n_odds": len(weighed),
-        "n_likely": sum(max(o["lower"] for o in point["odds"]) >= SURE for point in weighed),
-        "cells": "uniform",
+        "n_likely": sum(_is_sure(point) for point in weighed),
+        "cells": "observed",
         "gap": gap(index),
     }
+
+
+def _is_sure(point: dict[str, Any]) -> bool:
+    """Whether a point has its predicted label, which comes first, in nearly all worlds."""
+    return point["predicted"] is not None and point["odds"][0]["lower"] >= SURE
 
 
 def fragility(fragile: Radii) -> dict[str, Any]:

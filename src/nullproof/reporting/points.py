@@ -17,11 +17,10 @@ from nullproof.model.explain import Explanation, Known, Lead, terms_against
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Box, Verdicts, point_counts, verdicts
 from nullproof.model.witness import World, disagreeing
-from nullproof.odds.labels import odds_of
-from nullproof.odds.sureness import Sureness
+from nullproof.odds.filling import have_odds
+from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress, over, within
 from nullproof.radii.results import Radii
-from nullproof.reasons import too_many_completions
 from nullproof.reporting.overview import gap, named, weakest
 from nullproof.words import cut, text
 
@@ -29,11 +28,11 @@ MOST_VALUES = 60
 MOST_LABELS = 12
 _MOST_DIFFERENCES = 12
 _MOST_SORTS = 12
-# Odds cost time for every completion of a point, every feature and every label.
+# Odds cost time for every feature and every label of a point.
 _ODDS_BUDGET = 60_000
-_MOST_COMPLETIONS = 1024
+_SEVERAL = "a cell of the point or of the table has a few candidates, to which no chances are known"
+_TOO_LONG = "would take too long for a report; ask label_odds or nullproof odds"
 _MOST_TERMS = 8
-_QUICK = 10
 
 
 def points(
@@ -42,19 +41,17 @@ def points(
     shown: NDArray[np.intp],
     actual: NDArray[np.int32] | None = None,
     on_progress: Progress | None = None,
-    rule: Sureness | None = None,
 ) -> list[dict[str, Any]]:
     """All that is known of each of some points; radii do not depend on the bias.
 
-    ``actual`` are the positions of the true labels of all points, -1 for unknown. ``rule`` tells whose
-    odds are high, and remembers what it learned.
+    ``actual`` are the positions of the true labels of all points, -1 for unknown.
     """
     judged, model, encoded = everything.take(shown), everything.model, everything.points
     strict, own = model.unbiased, judged.points
     anywhere = judged.verdicts if judged.strict else verdicts(strict, own)
     is_open = np.flatnonzero(~anywhere.certain)
     weighing = within(on_progress, 0.0, 0.7)
-    odds = _odds(own, anywhere, is_open, rule or Sureness(strict), weighing)
+    odds = _odds(strict, own, anywhere, is_open, weighing)
     cells, boxes = encoded.take_whole(shown), _Boxes(strict, own)
     known: Known = {}
     told = []
@@ -74,7 +71,9 @@ def points(
                 "support": support(model, anywhere, at),
                 "n_labels_left_off": max(0, model.m - MOST_LABELS),
                 "odds": odds.get(at),
-                "odds_reason": None if anywhere.certain[at] or at in odds else _reason(own, at),
+                "odds_reason": None
+                if anywhere.certain[at] or at in odds
+                else _reason(strict, own, at),
                 "explanation": _explanation(model, (cells, at, words), anywhere, known),
                 **_witness(boxes, anywhere, at),
             }
@@ -212,30 +211,29 @@ def attack(model: Model, fragile: Radii) -> dict[str, Any] | None:
 
 
 def _odds(
+    model: Model,
     encoded: Points,
     found: Verdicts,
     places: NDArray[np.intp],
-    rule: Sureness,
     on_progress: Progress | None,
 ) -> dict[int, list[Any]]:
-    """Bounds of the odds of some points, likeliest label first."""
-    model = rule.model
-    places = _affordable(model, encoded, places)
+    """Bounds of the odds of some points: the predicted label first, then the likeliest."""
+    places = places[: _ODDS_BUDGET // (model.d * model.m) + 1]
+    places = places[have_odds(model.index, encoded)[places]]
     if not len(places):
         return {}
-    some, own = encoded.take(places), found.take(places)
     odds = odds_of(
         model,
-        some,
-        own,
+        encoded.take(places).read("skip"),
+        found.take(places),
         gap=gap(model.index),
         on_progress=on_progress,
-        keep=False,
-        rule=rule,
     )
     told = {}
-    for place, lower, upper in zip(places.tolist(), odds.lower, odds.upper, strict=True):
-        order = np.lexsort((-lower, -(lower + upper)))
+    for at, place in enumerate(places.tolist()):
+        lower, upper = odds.lower[at], odds.upper[at]
+        others = np.arange(model.m) != odds.winners[at]
+        order = np.lexsort((-lower, -(lower + upper), others))
         told[place] = [
             {
                 "label": text(model.index.labels[i]),
@@ -243,31 +241,14 @@ def _odds(
                 "upper": float(upper[i]),
             }
             for i in order[:MOST_LABELS].tolist()
-            if upper[i] > 0
+            if upper[i] > 0 or not others[i]
         ]
     return told
 
 
-def _reason(encoded: Points, at: int) -> str:
+def _reason(model: Model, encoded: Points, at: int) -> str:
     """Why the odds of a point are not worked out."""
-    n_completions = encoded.n_completions(at)
-    if n_completions > _MOST_COMPLETIONS:
-        return too_many_completions(n_completions, _MOST_COMPLETIONS)
-    return "would take too long for a report; ask label_odds or nullproof odds"
-
-
-def _affordable(model: Model, encoded: Points, places: NDArray[np.intp]) -> NDArray[np.intp]:
-    """The points with the fewest completions, as many as there is time for."""
-    # Points with many holes have more completions than a double can hold.
-    most = _MOST_COMPLETIONS + 1
-    sizes = np.array([min(encoded.n_completions(place), most) for place in places.tolist()], int)
-    order = np.argsort(sizes, kind="stable")
-    sizes = sizes[order]
-    # Completions of a point are mostly decided by its first bounds.
-    n_terms = np.cumsum(np.where(sizes == 1, _QUICK, 1) * sizes) * (model.d * model.m)
-    affordable = (n_terms <= _QUICK * _ODDS_BUDGET) & (sizes < most)
-    some: NDArray[np.intp] = np.sort(places[order[affordable]])
-    return some
+    return _TOO_LONG if have_odds(model.index, encoded)[at] else _SEVERAL
 
 
 class _Boxes:

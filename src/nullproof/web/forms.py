@@ -219,7 +219,8 @@ class PointAnswer(BaseModel):
     )
     n_labels_left_off: int
     odds: list[dict[str, Any]] | None = Field(
-        description="How likely each label is (`label`, `lower`, `upper`); null if certain."
+        description="How likely each label is (`label`, `lower`, `upper`), the predicted one first; null "
+        "if certain, or if the point has no odds."
     )
     worlds: list[dict[str, Any]] | None = Field(
         description="Two worlds that disagree (`winners`, `support`); null if certain."

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from nullproof.reporting.html.elements import Cell, Column, data, listed, paragraph, section, table
-from nullproof.reporting.html.verdicts import odds_list, picture
+from nullproof.reporting.html.verdicts import odds_list, picture, same_text
 from nullproof.reporting.tolerance import holds_text
-from nullproof.words import many, odds
+from nullproof.words import many
 
 _MOST_ODDS = 12
 
@@ -72,8 +72,7 @@ def _line(point: dict[str, Any]) -> str:
     else:
         parts.append(holds_text(point))
         if point["odds"]:
-            best = point["odds"][0]
-            parts.append(f"odds of {data(best['label'], 24)} {odds(best['lower'], best['upper'])}")
+            parts.append(same_text(point))
     return " ".join(f'<span class="part">{part}</span>' for part in parts)
 
 

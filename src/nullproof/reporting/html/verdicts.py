@@ -108,7 +108,7 @@ def fragment_open(document: Document) -> str:
         for row in open_ones["between"]
     ]
     shown = [point for point in document["points"] if point["verdict"] == "open"]
-    columns = [Column("point"), Column("odds of each label")]
+    columns = [Column("point"), Column("odds, the predicted label first")]
     return section(
         "open",
         "Which points are open",
@@ -173,9 +173,10 @@ def _odds_text(document: Document) -> str:
     shown, weighed = len(open_ones["shown"]), open_ones["n_odds"]
     listing = "All are listed" if shown == open_ones["n_points"] else f"{shown:,} are listed"
     return (
-        f"{listing}. Odds are shares of worlds, every candidate of a missing cell being equally "
-        f"likely, with guaranteed bounds. In at least 99 % of the worlds the label is the same for "
-        f"{open_ones['n_likely']:,} of {many(weighed, 'point')} with odds."
+        f"{listing}. Odds are shares of worlds whose missing cells are filled by chance, as the known "
+        f"cells of the same label and column are, with guaranteed bounds. In at least 99 % of these "
+        f"worlds the label is the predicted one for {open_ones['n_likely']:,} of "
+        f"{many(weighed, 'point')} with odds."
     )
 
 
@@ -185,6 +186,14 @@ def _open_row(point: Document) -> list[Cell]:
         Cell(link(point), point["point"]),
         Cell(odds_list(point, _MOST_ODDS), best),
     ]
+
+
+def same_text(point: Document) -> str:
+    """In which share of the worlds the predicted label, which comes first, is the same."""
+    own = point["odds"][0]
+    if point["predicted"] is None:
+        return f"{data(own['label'], 24)} in {odds(own['lower'], own['upper'])} of the worlds"
+    return f"{odds(own['lower'], own['upper'])} of the worlds give the same label"
 
 
 def odds_list(point: Document, most: int) -> str:

@@ -4,8 +4,7 @@ A Naive Bayes per column, learned from the rows of the same label that know the 
 likely as it is frequent there, times, for each other known cell of the row, how much more frequent
 that cell is beside the value. Cells of a row say much the same twice, so the product of ``n`` such
 ratios is taken to the power ``1 / sqrt(n)``. The probabilities are whole numbers of 65536ths, so that
-odds by them are bounded as exactly as all others. They are a guess: odds and the order of work may
-depend on it, never a certificate.
+they do not depend on the machine. They are a guess: a worksheet shows the candidates of a cell by them.
 """
 
 from __future__ import annotations
@@ -78,17 +77,6 @@ class Learned:
         several = np.fromiter(encoded.sets, dtype=np.intp, count=len(encoded.sets))
         rows = np.union1d(np.flatnonzero(encoded.codes < 0), several)
         return np.asarray(rows[self.row_labels[rows] >= 0], dtype=np.intp)
-
-    def after(self, index: CountIndex, answers: dict[int, tuple[Any, Any]]) -> Learned:
-        """The same after answers: by feature the rows and codes of cells that are known now."""
-        columns = list(self.columns)
-        for j, (rows, codes) in answers.items():
-            filled = columns[j].codes.astype(np.int64)
-            filled[rows] = codes
-            gone = {int(row) for row in rows}
-            sets = {row: sort for row, sort in columns[j].sets.items() if row not in gone}
-            columns[j] = Encoded(filled, sets)
-        return Learned(index, tuple(columns), self.row_labels)
 
     def chances(self, j: int) -> Chances:
         """The chances of the open cells of a feature."""
