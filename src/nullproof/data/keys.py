@@ -60,9 +60,8 @@ def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
     labels = points.labels(schema.label_name)
     known = labels.known
     places, found = label_codes(replace(labels.rows(np.flatnonzero(known)), sets={}))
-    table = [schema.label_codes.get(text(label), -1) for label in found]
     own = np.full(len(labels), -1, dtype=np.int32)
-    own[known] = np.array(table, dtype=np.int32)[places]
+    own[known] = label_positions(schema, found)[places]
     return own
 
 
