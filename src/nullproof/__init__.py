@@ -9,7 +9,8 @@ from nullproof.lazy import public
 __version__ = "0.2.0"
 
 if TYPE_CHECKING:
-    from nullproof.attacks.poisoning import poison as poison
+    from nullproof.attacks.poison import poison as poison
+    from nullproof.attacks.radius import radius as radius
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
     from nullproof.data.edits import inject_missing as inject_missing
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from nullproof.model.tolerance import tolerance as tolerance
     from nullproof.model.witness import witness as witness
     from nullproof.odds.labels import label_odds as label_odds
-    from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
 
 __all__, __getattr__, __dir__ = public(
@@ -37,8 +37,8 @@ __all__, __getattr__, __dir__ = public(
         "explain": "model.explain",
         "inject_missing": "data.edits",
         "label_odds": "odds.labels",
-        "poison": "attacks.poisoning",
-        "radius": "radii.cells",
+        "poison": "attacks.poison",
+        "radius": "attacks.radius",
         "report": "reporting.reports",
         "tolerance": "model.tolerance",
         "truth": "model.certify",

@@ -22,14 +22,14 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.attacks.accuracy import AccuracyCurve
+from nullproof.attacks.radius import Radii
 from nullproof.charts import Picture, altair, themed
 from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import evenly
 from nullproof.errors import NullproofError
 from nullproof.model.certify import Certificate, Certificates
-from nullproof.radii.accuracy import AccuracyCurve
-from nullproof.radii.results import Radii
 from nullproof.show import CERTAIN, LONGEST_LABEL, OPEN, OUT, histogram, interval_rows, support
 from nullproof.words import cut, span
 
@@ -179,7 +179,7 @@ def plot_certified_accuracy(curves: AccuracyCurve | Sequence[AccuracyCurve]) -> 
     --------
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> from nullproof.radii import certified_accuracy_curve
+    >>> from nullproof.attacks import certified_accuracy_curve
     >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
     >>> plot_certified_accuracy(curve)
     Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.radius import Radii
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import RowNames, key_at
 from nullproof.data.notices import standing_notices
@@ -19,7 +20,6 @@ from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
 from nullproof.odds.sureness import SURE
 from nullproof.plots import BARS
-from nullproof.radii.results import Radii
 from nullproof.show import histogram
 from nullproof.words import many, number, some, text
 
