@@ -35,6 +35,8 @@ Spent = tuple[list[int], list[int]]
 # Thresholds and gains are products of a few roundings.
 _ROUNDING = 1e-14
 _MOST_HALVINGS = 200
+# So many cells are taken one by one.
+_FEW = 32
 _BLOCK = 4096
 
 
@@ -234,15 +236,20 @@ class _Raising:
         left = n_cells - int(steps.sum())
         high, low = self.top[race] + 1, self.bottom[race] - 1
         races = np.array([race])
-        # Take the cells whose gain is surely above the least one that is taken.
-        for _ in range(_MOST_HALVINGS):
-            middle = np.array([(high + low) / 2])
-            if self.at(races, middle)[0][0] >= left:
-                low = middle[0]
-            else:
-                high = middle[0]
-            if high - low <= _ROUNDING:
+        # Take the cells whose gain is surely above the least one that is taken, but for a few.
+        total, n_high, n_low = float(self.start[race].sum()), 0.0, float(self.most_cells[race])
+        for halving in range(_MOST_HALVINGS):
+            if n_low - n_high <= _FEW or high - low <= _ROUNDING:
                 break
+            # The cells and counts in all are nearly inverse to the threshold.
+            middle = high - math.log((left + total) / (n_high + total))
+            if halving % 3 == 2 or not low < middle < high:
+                middle = (high + low) / 2
+            n_cells = float(self.at(races, np.array([middle]))[0][0])
+            if n_cells >= left:
+                low, n_low = middle, n_cells
+            else:
+                high, n_high = middle, n_cells
         level = 1 / np.expm1(np.exp(high + 2 * _ROUNDING) / self.weights) - self.start[race]
         sure = np.minimum(np.maximum(np.floor(level * (1 - _ROUNDING) - 1), 0), self.room[race])
         sure = np.where(self.room[race] > 0, sure, 0).astype(np.int64)
@@ -310,7 +317,7 @@ class _Pieces:
     def fewest(self, gap: Floats) -> Floats:
         """Return about how many cells each piece needs for its race's ``gap``; or infinity."""
         need = np.maximum(gap[self.race] - self.loss, 0)
-        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-9 * self.count)
+        part = np.ceil(-self.count * np.expm1(-need / self.weight) - 1e-12 * self.count)
         return np.where(part <= self.room, self.cells + part, np.inf)
 
 

@@ -176,7 +176,7 @@ class RowRace(Race[tuple[int, int]]):
             low, high = np.where(falling, low, middle + 1), np.where(falling, middle, high)
             if (low >= high).all():
                 break
-        peak[races] = np.maximum(high, 1)
+        peak[races] = np.maximum(high, self.least[races])
         return peak
 
     def needed(self, races: Places, n_lower: Floats) -> Needed:

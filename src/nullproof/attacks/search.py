@@ -172,14 +172,12 @@ class Race(Generic[Attack]):
         """Try numbers of lowering changes until no other can be better; sorted by race."""
         tried = self._halve(np.arange(len(self.known)))
         again = self.refined()
-        if len(again):
-            kept = tried.take(~np.isin(tried.race, again))
-            tried = _joined([kept, self._halve(again)])
-        return tried
+        # What was tried before is still true: it only may need less.
+        return _joined([tried, self._halve(again)]) if len(again) else tried
 
     def _halve(self, races: Places) -> Tried:
         pairs = np.unique(np.column_stack(self.starts(races)), axis=0)
-        tried = self._try(pairs[:, 0].astype(np.intp), pairs[:, 1])
+        tried = self._try(pairs[:, 0].astype(np.intp), pairs[:, 1].astype(np.float64))
         every = [tried]
         same = np.flatnonzero(tried.race[1:] == tried.race[:-1])
         left, right = tried.take(same), tried.take(same + 1)
