@@ -52,9 +52,9 @@ class Effect(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"no longer certain: {self.n_no_longer_certain:,}; of these {self.n_still_hold:,} still hold "
-            "(the same label as long as the missing cells resemble the known ones, within 5 percentage "
-            f"points), and {self.n_changed:,} are predicted another label from the altered table"
+            f"no longer certain: {self.n_no_longer_certain:,}; of these still hold, the same label as long "
+            "as the missing cells resemble the known ones, within 5 percentage points: "
+            f"{self.n_still_hold:,}; predicted another label from the altered table: {self.n_changed:,}"
         )
 
 
