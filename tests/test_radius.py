@@ -229,6 +229,15 @@ def test_rare_label_beats_the_greedy_of_the_paper() -> None:
     assert found.radius[0] < 4000  # lowering alone: the smallest count of all
 
 
+def test_smallest_first_is_not_best_with_weights() -> None:
+    """T17: counts (2, 3) with weights (1/8, 1); three cells of the second column beat smallest first."""
+    rows = (("a", "a"), ("a", "a"), ("b", "a"), ("b", "b"), *[("b", "b")] * 4)
+    case = Case(rows, (*"AAAABBBB",), ("x", "y"), None, (("a", "a"),), 1, {"A": 1, "B": 1}, (1, 8))
+    index = index_of(case)
+    found = radius(index, [("a", "a")], only={"columns": ["x", "y"]}, **options_of(case, index))
+    assert found.radius.tolist() == [fewest_cells(case, ("a", "a"))]
+
+
 def test_no_attack_exists() -> None:
     """Infinite: one label alone, nothing to move, or smoothing that keeps the winner ahead."""
     alone = index_from_counts([3], [[(1,), (2,)]])

@@ -1,6 +1,7 @@
 """A fast path for equal weights: float bounds on the radius of many certain points at once (T8).
 
-A cheapest attack ends in one of three ways. The rival is raised to where the winner is after some of
+Raising smallest counts first and lowering smallest counts first are both optimal (T5), so a cheapest
+attack ends in one of three ways. The rival is raised to where the winner is after some of
 its smallest counts (none, one, two, …) are blanked away. Or the winner is lowered to where the rival is
 now. Or the rival is raised as far as it goes, and the winner lowered to there. Each way gives an
 interval: fewer steps than its first number surely fail, as many as its second surely succeed (infinite:
