@@ -245,11 +245,11 @@ class _Raising:
             middle = high - math.log((left + total) / (n_high + total))
             if halving % 3 == 2 or not low < middle < high:
                 middle = (high + low) / 2
-            n_cells = float(self.at(races, np.array([middle]))[0][0])
-            if n_cells >= left:
-                low, n_low = middle, n_cells
+            n_above = float(self.at(races, np.array([middle]))[0][0])
+            if n_above >= left:
+                low, n_low = middle, n_above
             else:
-                high, n_high = middle, n_cells
+                high, n_high = middle, n_above
         level = 1 / np.expm1(np.exp(high + 2 * _ROUNDING) / self.weights) - self.start[race]
         sure = np.minimum(np.maximum(np.floor(level * (1 - _ROUNDING) - 1), 0), self.room[race])
         sure = np.where(self.room[race] > 0, sure, 0).astype(np.int64)

@@ -1,4 +1,4 @@
-"""The fewest changes that let a rival catch up with a winner: one search for cells and for rows (T7, T13, T17).
+"""The fewest changes that let a rival catch up with a winner: one search for cells and rows (T7, T13, T17).
 
 A *race* is one point, its certain label (the winner) and one rival. Some changes raise the rival, ``a`` of
 them, some lower the winner, ``b``; a winner that is lowered further needs no more raises. So the least
