@@ -24,9 +24,9 @@ from nullproof import (
     cleaning_plan,
     label_odds,
     poison,
+    radius,
     report,
 )
-from nullproof.attacks import radii
 
 INDEX = CountIndex.from_rows(
     [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]
@@ -376,7 +376,7 @@ def test_a_column_names_the_points_in_every_result(make: Callable[..., Any]) -> 
     found = certify(NAMED, points, key="id")
     assert [str(name) for name in found.to_frame()["key"]] == KEYS
     assert [str(name) for name in found[1:].to_frame()["key"]] == KEYS[1:]
-    for result in (radii(NAMED, points, key="id"), label_odds(NAMED, points, key="id")):
+    for result in (radius(NAMED, points, key="id"), label_odds(NAMED, points, key="id")):
         assert [str(name) for name in result.to_frame()["key"]] == KEYS
     assert cleaning_plan(NAMED, points, key="id") is not None
     told = report(NAMED, points, key="id").document

@@ -42,8 +42,8 @@ def annotate(
     """Add the prediction and the verdict of each row to a table, where the table is.
 
     Adds ``predicted``, as text; ``verdict``: ``certain``, ``holds`` (up to the bias asked about, else
-    0.05) or ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if not even 0
-    decides; and, where the table has the label column, ``right``: null where the label is not known.
+    0.05) or ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if not
+    even 0 decides; and, where the table has the label column, ``right``: null where the label is not known.
 
     Parameters
     ----------
