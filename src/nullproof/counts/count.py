@@ -28,7 +28,7 @@ from nullproof.data.missing import Missing
 from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
 from nullproof.data.options import TableOptions
 from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
-from nullproof.data.sources import Coded, Table, check_limits
+from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column
 from nullproof.errors import NullproofError
@@ -264,7 +264,7 @@ def count_table(
 
 def _mapped(function: Callable[[str], T], names: Sequence[str], table: Table) -> Iterator[T]:
     """Work on two columns at a time where that pays: NumPy and polars leave the other core free."""
-    if table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded):
+    if table.n_rows * len(names) < _MANY_CELLS or table.get(names[0]).declared:
         yield from map(function, names)
         return
     with ThreadPoolExecutor(max_workers=2) as pool:

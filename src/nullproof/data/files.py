@@ -54,7 +54,7 @@ _TAKEN: dict[str, tuple[str, ...]] = {
 }
 # The libraries that read files, and the errors of Python that they raise.
 _READERS = ("polars", "fastexcel", "_fastexcel", "pyo3_runtime")
-_PROBLEMS = (OSError, EOFError, RuntimeError, zlib.error, zipfile.BadZipFile)
+_PROBLEMS = (OSError, EOFError, RuntimeError, ValueError, zlib.error, zipfile.BadZipFile)
 _GIGABYTE = 1 << 30
 # The longer marks first: that of UTF-16 begins that of UTF-32.
 _BYTE_ORDER_MARKS = {
@@ -307,6 +307,8 @@ def _explaining(content: Content) -> Iterator[None]:
     """Say in one sentence why a file cannot be read."""
     try:
         yield
+    except NullproofError:
+        raise
     except ModuleNotFoundError:
         raise missing_extra("reading an Excel file", "excel") from None
     except BaseException as problem:

@@ -231,6 +231,10 @@ class Column:
             return self.numbers
         return self.numbers[self.known]
 
+    def cell(self, row: int) -> Any:
+        """Return one known cell: its number, or its text."""
+        return self.values[self.codes[row]] if self.numbers is None else self.numbers[row].item()  # type: ignore[index]
+
     def rows(self, rows: NDArray[np.intp]) -> Column:
         """Return the cells of some rows, in ascending order."""
         numbers_, codes, mask = (
