@@ -12,6 +12,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 import shlex
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
@@ -278,12 +279,12 @@ def _files(source: Any) -> Iterator[Path]:
     """Return the files behind a path, a folder or a pattern."""
     if not isinstance(source, str | Path) or str(source) == "-":
         return
-    path = Path(source)
-    if path.is_dir():
-        yield from path.iterdir()
-    elif path.exists():
-        yield path
-    else:
+    # Of a path that is too long, these say no instead of an error; a pipe can be read only once.
+    if os.path.isdir(source):  # noqa: PTH112
+        yield from Path(source).iterdir()
+    elif os.path.isfile(source):  # noqa: PTH113
+        yield Path(source)
+    elif not os.path.exists(source):  # noqa: PTH110
         yield from map(Path, glob.glob(str(source)))  # noqa: PTH207 (may be absolute)
 
 
