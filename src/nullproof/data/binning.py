@@ -116,11 +116,11 @@ class Bins:
 
 
 def learn_bins(
-    column: Column, bins: int, binning: Binning, rows: Rows, extra: NDArray[Any] | None = None
+    column: Column, bins: int, binning: Binning, rows: Rows, candidates: Sequence[Any] = ()
 ) -> Bins:
     """Choose the edges of a column from its known, finite numbers; infinite ones fall into the end bins.
 
-    ``extra`` are numbers that have a place among equal widths or shares, but say nothing of the label.
+    ``candidates`` have a place among equal widths or shares, but say nothing of the label.
     """
     numbers, kind = column.numbers, column.kind
     assert numbers is not None
@@ -137,11 +137,11 @@ def learn_bins(
         codes: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
         shown = shown_numbers(np.concatenate([cells.lows, cells.highs]), edges, kind)
     else:
-        places = spots if extra is None else np.concatenate([spots, extra.astype(spots.dtype)])
+        extra = np.array(candidates, dtype=spots.dtype)
+        places = np.concatenate([spots, extra]) if candidates else spots
         edges = ONE_BIN
         if binning == "quantile":
-            weights = rows.weights if extra is None else None
-            edges = _quantile_edges(places, bins, weights)
+            edges = _quantile_edges(places, bins, None if candidates else rows.weights)
         elif binning == "uniform" and len(places):
             edges = uniform_edges(*_extent(rounded_down(places)), bins)
         codes = bin_codes(spots, edges, kind)
@@ -153,8 +153,8 @@ def learn_bins(
         if numbers.dtype.kind == "f":
             codes[~held] = bin_codes(rest, edges, kind)
             shown = both_shown(shown, shown_numbers(rest[~np.isnan(rest)], edges, kind))
-    if extra is not None and len(extra):
-        shown = both_shown(shown, shown_numbers(extra, edges, kind))
+    if candidates:
+        shown = both_shown(shown, shown_numbers(np.array(candidates), edges, kind))
     return Bins(edges, codes, shown)
 
 

@@ -214,7 +214,8 @@ class Table:
         if tuple(names) == self.names:
             return self
         places = dict(zip(names, self.names, strict=True))
-        return replace(self, names=tuple(names), get=lambda name: self.get(places[name]))
+        get = lambda name: replace(self.get(places[name]), name=name)  # noqa: E731
+        return replace(self, names=tuple(names), get=get)
 
     def some(self, rows: NDArray[np.intp]) -> Table:
         """Return some of the rows, as if there were no others."""
