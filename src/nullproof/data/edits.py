@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -21,7 +21,15 @@ from nullproof.data.keys import Labelled, RowNames, label_codes, labelled_rows, 
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
-from nullproof.data.types import Column, as_number, at_microseconds, in_order, is_number, text
+from nullproof.data.types import (
+    Column,
+    as_number,
+    at_microseconds,
+    in_order,
+    is_missing,
+    is_number,
+    text,
+)
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
 
@@ -32,24 +40,21 @@ Changes = Mapping[str, Mapping[int, Any]]
 
 
 def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
-    """Return the native frame with new values at some rows of some columns; None blanks a cell."""
-    import polars as pl
+    """Return the native frame with new values at some rows of some columns; None blanks a cell.
 
+    A column keeps its type if that holds the new values; else it gets a wider one.
+    """
     native = frame.to_native()
-    is_pandas = frame.implementation.is_pandas_like()
+    is_pandas, is_polars = frame.implementation.is_pandas_like(), frame.implementation.is_polars()
     native = native.copy() if is_pandas else native
     for name, cells in changes.items():
         if not cells:
             continue
         dtype = frame[name].dtype
         new = {row: held(value, dtype) for row, value in cells.items()}
-        if is_pandas and not str(getattr(native[name].dtype, "pyarrow_dtype", "")).count("list<"):
-            native[name] = _set_pandas(native[name].copy(), new)
-        elif is_pandas:
-            array = native[name].array
-            made = _set_series(pl.Series(name, array.__arrow_array__().to_pylist()), new).to_arrow()
-            native[name] = type(array)(made)
-        elif frame.implementation.is_polars():
+        if is_pandas:
+            native[name] = _set_pandas(native[name], new)
+        elif is_polars:
             native = native.with_columns(_set_series(native[name], new))
         else:
             place = native.schema.get_field_index(name)
@@ -88,37 +93,27 @@ def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
-    blanks = [row for row, value in cells.items() if value is None]
-    filled = {row: value for row, value in cells.items() if value is not None}
-    if blanks:
-        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
-            # NumPy integers and booleans have no missing value; pandas' own types do.
-            column = column.convert_dtypes()
-        # Numbers and dates take None alone for a missing value, but not in a list.
-        column.iloc[blanks] = None
-    if filled:
-        column = _wide_enough(column, filled.values())
-        # The categories of the column's type may be numbers where values are texts.
-        own = {text(x): x for x in getattr(column.dtype, "categories", ())}
-        values = [own.get(text(value), value) for value in filled.values()]
-        column.iloc[list(filled)] = values
-    return column
+    """Return a column of pandas with some cells changed; its own type may round or lose them."""
+    # The categories of the column's type may be numbers where values are texts.
+    own = {text(x): x for x in getattr(column.dtype, "categories", ())}
+    rows = [*cells]
+    values = [own.get(text(x), x) if own and x is not None else x for x in cells.values()]
+    objects = column.astype(object).to_numpy(copy=True)
+    for row, value in zip(rows, values, strict=True):
+        objects[row] = value
+    changed = type(column)(objects, index=column.index, name=column.name, dtype=object)
+    try:
+        made = changed.astype(column.dtype)
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
+        return changed.convert_dtypes()
+    kept = (_same(x, y) for x, y in zip(made.iloc[rows].tolist(), values, strict=True))
+    return made if all(kept) else changed.convert_dtypes()
 
 
-def _wide_enough(column: Any, values: Iterable[Any]) -> Any:
-    """Return a column of whole numbers or days with a type that holds these too."""
-    dtype = nw.from_native(column, series_only=True).dtype
-    if dtype == nw.Date and any(
-        isinstance(x, dt.datetime) and x.time() != dt.time() for x in values
-    ):
-        return column.astype("timestamp[us][pyarrow]")
-    if not dtype.is_integer():
-        return column
-    if any(isinstance(value, float) for value in values):
-        return column.astype("Float64")
-    ends = np.iinfo(np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype)))
-    beyond = any(not ends.min <= value <= ends.max for value in values)
-    return column.astype("Int64") if beyond else column
+def _same(one: Any, other: Any) -> bool:
+    if is_missing(one) or is_missing(other):
+        return is_missing(one) and is_missing(other)
+    return isinstance(other, list) or text(one) == text(other)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
