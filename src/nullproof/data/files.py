@@ -149,8 +149,8 @@ class Content:
             if path.is_dir():
                 raise self.error("is a directory; give one file")
             if not path.exists():
-                names = os.listdir(path.parent) if path.parent.is_dir() else []
-                close = difflib.get_close_matches(path.name, names, n=3)
+                names = path.parent.iterdir() if path.parent.is_dir() else ()
+                close = difflib.get_close_matches(path.name, [near.name for near in names], n=3)
                 hint = f"did you mean {' or '.join(close)}?" if close else "check the path"
                 raise NullproofError(f"no such file: {self.name}; {hint}")
             if path.is_fifo() and path.resolve().exists():
@@ -640,7 +640,9 @@ def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
         top = {"n_rows": 1, "dtypes": "string", "skip_rows": options.skip_rows or None}
         first_rows = load(sheet_id=0, has_header=False, read_options=top)
         name = _choose_sheet(content, first_rows, options.sheet)
-        start = {"header_row": options.skip_rows} if options.header else {"skip_rows": top["skip_rows"]}
+        start = (
+            {"header_row": options.skip_rows} if options.header else {"skip_rows": top["skip_rows"]}
+        )
         frame = load(sheet_name=name, has_header=options.header, read_options=start)
     where = f"the sheet {name!r} of {content.name}"
     names = [f"c{j + 1}" for j in range(frame.width)]
@@ -684,7 +686,9 @@ def _check_workbook(content: Content) -> None:
     """Reject other archives, and cells so many or so far apart that the reader would run out of memory."""
     with content.open() as stream, zipfile.ZipFile(stream) as archive:
         if "xl/workbook.xml" not in archive.namelist():
-            raise content.error("is a zip archive but no .xlsx file; save the table as .xlsx or CSV")
+            raise content.error(
+                "is a zip archive but no .xlsx file; save the table as .xlsx or CSV"
+            )
         if sum(part.file_size for part in archive.infolist()) > _spare_memory():
             raise content.error(
                 "unpacks to more than the memory of this machine holds; save the sheet as CSV"
@@ -693,7 +697,9 @@ def _check_workbook(content: Content) -> None:
             if name.startswith("xl/worksheets/"):
                 cells = {*_CELL.findall(archive.read(name))}
                 n_rows = max((int(row) for _, row in cells), default=0)
-                last = max((letters for letters, _ in cells), key=lambda x: (len(x), x), default=b"")
+                last = max(
+                    (letters for letters, _ in cells), key=lambda x: (len(x), x), default=b""
+                )
                 n_columns = 0
                 for letter in last:
                     n_columns = 26 * n_columns + letter - ord("A") + 1

@@ -405,9 +405,7 @@ def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
     taken = {s: names for s, names in findings.taken.items() if s not in named}
     kept, suspects = findings.kept, findings.suspects
     if taken:
-        was, is_value = (
-            ("was", "it is a value") if len(taken) == 1 else ("were", "they are values")
-        )
+        was, is_value = ("was", "it is a value") if len(taken) == 1 else ("were", "they are values")
         yield (
             f"{_places(taken)} {was} taken as missing; if {is_value}, name what is missing instead: "
             "missing_only=(…) or --missing-only TEXT"

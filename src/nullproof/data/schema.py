@@ -257,7 +257,8 @@ def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
             declared = [value.lower() for value in declared]
         seen = {*column.values}
         if not seen.issubset(column.declared):
-            seen = {column.values[code] for code in np.unique(column.codes) if code >= 0}
+            codes = np.unique(np.asarray(column.codes)).tolist()
+            seen = {column.values[code] for code in codes if code >= 0}
         return in_order({*seen, *_candidates(column), *declared, *column.declared})
     given = [_reader(column.kind)(value) for value in declared]
     if None in given:

@@ -430,7 +430,9 @@ def series_column(name: str, series: pl.Series) -> Column:
         numbers = series.to_physical()
         if not nulls:
             return Column(name, kind, numbers.to_numpy())
-        return Column(name, kind, numbers.fill_null(0).to_numpy(), mask=series.is_not_null().to_numpy())
+        return Column(
+            name, kind, numbers.fill_null(0).to_numpy(), mask=series.is_not_null().to_numpy()
+        )
     if dtype == pl.Boolean:
         codes = series.cast(pl.Int8).fill_null(MISSING).to_numpy()
         return Column(name, "boolean", codes=codes, values=("false", "true"))
@@ -474,8 +476,10 @@ def _pandas_column(frame: Any, name: str) -> Column:
     column = frame[name]
     dtype = column.dtype
     if isinstance(dtype, np.dtype):
-        return _cells_column(name, column.tolist()) if dtype.kind == "O" else _array_column(
-            name, column.to_numpy()
+        return (
+            _cells_column(name, column.tolist())
+            if dtype.kind == "O"
+            else _array_column(name, column.to_numpy())
         )
     if hasattr(dtype, "categories"):
         return _categories(name, column.array.codes, dtype.categories.tolist())
@@ -613,14 +617,7 @@ def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any],
     if all(isinstance(cell, bool | np.bool_) for cell in held):
         return pl.Boolean, bool
     if all(map(is_number, held)):
-        whole = [int(cell) for cell in held if isinstance(cell, int | np.integer)]
-        if len(whole) == len(held):
-            if not all(-(2**63) <= number < 2**63 for number in whole):
-                raise unsupported(name, "integers beyond 64 bits")
-            return pl.Int64, int
-        if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
-            raise unsupported(name, "integers that no double holds beside other numbers")
-        return pl.Float64, float
+        return _kind_of_numbers(name, held)
     if all(isinstance(cell, dt.timedelta | np.timedelta64) for cell in held):
         return pl.Float64, seconds
     if all(isinstance(cell, dt.date | np.datetime64) for cell in held):
@@ -628,6 +625,19 @@ def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any],
             raise unsupported(name, "nanoseconds that microseconds do not hold")
         return pl.Datetime("us"), lambda cell: at_microseconds(moment(cell))
     return pl.String, text
+
+
+def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
+    import polars as pl
+
+    whole = [int(cell) for cell in held if isinstance(cell, int | np.integer)]
+    if len(whole) == len(held):
+        if not all(-(2**63) <= number < 2**63 for number in whole):
+            raise unsupported(name, "integers beyond 64 bits")
+        return pl.Int64, int
+    if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
+        raise unsupported(name, "integers that no double holds beside other numbers")
+    return pl.Float64, float
 
 
 # What is spelled missing in a column.

@@ -11,7 +11,7 @@ import math
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from nullproof.data.missing import Found, Rule
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, parsed_date
@@ -215,9 +215,8 @@ def _spelled_missing(series: pl.Series, rule: Rule, spelled: list[str]) -> Found
     return None if found.kept else found
 
 
-# Formats: how people write numbers and dates.
+# Formats: how people write numbers and dates. A column has a format if exactly one fits all of its texts.
 
-Doubt = Literal["two readings", "several ways", "day or month"]
 # By column, the name of its format.
 Formats = Mapping[str, str]
 COMMA, POINT = "decimal comma", "decimal point"
@@ -225,36 +224,31 @@ DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 _CURRENCIES = ("$", "€", "£", "¥")
 _SPACE = "[ \t\u00a0\u202f]*"
 _GROUP = "[ \u00a0\u202f'’]"
-_LOOSE = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
+# What any number or date of a person looks like, and a number that is not plain.
+_NUMBER = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
 _MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
-
-
-def _date_pattern(marks: str) -> str:
-    return f"{_SPACE}([0-9]{{1,2}}){marks}([0-9]{{1,2}}){marks}([0-9]{{4}}){_TIME}{_SPACE}"
-
-
-_DATES, _SLASHES, _DOTS = map(_date_pattern, ("[/.-]", "[/-]", "[.]"))
-_YEARS = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_DATE = f"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
+_YEAR_DATE = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_ANY_FORMAT = f"{_NUMBER}|{_DATE}|{_YEAR_DATE}"
+_WRITTEN = re.compile(_ANY_FORMAT)
 _ORDERS = {
-    DAY_FIRST: (_DATES, r"\3-\2-\1\4"),
-    MONTH_FIRST: (_DATES, r"\3-\1-\2\4"),
-    YEAR_FIRST: (_YEARS, r"\1-\2-\3\4"),
+    DAY_FIRST: (_DATE, r"\3-\2-\1\4"),
+    MONTH_FIRST: (_DATE, r"\3-\1-\2\4"),
+    YEAR_FIRST: (_YEAR_DATE, r"\1-\2-\3\4"),
 }
+# Which orders dates may have: with points the day comes first; with several marks nobody knows.
+_DATE_PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (_YEAR_DATE, (YEAR_FIRST,)),
+    (_DATE.replace("[/.-]", "[.]"), (DAY_FIRST,)),
+    (_DATE.replace("[/.-]", "[/-]"), (DAY_FIRST, MONTH_FIRST)),
+    (_DATE, ()),
+)
 # Write month and day with two digits.
 _PADS = (
     ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
     ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
 )
-# What any number or date of a person looks like; which one it is, a whole column says.
-_ANY_FORMAT = f"{_LOOSE}|{_DATES}|{_YEARS}"
-_WRITTEN = re.compile(_ANY_FORMAT)
-_DOUBTS: dict[str, str] = {
-    "two readings": "the comma or point may mark thousands or a fraction, so write plain numbers like "
-    "1234 or 1.234",
-    "several ways": "the numbers are written in several ways, so write them all plain, like 1234.5",
-    "day or month": "the day and the month cannot be told apart, so write dates like 2024-12-31",
-}
 
 
 def is_amount(written: str) -> bool:
@@ -281,6 +275,15 @@ class Format:
             made = made.str.replace_all(pattern, re.sub(r"\\(\d)", r"${\1}", by))
         fits = series.str.contains(f"^(?:{self.pattern})$").fill_null(value=False)
         return made.zip_with(fits, series)
+
+    def fits(self, texts: pl.Series) -> bool:
+        """Return whether all texts have this format, and no date is a day that does not exist."""
+        if not _all_fit(texts, self.pattern):
+            return False
+        if self.name not in _ORDERS:
+            return True
+        days = self.plain(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+        return not days.null_count()
 
 
 def format_named(name: str) -> Format:
@@ -313,54 +316,28 @@ def plain_text(written: str, name: str | None) -> str:
     return str(format_named(name).plain(pl.Series([written])).item())
 
 
-def _judge(texts: pl.Series, *, semicolons: bool) -> Format | Doubt | None:
-    """Return the format of the distinct known texts of a column, or what is in doubt; None for plain text.
+def _all_fit(texts: pl.Series, pattern: str) -> bool:
+    return bool(texts.str.contains(f"^(?:{pattern})$").all())
 
-    In files separated by semicolons a comma alone is a decimal mark.
+
+def _fitting_formats(texts: pl.Series, *, semicolons: bool) -> list[Format] | None:
+    """Return the formats that the distinct known texts of a column may have; None for plain text.
+
+    In files separated by semicolons a comma alone is a decimal mark; elsewhere ``3,14`` is in doubt.
     """
-    if _all_fit(texts, _YEARS):
-        return _if_real_days(texts, YEAR_FIRST)
-    if _all_fit(texts, _DATES):
-        return _judge_dates(texts)
-    if not _all_fit(texts, _LOOSE) or not texts.str.contains(_MARKED).any():
+    for pattern, orders in _DATE_PATTERNS:
+        if _all_fit(texts, pattern):
+            return [form for form in map(format_named, orders) if form.fits(texts)]
+    if not _all_fit(texts, _NUMBER) or not texts.str.contains(_MARKED).any():
         return None
     unit = next((unit for unit in (*_CURRENCIES, "%") if unit in texts[0]), "")
     tail = f" with {unit}" if unit else ""
-    comma, point = (format_named(mark + tail) for mark in (COMMA, POINT))
-    is_comma, is_point = (_all_fit(texts, either.pattern) for either in (comma, point))
-    if is_comma and is_point:
-        return "two readings" if texts.str.contains("[.,]").any() else point
-    if is_point:
-        return point
-    if is_comma:
-        sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
-        return comma if sure else "two readings"
-    return "several ways"
-
-
-def _judge_dates(texts: pl.Series) -> Format | Doubt | None:
-    import polars as pl
-
-    if _all_fit(texts, _DOTS):
-        return _if_real_days(texts, DAY_FIRST)
-    if not _all_fit(texts, _SLASHES):
-        return "day or month"
-    parts = texts.str.extract_groups(f"^{_SLASHES}$").struct.unnest()
-    day_first, month_first = ((parts[place].cast(pl.Int64) > 12).any() for place in ("1", "2"))
-    if day_first == month_first:
-        return "day or month"
-    return _if_real_days(texts, DAY_FIRST if day_first else MONTH_FIRST)
-
-
-def _if_real_days(texts: pl.Series, name: str) -> Format | None:
-    """Return the format of this name, unless it makes a day that does not exist."""
-    form = format_named(name)
-    days = form.plain(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    return None if days.null_count() else form
-
-
-def _all_fit(texts: pl.Series, pattern: str) -> bool:
-    return bool(texts.str.contains(f"^(?:{pattern})$").all())
+    point, comma = format_named(POINT + tail), format_named(COMMA + tail)
+    if not texts.str.contains("[.,]").any():
+        return [point] if point.fits(texts) else []
+    found = [form for form in (point, comma) if form.fits(texts)]
+    sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
+    return [point, comma] if found == [comma] and not sure else found
 
 
 class FormatFinder:
@@ -368,8 +345,9 @@ class FormatFinder:
 
     def __init__(self, *, semicolons: bool) -> None:
         self._semicolons = semicolons
-        # By column, the format or the doubt, and an example.
-        self._found: dict[str, tuple[str, str]] = {}
+        self._found: dict[str, str] = {}
+        # By format, or "" where it is in doubt: the columns, each with an example.
+        self._examples: dict[str, list[str]] = {}
 
     def may_have_one(self, texts: pl.Series, rule: Rule) -> bool:
         """Return whether some of the texts of a column leave it open that it has a format."""
@@ -380,25 +358,28 @@ class FormatFinder:
         if not self.may_have_one(texts.head(1000), rule):
             return None
         known = _known_texts(texts, rule)
-        verdict = _judge(known, semicolons=self._semicolons) if len(known) else None
-        if verdict is None:
+        fitting = _fitting_formats(known, semicolons=self._semicolons) if len(known) else None
+        if fitting is None:
             return None
-        form = verdict if isinstance(verdict, Format) else None
-        self._found[name] = verdict if form is None else form.name, known[0].strip()
+        form = fitting[0] if len(fitting) == 1 else None
+        example = f"{name!r} ({cut(known[0].strip(), 20)!r})"
+        self._examples.setdefault("" if form is None else form.name, []).append(example)
+        if form is not None:
+            self._found[name] = form.name
         return form
 
     def formats(self) -> dict[str, str]:
         """Return the formats that were found; a notice names them and what is in doubt."""
-        by_verdict: dict[str, list[str]] = {}
-        for column, (verdict, example) in self._found.items():
-            by_verdict.setdefault(verdict, []).append(f"{column!r} ({cut(example, 20)!r})")
-        for verdict, columns in sorted(by_verdict.items(), key=lambda pair: pair[0] in _DOUBTS):
-            if verdict in _DOUBTS:
-                notice(f"left as text: {some(columns, 5)}; {_DOUBTS[verdict]}")
-            else:
-                kind = "dates" if verdict in _ORDERS else "numbers"
-                notice(f"read as {kind} ({verdict}): {some(columns, 5)}")
-        return {name: verdict for name, (verdict, _) in self._found.items() if verdict not in _DOUBTS}
+        doubtful = self._examples.pop("", [])
+        for form, columns in self._examples.items():
+            kind = "dates" if form in _ORDERS else "numbers"
+            notice(f"read as {kind} ({form}): {some(columns, 5)}")
+        if doubtful:
+            notice(
+                f"left as text: {some(doubtful, 5)}; it can be read in several ways, so write plain numbers "
+                "like 1234.5 and dates like 2024-12-31"
+            )
+        return self._found
 
 
 def _known_texts(texts: pl.Series, rule: Rule) -> pl.Series:
