@@ -421,18 +421,18 @@ def series_column(name: str, series: pl.Series) -> Column:
 
     if isinstance(series.dtype, pl.Object | pl.List | pl.Array):
         return _cells_column(name, series.to_list())
-    series = to_kind(series.alias(name))
+    series = to_kind(series if series.name == name else series.alias(name))
     dtype, nulls = series.dtype, series.null_count()
     if dtype == pl.Float64:
         return Column(name, "number", (series.fill_null(math.nan) if nulls else series).to_numpy())
     if dtype == pl.Int64 or dtype == pl.Datetime:
         kind: Kind = "number" if dtype == pl.Int64 else "date"
-        numbers = series.to_physical()
+        # A query of polars takes longer than its work on a few cells.
+        numbers = series if dtype == pl.Int64 else series.to_physical()
         if not nulls:
             return Column(name, kind, numbers.to_numpy())
-        return Column(
-            name, kind, numbers.fill_null(0).to_numpy(), mask=series.is_not_null().to_numpy()
-        )
+        mask = series.is_not_null().to_numpy()
+        return Column(name, kind, numbers.fill_null(0).to_numpy(), mask=mask)
     if dtype == pl.Boolean:
         codes = series.cast(pl.Int8).fill_null(MISSING).to_numpy()
         return Column(name, "boolean", codes=codes, values=("false", "true"))
