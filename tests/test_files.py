@@ -7,6 +7,7 @@ import datetime as dt
 import gzip
 import io
 import json
+import os
 import random
 import warnings
 import zipfile
@@ -228,11 +229,14 @@ def test_damaged_files_never_show_another_error(tmp_path: Path) -> None:
 
 
 def test_paths_that_are_no_files(tmp_path: Path) -> None:
-    """A missing file offers the names near it; a directory and an impossible name are told."""
+    """A missing file offers the names near it; an impossible name and a named pipe are refused."""
     (tmp_path / "customers.csv").touch()
     refused(tmp_path / "custmers.csv", r"no such file.*did you mean customers\.csv\?")
     refused(tmp_path / "other.parquet", r"no such file.*; check the path")
     refused(tmp_path / "no" / "such.csv", r"no such file.*; check the path")
+    refused(Path("x" * 5000), "cannot read x{199}…: File name too long")
+    os.mkfifo(tmp_path / "pipe")
+    refused(tmp_path / "pipe", "is a named pipe; give it as standard input")
 
 
 # Encodings ----------------------------------------------------------------------------------------

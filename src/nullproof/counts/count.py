@@ -32,7 +32,7 @@ from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column
 from nullproof.errors import NullproofError
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 T = TypeVar("T")
 Counts = NDArray[np.int64]
@@ -419,8 +419,8 @@ def outside_domain(feature: Feature, where: str = "") -> NullproofError:
     """Return the error of a column with a value that a domain learned before does not have."""
     return NullproofError(
         f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
-        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
-        "when the first index is made"
+        f"({some(map(cut, feature.values), 5)}); count anew without like, or declare the value with "
+        "domains when the first index is made"
     )
 
 

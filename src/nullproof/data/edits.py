@@ -32,6 +32,7 @@ from nullproof.data.types import (
 )
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
+from nullproof.words import cut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -229,7 +230,7 @@ class TrainingTable:
         unknown = [name for name in names if text(name) not in schema.label_codes]
         if unknown:
             raise NullproofError(
-                f"the table holds the label {unknown[0]!r}, which the index does not have; "
+                f"the table holds the label {cut(repr(unknown[0]))}, which the index does not have; "
                 "give the table that was counted"
             )
         places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)

@@ -1,7 +1,7 @@
 """Read tables from files and from standard input: text, Parquet, Arrow, Excel and ARFF, packed or not.
 
-The first bytes say what a file is, never its name. Typed formats keep their types; the texts of CSV and Excel
-files are typed column by column (`nullproof.data.texts`).
+The first bytes say what a file is, never its name. Typed formats keep their types; the texts of CSV and
+Excel files are typed column by column (`nullproof.data.texts`).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ from nullproof.data.schema import Schema
 from nullproof.data.sources import Table, check_limits, no_such_column
 from nullproof.data.types import Column, date_text, distinct, in_order, is_missing, text
 from nullproof.errors import NullproofError, notice
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 # What to do about rows of a table without a label.
 DROP = 'unlabelled="drop", --drop-unlabelled'
@@ -44,8 +44,8 @@ def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
     unknown = [label for label in found if text(label) not in schema.label_codes]
     if unknown:
         raise NullproofError(
-            f"the label column holds {unknown[0]!r}, which the given index does not have "
-            f"({some(schema.labels, 5)}); count anew without like"
+            f"the label column holds {cut(repr(unknown[0]))}, which the given index does not have "
+            f"({some(map(cut, map(str, schema.labels)), 5)}); count anew without like"
         )
     return label_positions(schema, found)[codes]
 
@@ -179,19 +179,19 @@ def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> 
         if written.isascii() and written.isdigit() and int(written) < n_rows:
             return int(written)
         raise NullproofError(
-            f"{option} is {written!r}; give the position of a point, from 0 to {n_rows - 1:,}"
+            f"{option} is {cut(written)!r}; give the position of a point, from 0 to {n_rows - 1:,}"
         )
     places = np.flatnonzero(names.values == written).tolist()
     if len(places) == 1:
         return int(places[0])
     if places:
         raise NullproofError(
-            f"{option} is {written!r}, which names points {some(places, 5)} in {names.column!r}; leave "
-            "--key out and give a position"
+            f"{option} is {cut(written)!r}, which names points {some(places, 5)} in {names.column!r}; "
+            "leave --key out and give a position"
         )
-    known = some((name for name in names.values if name is not None), 5)
+    known = some((cut(name) for name in names.values if name is not None), 5)
     raise NullproofError(
-        f"{option} is {written!r}, but no point has this name in {names.column!r}; give one of {known}"
+        f"{option} is {cut(written)!r}, but no point has this name in {names.column!r}; give one of {known}"
     )
 
 

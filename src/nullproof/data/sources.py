@@ -37,7 +37,7 @@ from nullproof.data.types import (
     unsupported,
 )
 from nullproof.errors import NullproofError, explained
-from nullproof.words import some
+from nullproof.words import cut, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -729,7 +729,7 @@ def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = U
             row = [row[name] for name in names]
         if isinstance(row, str) or not hasattr(row, "__len__"):
             raise NullproofError(
-                f"row {position} is {row!r}; give a tuple with one value per feature"
+                f"row {position} is {cut(repr(row))}; give a tuple with one value per feature"
             )
         if len(row) != len(names):
             raise NullproofError(

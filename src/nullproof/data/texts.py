@@ -376,8 +376,8 @@ class FormatFinder:
             notice(f"read as {kind} ({form}): {some(columns, 5)}")
         if doubtful:
             notice(
-                f"left as text: {some(doubtful, 5)}; it can be read in several ways, so write plain numbers "
-                "like 1234.5 and dates like 2024-12-31"
+                f"left as text: {some(doubtful, 5)}; it can be read in several ways, so write plain "
+                "numbers like 1234.5 and dates like 2024-12-31"
             )
         return self._found
 
