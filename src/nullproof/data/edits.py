@@ -17,7 +17,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import Labelled, RowNames, label_codes, labelled_rows, row_names
+from nullproof.data.keys import Labelled, RowNames, known_label_codes, labelled_rows, row_names
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
@@ -32,7 +32,6 @@ from nullproof.data.types import (
 )
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
-from nullproof.words import cut
 
 if TYPE_CHECKING:
     import polars as pl
@@ -94,27 +93,39 @@ def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
-    """Return a column of pandas with some cells changed; its own type may round or lose them."""
+    """Return a column of pandas with some cells changed, of the first type that keeps them."""
+    blanks = [row for row, value in cells.items() if value is None]
+    if blanks:
+        # NumPy integers and booleans have no missing value; pandas' own types do.
+        is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub"
+        column = column.convert_dtypes() if is_plain else column.copy()
+        column.iloc[blanks] = None
+    filled = {row: value for row, value in cells.items() if value is not None}
+    if not filled:
+        return column
     # The categories of the column's type may be numbers where values are texts.
-    own = {text(x): x for x in getattr(column.dtype, "categories", ())}
-    rows = [*cells]
-    values = [own.get(text(x), x) if own and x is not None else x for x in cells.values()]
-    objects = column.astype(object).to_numpy(copy=True)
-    for row, value in zip(rows, values, strict=True):
+    categories = {text(x): x for x in getattr(column.dtype, "categories", ())}
+    values = [categories.get(text(x), x) if categories else x for x in filled.values()]
+    objects = column.astype(object).where(column.notna(), None).to_numpy(copy=True)
+    for row, value in zip(filled, values, strict=True):
         objects[row] = value
+    if column.dtype != object and any(isinstance(x, list | np.ndarray) for x in objects):
+        # Beside lists a value is a list of one.
+        objects[:] = [[x] if isinstance(x, str | int | float) else x for x in objects]
     changed = type(column)(objects, index=column.index, name=column.name, dtype=object)
     try:
         made = changed.astype(column.dtype)
     except (TypeError, ValueError, OverflowError, NotImplementedError):
         return changed.convert_dtypes()
-    kept = (_same(x, y) for x, y in zip(made.iloc[rows].tolist(), values, strict=True))
-    return made if all(kept) else changed.convert_dtypes()
+    # A type that is too narrow may round or lose values without a word.
+    kept = column.dtype.kind == "f" or all(map(_same, made.iloc[[*filled]].tolist(), values))
+    return made if kept else changed.convert_dtypes()
 
 
-def _same(one: Any, other: Any) -> bool:
-    if is_missing(one) or is_missing(other):
-        return is_missing(one) and is_missing(other)
-    return isinstance(other, list) or text(one) == text(other)
+def _same(made: Any, value: Any) -> bool:
+    if is_missing(made):
+        return False
+    return isinstance(made, list | np.ndarray) or text(made) == text(value)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
@@ -226,16 +237,10 @@ class TrainingTable:
         counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:
             counted = labelled_rows(table, column)
-        codes, names = label_codes(counted.labels)
-        unknown = [name for name in names if text(name) not in schema.label_codes]
-        if unknown:
-            raise NullproofError(
-                f"the table holds the label {cut(repr(unknown[0]))}, which the index does not have; "
-                "give the table that was counted"
-            )
-        places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
         row_labels = np.full(len(column), -1, dtype=np.int32)
-        row_labels[counted.rows] = places[codes]
+        row_labels[counted.rows] = known_label_codes(
+            schema, counted.labels, "give the table that was counted"
+        )
         return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:

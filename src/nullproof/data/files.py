@@ -611,7 +611,7 @@ def _scanned_blocks(content: Content, asked: Reading) -> Blocks:
 
 # Excel. The texts of a sheet are typed as those of a CSV file are.
 
-_CELL = re.compile(rb"""\sr=["']([A-Z]{1,3})([0-9]{1,7})["']""")
+_CELL = re.compile(rb"""r\s*=\s*["']([A-Za-z]{1,3})([0-9]{1,9})["']""")
 # The reader keeps every cell between the outermost ones, about 30 bytes each.
 _MOST_PLACES = 50_000_000
 
@@ -637,18 +637,18 @@ def _read_excel(content: Content, asked: Reading) -> pl.DataFrame:
 
     with _explaining(content):
         _check_workbook(content)
-        top = {"n_rows": 1, "dtypes": "string", "skip_rows": options.skip_rows or None}
+        top: dict[str, Any] = {"n_rows": 1, "dtypes": "string"}
         first_rows = load(sheet_id=0, has_header=False, read_options=top)
         name = _choose_sheet(content, first_rows, options.sheet)
-        start = (
-            {"header_row": options.skip_rows} if options.header else {"skip_rows": top["skip_rows"]}
-        )
+        skip = {"skip_rows": options.skip_rows} if options.skip_rows else {}
+        header = load(sheet_name=name, has_header=False, read_options=top | skip)
+        start = {"header_row": options.skip_rows} if options.header else skip
         frame = load(sheet_name=name, has_header=options.header, read_options=start)
     where = f"the sheet {name!r} of {content.name}"
     names = [f"c{j + 1}" for j in range(frame.width)]
     if options.header:
         # The reader makes up names that are blank or repeated; the first row has those written.
-        names = [cell or "" for cell in first_rows[name].row(0)]
+        names = [cell or "" for cell in header.row(0)]
         _check_header(names, where)
     n_held = frame.select(pl.any_horizontal(pl.all().is_not_null()).arg_true().max() + 1).item()
     if not n_held:
@@ -697,14 +697,17 @@ def _check_workbook(content: Content) -> None:
             if name.startswith("xl/worksheets/"):
                 cells = {*_CELL.findall(archive.read(name))}
                 n_rows = max((int(row) for _, row in cells), default=0)
-                last = max(
-                    (letters for letters, _ in cells), key=lambda x: (len(x), x), default=b""
-                )
-                n_columns = 0
-                for letter in last:
-                    n_columns = 26 * n_columns + letter - ord("A") + 1
+                n_columns = max((_column_number(letters) for letters, _ in cells), default=0)
                 if n_rows * n_columns > _MOST_PLACES:
                     raise content.error(
                         f"has cells as far out as row {n_rows:,} and column {n_columns:,}; delete those "
                         "outside the table, or save the sheet as CSV"
                     )
+
+
+def _column_number(letters: bytes) -> int:
+    """Return the number of a column, from A = 1."""
+    number = 0
+    for letter in letters.upper():
+        number = 26 * number + letter - ord("A") + 1
+    return number

@@ -38,14 +38,16 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     return table.take(labels.codes), tuple(x == "true" for x in used) if is_boolean else used
 
 
-def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
-    """Number the labels as an index made before does."""
+def known_label_codes(
+    schema: Schema, labels: Column, advice: str = "count anew without like"
+) -> NDArray[np.int32]:
+    """Number the labels as an index made before does; ``advice`` says what to do about others."""
     codes, found = label_codes(labels)
     unknown = [label for label in found if text(label) not in schema.label_codes]
     if unknown:
         raise NullproofError(
-            f"the label column holds {cut(repr(unknown[0]))}, which the given index does not have "
-            f"({some(map(cut, map(str, schema.labels)), 5)}); count anew without like"
+            f"the label column holds {cut(repr(unknown[0]))}, which the index does not have "
+            f"({some(map(cut, map(str, schema.labels)), 5)}); {advice}"
         )
     return label_positions(schema, found)[codes]
 

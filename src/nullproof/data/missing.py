@@ -217,11 +217,6 @@ class Missing:
             tuple(map(str, as_value)),
         )
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns that the options name."""
-        return [*(name for name, _ in self.by_column), *self.as_value]
-
     @cached_property
     def _own(self) -> dict[str, tuple[str, ...]]:
         return dict(self.by_column)

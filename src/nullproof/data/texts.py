@@ -376,7 +376,7 @@ class FormatFinder:
             notice(f"read as {kind} ({form}): {some(columns, 5)}")
         if doubtful:
             notice(
-                f"left as text: {some(doubtful, 5)}; it can be read in several ways, so write plain "
+                f"left as text: {some(doubtful, 5)}; their format is in doubt, so write plain "
                 "numbers like 1234.5 and dates like 2024-12-31"
             )
         return self._found
