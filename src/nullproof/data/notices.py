@@ -192,10 +192,8 @@ class Findings:
     ----------
     taken
         Texts that were taken as missing.
-    kept
-        Texts that may mean missing by the usual list, and are values where they are.
     suspects
-        Other values that often mean missing.
+        Values that often mean missing.
     strays
         Texts that make a column of numbers or dates text.
     empty, left_out
@@ -203,7 +201,6 @@ class Findings:
     """
 
     taken: Places = field(default_factory=dict)
-    kept: Places = field(default_factory=dict)
     suspects: Places = field(default_factory=dict)
     strays: Places = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
@@ -217,15 +214,14 @@ class Findings:
         If the cells are groups of cells, ``counts`` has how many are in each.
         """
         _note(self.taken, column.taken, column.name)
-        _note(self.kept, column.kept, column.name)
         odd = [] if declared else self._note_strays(column)
-        suspects: list[str] = []
+        suspects = [*column.kept]
         if column.kind == "number":
             groups = None if counts is None else counts[column.known]
             suspects = sentinels(column.held, groups)
         elif column.numbers is None:
             often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
-            suspects = sorted(often & {*map(str.strip, _held(column))}) if often else []
+            suspects += sorted(often & {*map(str.strip, _held(column))}) if often else []
         _note(self.suspects, (value for value in suspects if value not in odd), column.name)
 
     def leave_out(self, column: Column) -> None:
@@ -251,7 +247,7 @@ class Findings:
 
     def add(self, other: Findings) -> None:
         """Note what was found elsewhere too."""
-        for name in ("taken", "kept", "suspects", "strays"):
+        for name in ("taken", "suspects", "strays"):
             for spelling, names in getattr(other, name).items():
                 getattr(self, name).setdefault(spelling, []).extend(names)
         self.empty += other.empty
@@ -399,20 +395,17 @@ def _texts_among_numbers(found: Places) -> Iterator[str]:
 
 
 def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
-    """Name what was taken as missing, what was not, and what may mean missing too."""
+    """Name what was taken as missing, and what may mean missing too."""
     own = (spelling for _, spellings in missing.by_column for spelling in spellings)
     named = {*missing.named, *(missing.only or ()), *own}
     taken = {s: names for s, names in findings.taken.items() if s not in named}
-    kept, suspects = findings.kept, findings.suspects
+    suspects = findings.suspects
     if taken:
         was, is_value = ("was", "it is a value") if len(taken) == 1 else ("were", "they are values")
         yield (
             f"{_places(taken)} {was} taken as missing; if {is_value}, name what is missing instead: "
             "missing_only=(…) or --missing-only TEXT"
         )
-    if kept:
-        was = "was taken as a value" if len(kept) == 1 else "were taken as values"
-        yield f"{_places(kept)} {was}; if missing, name it: {_call('missing', kept)}"
     if suspects:
         spelling, names = next(iter(suspects.items()))
         yield (
