@@ -570,19 +570,16 @@ def _whole_rows(content: Content, n_before: int) -> Iterator[tuple[bytes, int, f
         stream.seek(0)
         for _ in range(n_before):
             stream.readline()
-        rest = b"" if n_before else stream.read(3).removeprefix(codecs.BOM_UTF8)
         while block := stream.read(_BLOCK_BYTES):
-            rest += block
+            lines = [block, stream.readline()]
             # A line end between quotes ends no row.
-            end = rest.rfind(b"\n") + 1
-            while rest.count(b'"', 0, end) % 2:
-                end = rest.rfind(b"\n", 0, end - 1) + 1
-            if end:
-                yield rest[:end], n_before, stream.tell() / n_bytes
-                n_before += rest.count(b"\n", 0, end)
-                rest = rest[end:]
-        if rest:
-            yield rest, n_before, 1.0
+            n_quotes = block.count(b'"') + lines[1].count(b'"')
+            while n_quotes % 2 and (line := stream.readline()):
+                lines.append(line)
+                n_quotes += line.count(b'"')
+            rows = b"".join(lines)
+            yield rows, n_before, stream.tell() / n_bytes
+            n_before += rows.count(b"\n")
 
 
 def _scanned_blocks(content: Content, asked: Reading) -> Blocks:
