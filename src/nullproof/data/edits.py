@@ -117,22 +117,24 @@ def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
         made = changed.astype(column.dtype)
     except (TypeError, ValueError, OverflowError, NotImplementedError):
         return changed.convert_dtypes()
-    # A type that is too narrow may round or lose values without a word.
     kept = column.dtype.kind == "f" or all(map(_same, made.iloc[[*filled]].tolist(), values))
     return made if kept else changed.convert_dtypes()
 
 
 def _same(made: Any, value: Any) -> bool:
+    """Return whether a cell holds the value that was set: a narrow type may round it without a word."""
+    if made is None or value is None:
+        return made is value
     if is_missing(made):
         return False
     return isinstance(made, list | np.ndarray) or text(made) == text(value)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
-    """Return a series with some cells changed, in a wider type where its own does not hold them."""
+    """Return a series with some cells changed, of its own type if that keeps them, else of a wider one."""
     import polars as pl
 
-    name, dtype = column.name, column.dtype
+    name, dtype, new = column.name, column.dtype, [*cells.values()]
     if dtype == pl.Object or isinstance(dtype, pl.List | pl.Array):
         values = column.to_list()
         for row, value in cells.items():
@@ -145,12 +147,12 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
         # Beside lists a value is a list of one.
         lists = [x if x is None or isinstance(x, list) else [x] for x in values]
         return pl.Series(name, lists, dtype=pl.List(inner), strict=False)
-    new = [*cells.values()]
     try:
         own = pl.Series(name, new, dtype=dtype)
-        if own.to_list() != new and (dtype.is_decimal() or dtype == pl.Date):
-            own = pl.Series(name, new)
+        kept = dtype.is_float() or all(map(_same, own.to_list(), new))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        kept = False
+    if not kept:
         own = pl.Series(name, new)
     both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
     places = np.arange(len(column))
