@@ -46,7 +46,7 @@ def known_label_codes(
     unknown = [label for label in found if text(label) not in schema.label_codes]
     if unknown:
         raise NullproofError(
-            f"the label column holds {cut(repr(unknown[0]))}, which the index does not have "
+            f"the label column holds {cut(repr(unknown[0]))}, which the given index does not have "
             f"({some(map(cut, map(str, schema.labels)), 5)}); {advice}"
         )
     return label_positions(schema, found)[codes]
