@@ -267,7 +267,7 @@ def test_columns_that_name_rows_are_left_out() -> None:
     assert model.index_.features == ("a",)
     assert model.index_.n_missing == 11
     assert len(model.predict(frame)) == 30
-    with pytest.warns(NullproofWarning, match="'id' has 30 values in 30 rows"):
+    with pytest.warns(NullproofWarning, match="'-' in 'a'"):
         kept = CertifiedNB(domains={"id": ids}).fit(frame, y)
     assert kept.index_.features == ("id", "a")
 

@@ -391,12 +391,10 @@ def test_names_one_by_one_and_of_mappings(tmp_path: Path) -> None:
 
     assert keys([("a", "x"), ("a", "y")], [1.0, "second"]) == ["1", "second"]
     rows = [{"x0": "a", "x1": "x", "id": 7}, {"x0": "a", "x1": "y", "id": None}]
-    with pytest.warns(NullproofWarning, match="1 row has no name in 'id'"):
-        assert keys(rows, "id") == ["7", None]
+    assert keys(rows, "id") == ["7", None]
     pl.DataFrame({**POINTS, "id": ["007", "08", "1.50"]}).write_csv(tmp_path / "points.csv")
     assert keys(tmp_path / "points.csv", "id") == ["007", "08", "1.50"]
-    with pytest.warns(NullproofWarning, match="1 row has no name.*'id' stands for more .*: k"):
-        assert keys(pl.DataFrame({**POINTS, "id": ["k", "k", None]}), "id") == ["k", "k", None]
+    assert keys(pl.DataFrame({**POINTS, "id": ["k", "k", None]}), "id") == ["k", "k", None]
 
 
 @pytest.mark.parametrize(

@@ -526,7 +526,8 @@ def test_longer_tables(library: str) -> None:
     labels = np.repeat(["no", "yes"], 40)
     age = np.where(labels == "no", rng.integers(20, 40, 80), rng.integers(35, 70, 80))
     colour = np.where(rng.random(80) < 0.7, np.where(labels == "no", "red", "blue"), "green")
-    frame = pd.DataFrame({"id": np.arange(80), "age": age, "colour": colour, "bought": labels})
+    narrow = age.astype(np.int8)
+    frame = pd.DataFrame({"id": np.arange(80), "age": narrow, "colour": colour, "bought": labels})
     frame.loc[3, "colour"] = None
     made: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.table}[library]
     whole = made(frame)

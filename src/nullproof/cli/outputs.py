@@ -148,8 +148,9 @@ def points_as_read(request: Request, points: Table) -> Any:
 
 
 def _as_written(table: Any, path: str, options: FileOptions) -> Any:
-    from nullproof.data.files import stamp, without_rows
+    from nullproof.data.files import stamp
     from nullproof.data.sources import open_table
+    from nullproof.data.texts import without_rows
 
     if path == "-":
         return table.frame
