@@ -27,7 +27,6 @@ from nullproof import (
     NullproofError,
     NullproofWarning,
     certify,
-    cleaning_plan,
     explain,
     poison,
     radius,
@@ -35,7 +34,6 @@ from nullproof import (
     tolerance,
 )
 from nullproof.attacks import certified_accuracy_curve
-from nullproof.cleaning import Cleaner
 
 SEED = 20261118
 # That weights are 0 is told, which is no matter here.
@@ -312,16 +310,14 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
 
 
 def test_what_does_not_know_weights_refuses_them() -> None:
-    """Attacks, cleaning and the report refuse weights other than 1 in one sentence."""
+    """Attacks and the report refuse weights other than 1 in one sentence."""
     index, points = weighted(), [("a", "x", "p")]
-    asked: list[Any] = [radius, poison, cleaning_plan, report]
+    asked: list[Any] = [radius, poison, report]
     for ask in asked:
         with pytest.raises(NullproofError, match="weights='equal'"):
             ask(index, points)
     with pytest.raises(NullproofError, match="weights='equal'"):
         certified_accuracy_curve(index, points, ["yes"])
-    with pytest.raises(NullproofError, match="weights='equal'"):
-        Cleaner(index, points, ROWS, LABELS)
 
 
 def test_how_many_weights_are_0_is_told() -> None:

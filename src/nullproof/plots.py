@@ -6,7 +6,6 @@
 `plot_radius`              how many points have which radius
 `plot_certified_accuracy`  how many predictions are right and stay so as attacks grow
 `plot_missing`             how many cells of each feature and label are missing
-`plot_cleaning`            how many points are done after how many cells, of what `simulate_cleaning` found
 =========================  ==============================================================================
 
 Each is a `Picture`, which a notebook shows without a network; the charts are Altair's (``.chart``). What
@@ -23,7 +22,6 @@ from typing import Any
 import numpy as np
 
 from nullproof.charts import Picture, altair, themed
-from nullproof.cleaning.simulation import Curve
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import evenly
 from nullproof.errors import NullproofError
@@ -36,7 +34,6 @@ from nullproof.words import cut, span
 __all__ = [
     "Picture",
     "plot_certified_accuracy",
-    "plot_cleaning",
     "plot_intervals",
     "plot_missing",
     "plot_radius",
@@ -241,49 +238,6 @@ def plot_missing(index: CountIndex) -> Picture:
             tooltip=["feature:N", "label:N", "missing:Q", alt.Tooltip("share:Q", format=".1%")],
         )
         .properties(width=alt.Step(60), height=alt.Step(22))
-    )
-    return Picture(themed(chart))
-
-
-def plot_cleaning(curves: Curve | Sequence[Curve]) -> Picture:
-    """Draw how many points were done after how many cells, one line for each simulation.
-
-    Parameters
-    ----------
-    curves
-        What `simulate_cleaning` found, with the same table and points.
-
-    Examples
-    --------
-    >>> from nullproof.cleaning import Cleaner, simulate_cleaning
-    >>> rows, labels = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")], ["yes", "yes", "no", "no"]
-    >>> index = CountIndex.from_rows(rows, labels)
-    >>> cleaner = Cleaner(index, [("a", "x"), ("a", "y")], rows, labels)
-    >>> plot_cleaning(simulate_cleaning(cleaner, [("a", "x"), *rows[1:]], labels))
-    Picture: a notebook shows it, save('chart.svg') writes it, chart is the Altair chart
-    """
-    alt = altair()
-    chosen = [curves] if isinstance(curves, Curve) else list(curves)
-    names = _told_apart([curve.strategy for curve in chosen])
-    rows = [
-        {"order": name, "cells": cells, "share": done / max(curve.n_points, 1)}
-        for name, curve in zip(names, chosen, strict=True)
-        for cells, done in zip(*curve.columns().values(), strict=True)
-    ]
-    chart = (
-        alt.Chart(alt.Data(values=rows))
-        .mark_line(interpolate="step-after", strokeWidth=2)
-        .encode(
-            x=alt.X("cells:Q", title="cells looked up").axis(grid=False, tickCount=5),
-            y=alt.Y("share:Q", title="points done")
-            .axis(format="%", tickCount=5, gridOpacity=0.3)
-            .scale(domain=[0, 1]),
-            color=alt.Color("order:N", title=None, sort=None)
-            .scale(range=[CERTAIN, OPEN, BLUE, PALE])
-            .legend(orient="top"),
-            tooltip=["order:N", "cells:Q", alt.Tooltip("share:Q", format=".1%")],
-        )
-        .properties(width=WIDTH, height=220)
     )
     return Picture(themed(chart))
 

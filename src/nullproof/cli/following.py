@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from nullproof.odds.odds import LabelOdds
     from nullproof.radii.results import Radii
 
-_USUAL_BIAS = "0.05"
-
 
 def shown_of(request: Request, everything: bool, following: Following) -> Shown:
     """How an answer is shown; nothing follows where a table came on standard input and is gone."""
@@ -34,7 +32,7 @@ def after_certify(
     """What to clean, or how few cells would break the predictions where all are certain."""
     if all_certain or not index.n_missing:
         return _radius(request)
-    return _clean(request, {"--bias": bias or [_USUAL_BIAS]})
+    return _clean(request, {"--bias": bias})
 
 
 def after_radius(request: Request, result: Radii) -> Following:
@@ -66,18 +64,11 @@ def after_curve(request: Request, asked: Mapping[str, Any]) -> Following:
     return Following("which points fall first, and to which label", line)
 
 
-def after_odds(request: Request, result: LabelOdds, cells: str) -> Following:
-    """What to clean until nearly all worlds agree, or the whole story where they do."""
-    from nullproof.odds.odds import SURE
-
-    likely = result.sure
-    if likely.all() or not result.model.index.n_missing:
+def after_odds(request: Request, result: LabelOdds) -> Following:
+    """What to clean, or the whole story where nearly all worlds agree."""
+    if result.sure.all() or not result.model.index.n_missing:
         return _report(request)
-    more = {"--confidence": SURE, "--cells": None if cells == "observed" else cells}
-    line = typed("clean", request, more)
-    return Following(
-        "which missing cells to look up until 99 % of the worlds give the same label", line
-    )
+    return _clean(request)
 
 
 def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:

@@ -144,7 +144,8 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
         if own.to_list() != new and (dtype.is_decimal() or dtype == pl.Date):
             own = pl.Series(name, new)
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
-        own = pl.Series(name, new)
+        # Whole numbers may come beside fractions.
+        own = pl.Series(name, new, strict=False)
     both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
     places = np.arange(len(column))
     places[[*cells]] = np.arange(len(column), len(both))
