@@ -276,4 +276,3 @@ def test_wrong_files(tmp_path: Path) -> None:
         cleaner.resume(path)
     fresh.resume(path)
     assert state(fresh) == state(cleaner)
-

@@ -66,7 +66,10 @@ def forecast(
         n_settled = 0
     n_whole = (int((~done).sum()), int(done.sum()))
     stands_for = np.concatenate(
-        [np.full(len(crowd), n / max(len(crowd), 1)) for crowd, n in zip(crowds, n_whole, strict=False)]
+        [
+            np.full(len(crowd), n / max(len(crowd), 1))
+            for crowd, n in zip(crowds, n_whole, strict=False)
+        ]
     )
     simulation = _Simulation(model, points.take(np.concatenate(crowds)))
     every = math.ceil(len(parts) / _MOST_JUDGED)
@@ -129,7 +132,9 @@ class _Simulation:
         i, j, n_cells = part
         group = self._groups.get((i, j)) or _Group(self._model, self._points, self._filling, i, j)
         self._groups[i, j] = group
-        for total, change in zip((self._low, self._high), group.fill(n_cells, self._rng), strict=True):
+        for total, change in zip(
+            (self._low, self._high), group.fill(n_cells, self._rng), strict=True
+        ):
             total[i] += change.take(group.places, axis=1)
         if not group.n_left:
             del self._groups[i, j]

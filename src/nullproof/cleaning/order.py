@@ -117,9 +117,7 @@ def _can_win(model: Model, points: Points, place: int) -> bool:
     """Decide whether some label wins alone in some world: at its best, its rivals at their worst."""
     low, high = point_counts(model, points, place)
     labels = range(model.m)
-    return any(
-        all(model.exceeds(i, high[i], k, low[k]) for k in labels if k != i) for i in labels
-    )
+    return any(all(model.exceeds(i, high[i], k, low[k]) for k in labels if k != i) for i in labels)
 
 
 def _greatest_other(supports: Floats) -> Floats:
