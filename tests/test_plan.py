@@ -341,7 +341,7 @@ def test_the_usual_goal() -> None:
     strict = cleaning_plan(index, points, bias=1.0)
     assert usual.n_done > strict.n_done
     assert usual.n_for_certainty == strict.n_cells == index.n_missing
-    assert "too many to propose" in usual.certainty
+    assert "not proposed" in usual.certainty
     assert not strict.certainty
 
 

@@ -242,10 +242,9 @@ def ask_case(case: Case) -> dict[str, Any]:
         },
         "odds": {how: asked(partial(odds, case, complete, how)) for how in ("uniform", "observed")},
         "plan": {
-            "certain": asked(partial(plan, case, complete, cells="uniform")),
+            "certain": asked(partial(plan, case, complete, bias=1.0)),
             "holds": asked(partial(plan, case, complete, bias=BIAS)),
-            "five cells": asked(partial(plan, case, complete, budget=5, cells="observed")),
-            "odds": asked(partial(plan, case, complete, confidence=0.9, cells="observed")),
+            "five cells": asked(partial(plan, case, complete, budget=5, bias=1.0)),
         },
         "report": asked(lambda: plain_json(case.ask(npf.report, case.points, limit=3).document)),
     }

@@ -48,6 +48,8 @@ _TOO_MANY = 0.1
 _STEP_CELLS, _STEP_SHARE = 100, 20
 _MOST_STAGES = 20
 _LEAST_RISE = 0.5
+# The share of what a plan brings at which its headline says how many cells that takes.
+_NEARLY_ALL = 0.99
 # How far the curve must rise above a straight line, as a share of its rise, before a stop is named.
 _BEND = 0.1
 
@@ -110,9 +112,9 @@ class Stop(NamedTuple):
     @property
     def sentence(self) -> str:
         """Say the same in words."""
-        cells, are = many(self.n_cells, "cell"), "is" if self.n_cells == 1 else "are"
+        first = "cell is" if self.n_cells == 1 else f"{self.n_cells:,} cells are"
         return (
-            f"Where to stop: the first {cells} {are} expected to bring {self.gain:,.1f} points, the other "
+            f"Where to stop: the first {first} expected to bring {self.gain:,.1f} points, the other "
             f"{self.n_after:,} only {self.gain_after:,.1f} more."
         )
 
@@ -222,6 +224,16 @@ class CleaningPlan:
         n_cells, total = int(cells[bend]), int(cells[-1])
         return Stop(n_cells, float(rise[bend]), total - n_cells, float(rise[-1] - rise[bend]))
 
+    @property
+    def _enough(self) -> tuple[int, float]:
+        """The cells that bring nearly all that the whole plan brings, and the points done then."""
+        cells, expected = self.curve["n_cells"], self.curve["expected"]
+        enough = self.n_done + _NEARLY_ALL * (max(expected) - self.n_done)
+        place = next(place for place, after in enumerate(expected) if after >= enough)
+        # Where nothing is gained, the whole plan is what there is to say.
+        place = place or len(expected) - 1
+        return cells[place], expected[place]
+
     # In words -------------------------------------------------------------------------------------
 
     @property
@@ -235,8 +247,19 @@ class CleaningPlan:
         said = f"{self.n_done:,} of {many(self.n_points, 'point')} {self.what}"
         if not self.steps:
             return said
-        cells = many(self.n_cells, "cell")
-        return f"{said}; {cells} looked up, {self.expected:,.1f} are expected to"
+        n_cells, expected = self._enough
+        return f"{said}; with {many(n_cells, 'cell')} looked up {expected:,.1f} are expected"
+
+    @property
+    def meaning(self) -> str:
+        """Say what it means that a point is done."""
+        biases = {*self.model.bias}
+        if self.model.is_unbiased:
+            return "Certain: the same label whatever the missing cells hold."
+        limit = "the bias of each column"
+        if len(biases) == 1:
+            limit = f"{float(100 * biases.pop()):g} percentage points"
+        return f"Hold: the same label as long as the missing cells resemble the known ones, within {limit}."
 
     @property
     def certainty(self) -> str:
@@ -249,8 +272,8 @@ class CleaningPlan:
             f"{self.n_for_certainty:,} of {many(n_missing, 'missing cell')}"
         )
         if self.n_for_certainty > _TOO_MANY * n_missing:
-            return f"{said}: too many to propose."
-        return f"{said} (bias 1)."
+            return f"{said}: more than a tenth, so that is not proposed."
+        return f"{said}: ask for it with a bias of 1."
 
     @property
     def hint(self) -> str:
@@ -380,7 +403,7 @@ def cleaning_plan(
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1, bias=1)
-    CleaningPlan: 1 of 2 points are certain; 2 cells looked up, 2.0 are expected to
+    CleaningPlan: 1 of 2 points are certain; with 2 cells looked up 2.0 are expected
       2 cells of x0 (no), x1 (yes): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)

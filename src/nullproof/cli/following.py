@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from nullproof.odds.odds import LabelOdds
     from nullproof.radii.results import Radii
 
+# How many cells a worksheet is proposed with where a plan names no place to stop, and at most.
+_FIRST_CELLS, _MOST_CELLS = 100, 1000
+
 
 def shown_of(request: Request, everything: bool, following: Following) -> Shown:
     """How an answer is shown; nothing follows where a table came on standard input and is gone."""
@@ -75,13 +78,10 @@ def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Fo
     """The worksheet of a plan, given again with its ``own`` options; other questions where it is empty."""
     if plan.steps and _has_rows(request):
         more, which = {**own, "-o": _new_worksheet(own["--answers"] or ())}, "these cells"
-        if plan.stop is not None and own["--budget"] is None and not own["--cost"]:
-            more["--budget"] = plan.stop.n_cells
-            which = (
-                f"the first {plan.stop.n_cells:,} cells"
-                if plan.stop.n_cells > 1
-                else "the first cell"
-            )
+        first = min(_FIRST_CELLS if plan.stop is None else plan.stop.n_cells, _MOST_CELLS)
+        if first < plan.n_cells and own["--budget"] is None and not own["--cost"]:
+            more["--budget"] = first
+            which = f"the first {first:,} cells" if first > 1 else "the first cell"
         return Following(f"a worksheet with {which} to fill in", typed("clean", request, more))
     return _radius(request) if plan.done.all() else _report(request)
 

@@ -35,6 +35,7 @@ def show_plan(
     if brought is not None:
         _show_progress(console, brought)
     console.print(Text("\n").append(plan.headline, "bold"))
+    console.print(Text(plan.meaning, style="dim"))
     if plan.steps:
         _show_stages(console, plan, shown)
     elif plan.n_done + len(plan.stuck) == plan.n_points:

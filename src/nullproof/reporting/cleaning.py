@@ -40,7 +40,7 @@ def first_steps(plan: CleaningPlan | None) -> dict[str, Any] | None:
     if plan is None or not plan.steps:
         return None
     return {
-        "headline": text(plan.headline),
+        "headline": text(f"{plan.headline}. {plan.meaning}"),
         "n_points": plan.n_points,
         "n_done": plan.n_done,
         "n_cells": plan.n_cells,
@@ -90,7 +90,7 @@ def complete_features(plan: CleaningPlan | None) -> dict[str, Any]:
 
 def in_words(cleaning: dict[str, Any]) -> str:
     """Say what the plan is expected to bring."""
-    parts = (f"{cleaning['headline']}.", cleaning["stop"], cleaning["hint"], cleaning["certainty"])
+    parts = (cleaning["headline"], cleaning["stop"], cleaning["hint"], cleaning["certainty"])
     return " ".join(filter(None, parts))
 
 
