@@ -242,8 +242,8 @@ def _below(frame: pl.DataFrame) -> Iterator[str]:
     met = "met" if shares.mean() <= 0.13 else "NOT met"
     yield (
         f"- Done when it {HOLDS}: 90 % of the points are done with {shares.mean():.3f} of the cells that "
-        f"certainty needs, on average over tables and rates (at most 0.13: {met}); at most a tenth in {few} of {len(shares)} cases, the median is "
-        f"{np.median(shares):.3f}."
+        f"certainty needs, on average over tables and rates (at most 0.13: {met}); at most a "
+        f"tenth in {few} of {len(shares)} cases, the median is {np.median(shares):.3f}."
     )
 
 
