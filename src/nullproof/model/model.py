@@ -23,7 +23,6 @@ from nullproof.data.keys import Key
 from nullproof.data.points import OwnHoles, Points, encode_points
 from nullproof.data.schema import ONE
 from nullproof.data.sources import check_limits
-from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Groups, groups_of, held
 from nullproof.model.parameters import (
     Alpha,
@@ -102,14 +101,6 @@ class Model:
         other = Model(self.index, self.alpha)
         other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
         return other
-
-    def refuse_weights(self, question: str) -> None:
-        """Reject weights where a question does not know them yet: attacks need the solver of T17."""
-        if not self.has_equal_weights:
-            raise NullproofError(
-                f"the index has weights, which {question} does not take yet; count the table with "
-                "weights='equal'"
-            )
 
     def agrees(self, other: Model) -> bool:
         """Return whether another model has the same index, smoothing, prior and bias."""
