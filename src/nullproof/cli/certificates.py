@@ -226,9 +226,10 @@ def _remarks(result: Certificates) -> list[str]:
             found.append(
                 f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
             )
-    found += [f"{result.fixed_parts} Count a completed table with --like."] * bool(
-        result.fixed_parts
-    )
+    if result.learned:
+        found.append(
+            f"Certain is meant {result.learned}; count a completed table with --like INDEX."
+        )
     return found + _own_missing(result, result.points.own_missing)
 
 

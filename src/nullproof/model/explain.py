@@ -18,7 +18,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from nullproof.cell_words import CellWords, cell_words
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import key_at
 from nullproof.data.points import OwnHoles, Points
@@ -29,6 +28,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.predict import exact_shares, log_supports, winners
 from nullproof.model.verdicts import least_ratio, verdicts
+from nullproof.results import CellWords, cell_words
 from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
 from nullproof.words import some
 
