@@ -88,7 +88,12 @@ def _measure(
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(
-        table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore, binning="uniform"
+        table[:cut],
+        LABELS[name],
+        missing=("?", "-"),
+        ignore=ignore,
+        binning="uniform",
+        weights="equal",
     )
     found = radii(index, table[cut : cut + 2_000], alpha=0)
     certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))

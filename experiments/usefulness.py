@@ -173,17 +173,22 @@ def _listing(measured: list[Measured]) -> Iterator[str]:
 
 def _right(some: list[Measured]) -> str:
     ends = [one.at(HOLDS) for one in some]
-    n_hold, n_rest = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
-    right, wrong = (sum(end[field] or 0 for end in ends) for field in (3, 4))
-    n_right = right + wrong
-    return f"{_three(n_right, n_hold + n_rest)} / {_three(right, n_hold)} / {_three(wrong, n_rest)}"
+    n_hold, n_rest = _sizes(some)
+    right_hold = sum(end.hold.n_right for end in ends)
+    right_rest = sum(end.rest.n_right for end in ends)
+    shares = (right_hold + right_rest, n_hold + n_rest), (right_hold, n_hold), (right_rest, n_rest)
+    return " / ".join(_three(n_right, size) for n_right, size in shares)
 
 
 def _changed(some: list[Measured]) -> str:
-    ends = [one.at(HOLDS) for one in some]
-    sizes = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
     changed = (sum(one.n_changed[place] for one in some) for place in (0, 1))
-    return " / ".join(f"{n} of {size}" for n, size in zip(changed, sizes, strict=True))
+    return " / ".join(f"{n} of {size}" for n, size in zip(changed, _sizes(some), strict=True))
+
+
+def _sizes(some: list[Measured]) -> tuple[int, int]:
+    """How many predictions hold, and how many do not."""
+    ends = [one.at(HOLDS) for one in some]
+    return sum(end.n_hold for end in ends), sum(end.rest.n_points for end in ends)
 
 
 def _two(share: float) -> str:
