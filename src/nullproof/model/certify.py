@@ -459,10 +459,10 @@ class Certificates(Result["Certificate"]):
         return tuple(self.labels[i] for i in np.flatnonzero(self.possible[place]).tolist())
 
     def _headline(self) -> str:
-        n_holds, learned = self.n_of("holds"), f" ({self.learned})" if self.learned else ""
+        n_holds = self.n_of("holds")
         headline = (
-            f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain{learned}, "
-            f"{n_holds:,} {'holds' if n_holds == 1 else 'hold'} up to {self.up_to}, "
+            f"Certificates: {self.n_of('certain'):,} of {len(self):,} points certain, {n_holds:,} "
+            f"{'holds' if n_holds == 1 else 'hold'} up to {self.up_to}, "
             f"{self.n_of('open'):,} open"
         )
         return headline if self.truth is None else f"{headline}; {self.truth.sentence()}"
@@ -470,7 +470,8 @@ class Certificates(Result["Certificate"]):
     def _shown_first(self) -> tuple[str, NDArray[np.intp]]:
         # NaN is weaker than 0.
         order = np.argsort(np.nan_to_num(self.tolerance, nan=-1.0), kind="stable")
-        return "weakest first", order
+        learned = f"certain {self.learned}; " if self.learned else ""
+        return f"{learned}weakest first", order
 
     def _repr_html_(self) -> str:
         _, weakest = self._shown_first()

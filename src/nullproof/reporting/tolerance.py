@@ -65,6 +65,7 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
         "goal": "certain" if judged.strict else "holds",
         "threshold": judged.threshold,
         "up_to": judged.up_to,
+        "learned": judged.learned,
         "yardstick": yardstick,
         "groups": [
             {
