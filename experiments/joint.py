@@ -28,8 +28,8 @@ from experiments.paper.datasets import PAPER
 from experiments.paper.preparation import index_of, split
 from experiments.paper.running import load
 from experiments.tables_at_hand import IGNORED, LABELS
-from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.poisoning import attack_of, different, single_attack, union
+from nullproof.attacks.poison import attack_of, different, single_attack, union
+from nullproof.attacks.radius import radius
 from nullproof.counts.index import CountIndex
 from nullproof.data.missing import Missing
 from nullproof.data.points import Points
@@ -37,7 +37,6 @@ from nullproof.data.sources import open_table
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
-from nullproof.radii.cells import radii
 
 TITLE = "Joint attacks against the union of single ones"
 SECONDS = {16: 10.0, 4: 4.0, 8: 3.0, 2: 2.0}
@@ -95,9 +94,8 @@ def _measure(
         binning="uniform",
         weights="equal",
     )
-    found = radii(index, table[cut : cut + 2_000], alpha=0)
-    certain = np.flatnonzero((found.radius > 0) & np.isfinite(found.radius))
-    places = [*different(found, certain).values()][:n_points]
+    found = radius(index, table[cut : cut + 2_000], alpha=0)
+    places = [*different(found).values()][:n_points]
     if len(places) < 2:
         return None
     alone = (single_attack(found, place)[1] for place in places)
@@ -112,8 +110,7 @@ def _attacked(
     begin = process_time()
     points = Points(codes, index.n_values, ((),) * len(codes))
     model = Model(index, 0)
-    effort = Effort(limit, clock=process_time)
-    joint = attack_of(model, points, verdicts(model, points), effort=effort)
+    joint = attack_of(model, points, verdicts(model, points), time_limit=limit)
     return {
         "cells": joint.n_cells,
         "bound": joint.lower_bound,

@@ -11,9 +11,8 @@ from sklearn.naive_bayes import CategoricalNB
 from experiments.decision import FEATURES, ROWS, random_codes
 from experiments.measuring import ratio, shown, times
 from experiments.paper.baselines import CodedTable, greedy_search
+from nullproof.attacks.radius import Threat, radius
 from nullproof.counts.index import CountIndex
-from nullproof.radii.cells import radius
-from nullproof.radii.results import Threat
 
 TITLE = "The radius of 100,000 points"
 

@@ -1,3 +1,4 @@
+# ruff: noqa: N803 (X is what scikit-learn calls it)
 """audit: what it says changed can be checked by anyone, and what it fills lies within its worlds."""
 
 from __future__ import annotations
@@ -5,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 import warnings
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -15,10 +17,11 @@ from support.schemas import problems
 from nullproof import CertifiedNB, CountIndex, NullproofError, NullproofWarning, audit, certify
 
 sklearn = pytest.importorskip("sklearn", reason="audit needs scikit-learn")
-from sklearn.base import clone  # noqa: E402
+from sklearn.base import BaseEstimator, ClassifierMixin, clone  # noqa: E402
 from sklearn.compose import make_column_transformer  # noqa: E402
 from sklearn.ensemble import RandomForestClassifier  # noqa: E402
 from sklearn.linear_model import LinearRegression, LogisticRegression  # noqa: E402
+from sklearn.model_selection import GridSearchCV, StratifiedKFold  # noqa: E402
 from sklearn.pipeline import make_pipeline  # noqa: E402
 from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder  # noqa: E402
 from sklearn.tree import DecisionTreeClassifier  # noqa: E402
@@ -70,10 +73,10 @@ def test_a_change_can_be_checked(library: str) -> None:
             table = world.complete(train)
             assert type(table) is type(train)
             features = [name for name in table.columns if name != "ill"]
-            fitted = clone(estimator).fit(table[features], np.asarray(table["ill"]))
+            fitted = clone(found.estimator).fit(table[features], np.asarray(table["ill"]))
             assert fitted.predict(test)[point] == world.predicted
         one, other = found.witness(point)
-        assert one.predicted == found[point].predicted != other.predicted
+        assert one.predicted != other.predicted
     for point in np.flatnonzero(~found.changed)[:2].tolist():
         with pytest.raises(NullproofError, match="nothing to show"):
             found.witness(point)
@@ -84,7 +87,7 @@ def test_every_world_completes_the_table() -> None:
     train, test = tables()
     found = audit(tree(), train, test, label="ill", n_worlds=8)
     worlds = {w.number: w for i in np.flatnonzero(found.changed).tolist() for w in found.witness(i)}
-    filled = [world for number, world in worlds.items() if number >= 0]
+    filled = [*worlds.values()]
     assert any(world.directed for world in filled)
     for world in filled:
         table = world.complete(train)
@@ -124,7 +127,7 @@ def test_the_judged_prediction() -> None:
     assert found.predicted == fitted.predict(test).tolist()
     with pytest.warns(NullproofWarning, match="cannot be fitted on the table as it is"):
         without = audit(linear(), train, test, label="ill", n_worlds=4)
-    assert not without.takes_missing
+    assert without.as_it_is is None
     assert without.n_worlds == 4
 
 
@@ -159,6 +162,71 @@ def test_causes_name_columns() -> None:
     assert {name for own in causes for name in own} <= {"age", "town"}
 
 
+def test_a_random_classifier_is_refused() -> None:
+    """Seeds are fixed, of what splits rows too; a classifier that stays random is refused."""
+    train, test = tables()
+    columns = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), ["town"]))
+    search = GridSearchCV(
+        DecisionTreeClassifier(), {"max_depth": [1, 2, 3]}, cv=StratifiedKFold(3, shuffle=True)
+    )
+    first, second = (
+        audit(make_pipeline(columns, search), train, test, label="ill", n_worlds=3) for _ in "ab"
+    )
+    assert (first.predictions == second.predictions).all()
+    with pytest.raises(NullproofError, match="fitted twice on the same table"):
+        audit(Coin(), train, test, label="ill", n_worlds=3)
+
+
+class Coin(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Predicts by chance, with a seed that nobody can fix."""
+
+    def fit(self, X: Any, y: Any) -> Coin:
+        """Learn nothing."""
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Toss a coin."""
+        return np.random.default_rng().choice(self.classes_, len(X))
+
+
+def test_spelled_missing_cells_are_missing() -> None:
+    """A table that spells missing as ? and -999 gives what the same table with nulls does."""
+    train, test = tables()
+    spelled = train.with_columns(pl.col("age").fill_null(-999.0), pl.col("town").fill_null("?"))
+    plain = audit(tree(), train, test, label="ill", n_worlds=6)
+    same = audit(tree(), spelled, test, label="ill", n_worlds=6, missing=["?", "-999"])
+    assert same.predicted == plain.predicted
+    assert (same.changed == plain.changed).all()
+    point = int(np.flatnonzero(same.changed)[0])
+    assert same.witness(point)[0].complete(spelled).equals(plain.witness(point)[0].complete(train))
+    with pytest.raises(NullproofError, match="not the one that was audited"):
+        same.witness(point)[0].complete(spelled.reverse())
+
+
+def test_worlds_that_cannot_be_fitted_are_left_out() -> None:
+    """A fit that fails in some worlds costs these worlds and no more."""
+    train, test = tables(40)
+    with pytest.warns(NullproofWarning, match="could not be fitted in"):
+        found = audit(Picky(), train, test, label="ill", n_worlds=12)
+    assert 0 < found.n_worlds < 12
+
+
+class Picky(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Fits only where the mean is low, or not known."""
+
+    def fit(self, X: Any, y: Any) -> Picky:
+        """Fail on about half of the tables."""
+        self.classes_, mean = np.unique(y), X["age"].mean()
+        if not X["age"].null_count() and round(mean * 1e4) % 3 == 1:
+            raise RuntimeError("no")
+        return self
+
+    def predict(self, X: Any) -> Any:
+        """Predict one label."""
+        return np.full(len(X), self.classes_[0])
+
+
 def test_certain_predictions_of_fixed_bins_stay() -> None:
     """With categories alone and equal weights nothing is learned anew: certain points never change."""
     random = np.random.default_rng(3)
@@ -183,6 +251,10 @@ def test_certain_predictions_of_fixed_bins_stay() -> None:
         ({"seed": -1}, "seed is -1"),
         ({"estimator": LinearRegression()}, "LinearRegression is not a classifier"),
         ({"estimator": 3}, "the estimator is 3"),
+        ({"estimator": DecisionTreeClassifier}, "give a scikit-learn classifier"),
+        ({"points": tables()[1][:0]}, "with 0 rows"),
+        ({"table": tables()[0].with_columns(age=None)}, "'age' has no known cell"),
+        ({"table": tables()[0].with_columns(ill=pl.lit("no"))}, "holds one label"),
         ({"points": pl.DataFrame({"age": [1.0]})}, "town"),
         ({"table": tables()[0].fill_null(0).fill_null("west")}, "no missing cells"),
         ({"label": "sick"}, "sick"),
@@ -191,7 +263,13 @@ def test_certain_predictions_of_fixed_bins_stay() -> None:
 def test_bad_input(change: dict[str, object], said: str) -> None:
     """What cannot be audited is rejected in one sentence."""
     train, test = tables()
-    asked = {"estimator": tree(), "table": train, "points": test, "label": "ill", "n_worlds": 2}
+    asked: dict[str, Any] = {
+        "estimator": tree(),
+        "table": train,
+        "points": test,
+        "label": "ill",
+        "n_worlds": 2,
+    }
     asked |= change
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)

@@ -43,9 +43,9 @@ from nullproof import (
     explain,
     label_odds,
     poison,
+    radius,
     report,
 )
-from nullproof.attacks import radii
 
 CUSTOMERS = ("--label", "churn", "--ignore", "customer")
 DEMO = ("customers.csv", "new.csv", *CUSTOMERS, *PAPER)
@@ -91,7 +91,7 @@ def planned(plan: Any) -> Any:
 
 LIBRARY: dict[str, Callable[..., Any]] = {
     "certify": lambda index, points, **own: certify(index, points, **own).document(),
-    "radius": lambda index, points, **own: radii(index, points, **own).document(),
+    "radius": lambda index, points, **own: radius(index, points, **own).document(),
     "odds": lambda index, points, **own: label_odds(index, points, **own).document(),
     "clean": lambda index, points, **own: planned(cleaning_plan(index, points, **own)),
     "report": lambda index, points, **own: json.loads(report(index, points, **own).json()),

@@ -530,7 +530,7 @@ def test_bad_rows(rows: list[Any], labels: list[Any], reason: str) -> None:
         ({"bins": None}, "give a whole number"),
         ({"bins": 7}, "bins is 7 but binning is 'mdl'"),
         ({"binning": "kmeans"}, "binning is 'kmeans'; give 'mdl', 'uniform', 'quantile' or"),
-        ({"binning": {"a": "mdl", "*": "x"}}, "binning is 'x' for a column; give"),
+        ({"binning": {"a": "mdl", "*": "x"}}, "binning is 'x'; give"),
         ({"binning": ["mdl"]}, r"binning is \['mdl'\]; give"),
         ({"binning": {"z": "mdl"}}, "binning names the column 'z', which is not among a, b, y"),
         ({"ignore": ["b", "z"]}, "ignore names the column 'z', which is not among a, b, y"),

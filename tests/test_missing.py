@@ -458,3 +458,11 @@ def test_candidates_of_rows_without_a_label() -> None:
         rows = [i for i, label in enumerate(labels) if label is not None]
         index = quietly(frame, unlabelled="drop")
         assert index == quietly(frame[rows])
+
+
+def test_named_numbers_are_missing_however_points_write_them() -> None:
+    """A number that was named is compared by its value in plain points too."""
+    table = {"a": [1, 2, -999, 3] * 5, "y": list("pqpq") * 5}
+    index = CountIndex.from_table(table, "y", missing=("-999.0",), binning="none")
+    for cell in (-999, -999.0, "-999", " -999.00 "):
+        assert read(index, [(cell,)]) == read(index, [(None,)])

@@ -20,10 +20,11 @@ from nullproof import (
     explain,
     label_odds,
     poison,
+    radius,
     report,
     truth,
 )
-from nullproof.attacks import certified_accuracy_curve, radii
+from nullproof.attacks import certified_accuracy_curve
 
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
 
@@ -42,7 +43,7 @@ def results(index: CountIndex, points: Any) -> dict[str, Any]:
         "index": index,
         "certificates": judged,
         "certificate": judged[0],
-        "radii": radii(index, points, alpha=0),
+        "radii": radius(index, points, alpha=0),
         "odds": label_odds(index, points, alpha=0),
         "plan": cleaning_plan(index, points, alpha=0),
         "attack": poison(index, points, alpha=0, steps=0),

@@ -115,7 +115,7 @@ PUBLIC = {
 }
 ROOMS = {
     "": PUBLIC,
-    ".attacks": {"Attack", "RowAttack", "Target", "certified_accuracy_curve", "poison", "radii"},
+    ".attacks": {"Attack", "Radii", "RowAttack", "Target", "certified_accuracy_curve"},
     ".cleaning": {"Cleaner", "CleaningPlan", "cleaning_plan"},
     ".odds": {"LabelOdds", "WorldCounts", "count_worlds", "label_odds"},
     ".estimator": {"CertifiedNB"},

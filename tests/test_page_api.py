@@ -71,7 +71,11 @@ def tables(server: Served) -> tuple[str, str]:
 def test_a_point_is_explained(server: Served, example: Example) -> None:
     """Verdict, intervals, radius and odds of a point are those of the library."""
     name, index, new = example
-    certificates, radii, odds = certify(index, new), radius(index, new), label_odds(index, new)
+    certificates, radii, odds = (
+        certify(index, new),
+        radius(index, new).radius,
+        label_odds(index, new),
+    )
     for place in range(len(new)):
         answer = server.client.get(f"/api/analyses/{name}/points/{place}").json()
         assert answer["values"] == {f: new[f][place] for f in index.features}

@@ -24,9 +24,9 @@ from nullproof import (
     cleaning_plan,
     label_odds,
     poison,
+    radius,
     report,
 )
-from nullproof.attacks import radii
 
 INDEX = CountIndex.from_rows(
     [("u", 1), ("v", 2), ("w", 3)], ["p", "q", "q"], features=["word", "whole"]
@@ -376,7 +376,7 @@ def test_a_column_names_the_points_in_every_result(make: Callable[..., Any]) -> 
     found = certify(NAMED, points, key="id")
     assert [str(name) for name in found.to_frame()["key"]] == KEYS
     assert [str(name) for name in found[1:].to_frame()["key"]] == KEYS[1:]
-    for result in (radii(NAMED, points, key="id"), label_odds(NAMED, points, key="id")):
+    for result in (radius(NAMED, points, key="id"), label_odds(NAMED, points, key="id")):
         assert [str(name) for name in result.to_frame()["key"]] == KEYS
     assert cleaning_plan(NAMED, points, key="id") is not None
     told = report(NAMED, points, key="id").document
@@ -391,12 +391,10 @@ def test_names_one_by_one_and_of_mappings(tmp_path: Path) -> None:
 
     assert keys([("a", "x"), ("a", "y")], [1.0, "second"]) == ["1", "second"]
     rows = [{"x0": "a", "x1": "x", "id": 7}, {"x0": "a", "x1": "y", "id": None}]
-    with pytest.warns(NullproofWarning, match="1 row has no name in 'id'"):
-        assert keys(rows, "id") == ["7", None]
+    assert keys(rows, "id") == ["7", None]
     pl.DataFrame({**POINTS, "id": ["007", "08", "1.50"]}).write_csv(tmp_path / "points.csv")
     assert keys(tmp_path / "points.csv", "id") == ["007", "08", "1.50"]
-    with pytest.warns(NullproofWarning, match="1 row has no name.*'id' stands for more .*: k"):
-        assert keys(pl.DataFrame({**POINTS, "id": ["k", "k", None]}), "id") == ["k", "k", None]
+    assert keys(pl.DataFrame({**POINTS, "id": ["k", "k", None]}), "id") == ["k", "k", None]
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,6 @@ from support import oracle
 from support.amounts import SEED, n_tables
 from support.attack_oracle import (
     RowJudge,
-    completed,
     every_choice,
     fewest_jointly,
     views,
@@ -124,7 +123,13 @@ def test_altered_tables_predict_the_rival() -> None:
         altered = attack.altered(case.rows, case.labels)
         assert oracle.is_world(altered, attack.apply(case.rows, case.labels), case.domains)
         (supports,) = oracle.outcomes(
-            altered, case.labels, case.points[0], case.domains, alpha=case.alpha, prior=case.prior
+            altered,
+            case.labels,
+            case.points[0],
+            case.domains,
+            alpha=case.alpha,
+            prior=case.prior,
+            weights=case.weights,
         )
         assert {*attack.altered_world.winners} == oracle.winners(supports)
         target = attack.targets[0]
@@ -139,9 +144,9 @@ def can_win(case: Case, label: Any, n_cells: int) -> bool:
     """Whether some way to blank ``n_cells`` lets a rival of ``label`` win outright."""
     seen, alpha = views(case, case.points[0]), Fraction(case.alpha)
     own = seen[label]
-    falls = every_choice(own.low, own.n_lower, -1, alpha)
+    falls = every_choice(own.low, own.n_lower, -1, alpha, own.powers)
     for rival, other in seen.items():
-        climbs = every_choice(other.high, other.n_raise, +1, alpha)
+        climbs = every_choice(other.high, other.n_raise, +1, alpha, other.powers)
         for b, low in enumerate(falls):
             a = min(n_cells - b, len(climbs) - 1)
             if rival != label and a >= 0 and other.weight * climbs[a] > own.weight * low:
@@ -157,7 +162,7 @@ def joint_case(rng: random.Random, max_rows: int, limit: int) -> tuple[Case, Any
     while True:
         rows, features, n_points = rng.randint(4, max_rows), rng.randint(1, 4), rng.randint(2, 5)
         case = attack_case(rng, rows, features, n_points=n_points)
-        points = tuple(completed(point)[0] for point in case.points)
+        points = case.points
         alpha = rng.choice([0, 0, 1, Fraction(1, 2), 2])
         case = replace(case, points=points, alpha=alpha)
         only, within = random_limits(rng, case) if rng.random() < 0.3 else (None, None)
@@ -479,7 +484,7 @@ def test_rows_against_one_point() -> None:
         case = rows_case(rng, 400)[0]
         index = index_of(case)
         options: Any = options_of(case, index) | {"threat": "rows"}
-        for point in (completed(own)[0] for own in case.points):
+        for point in case.points:
             (size,) = np.asarray(radius(index, [point], **options)).tolist()
             if 0 < size < 1000:
                 attack = poison(index, [point], **options)
@@ -495,7 +500,6 @@ def test_rows_against_many_points() -> None:
     n_shared = n_broken = n_refused = 0
     for _ in range(60):
         case = attack_case(rng, max_rows=12, n_points=3)
-        case = replace(case, points=tuple(completed(point)[0] for point in case.points))
         index = index_of(case)
         options: Any = options_of(case, index) | {"threat": "rows", "skip_unbreakable": True}
         try:
@@ -522,7 +526,8 @@ def test_longer_tables(library: str) -> None:
     labels = np.repeat(["no", "yes"], 40)
     age = np.where(labels == "no", rng.integers(20, 40, 80), rng.integers(35, 70, 80))
     colour = np.where(rng.random(80) < 0.7, np.where(labels == "no", "red", "blue"), "green")
-    frame = pd.DataFrame({"id": np.arange(80), "age": age, "colour": colour, "bought": labels})
+    narrow = age.astype(np.int8)
+    frame = pd.DataFrame({"id": np.arange(80), "age": narrow, "colour": colour, "bought": labels})
     frame.loc[3, "colour"] = None
     made: Any = {"pandas": lambda t: t, "polars": pl.from_pandas, "pyarrow": pa.table}[library]
     whole = made(frame)

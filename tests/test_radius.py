@@ -29,7 +29,7 @@ from support.large_counts import index_from_counts, two_labels
 from support.strategies import EXTREME_ALPHAS, Case
 
 from nullproof import NullproofError, certify, radius
-from nullproof.attacks import Radii, radii
+from nullproof.attacks import Radii
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
@@ -41,7 +41,7 @@ N_CHUNKS = 4
 def radii_of(case: Case, **more: Any) -> Radii:
     """Ask for the radii of a case's points."""
     index = index_of(case)
-    return radii(index, list(case.points), **options_of(case, index), **more)
+    return radius(index, list(case.points), **options_of(case, index), **more)
 
 
 def assert_consistent(found: Radii) -> None:
@@ -87,37 +87,6 @@ def test_wrong_cells(chunk: int) -> None:
     assert n_attacked > n_tables / 5
 
 
-def test_candidates_in_the_table() -> None:
-    """Cells of the table with several candidates can be blanked to raise a rival, not to lower."""
-    rng = random.Random(f"{SEED}-sets")
-    for _ in range(60):
-        case = attack_case(rng, max_features=3, sets=True)
-        expected = [fewest_cells(case, point) for point in case.points]
-        assert np.asarray(radii_of(case).radius).tolist() == expected, case
-
-
-def test_any_value_in_the_points() -> None:
-    """Under "any" a point falls as soon as one of its completions does, the weakest of all."""
-    rng = random.Random(f"{SEED}-any")
-    n_attacked = 0
-    for _ in range(80):
-        case = attack_case(rng, max_features=3)
-        share = rng.choice([0.2, 0.5])
-        points = tuple(
-            tuple(None if rng.random() < share else cell for cell in point) for point in case.points
-        )
-        case = replace(case, points=points)
-        expected = [
-            fewest_cells(
-                case, [frozenset(domain) if cell is None else cell for cell, domain in pairs]
-            )
-            for pairs in ([*zip(point, case.domains, strict=True)] for point in points)
-        ]
-        assert np.asarray(radii_of(case, own_missing="any").radius).tolist() == expected, case
-        n_attacked += sum(0 < size < math.inf for size in expected)
-    assert n_attacked > 10
-
-
 # Larger counts ------------------------------------------------------------------------------------
 
 
@@ -135,7 +104,7 @@ def test_hundreds_of_rows(chunk: int) -> None:
         for point in points:
             own = table.views(point, Fraction(alpha), prior)
             expected.append(radius_of(own, Fraction(alpha), smallest_first)[1])
-        found = radii(index_of_codes(table), points, alpha=alpha, prior=prior)
+        found = radius(index_of_codes(table), points, alpha=alpha, prior=prior)
         assert np.asarray(found.radius).tolist() == expected, (table, points, alpha, prior)
         assert_consistent(found)
         n_attacked += sum(3 < size < math.inf for size in expected)
@@ -218,7 +187,7 @@ def test_billions_of_rows(alpha: Fraction) -> None:
         sizes = (size, size // rng.choice([1, 3, 50]))
         winner = [rng.randint(size // 2, size) for _ in range(d)]
         rival = [rng.randint(0, sizes[1]) for _ in range(d)]
-        found = radii(two_labels(sizes, winner, rival), ("0",) * d, alpha=alpha)
+        found = radius(two_labels(sizes, winner, rival), ("0",) * d, alpha=alpha)
         if found.label[0] != "L0":
             continue
         own = Fraction(sizes[0]) / math.prod(sizes[0] + 2 * alpha for _ in winner)
@@ -255,9 +224,18 @@ def test_billions_of_rows(alpha: Fraction) -> None:
 
 def test_rare_label_beats_the_greedy_of_the_paper() -> None:
     """A rival with 2 % of the rows saturates; then a mix is far cheaper than either side alone."""
-    found = radii(two_labels((4900, 100), (4000, 4200, 4400), (60, 90, 100)), ("0",) * 3, alpha=0)
+    found = radius(two_labels((4900, 100), (4000, 4200, 4400), (60, 90, 100)), ("0",) * 3, alpha=0)
     assert (found.n_raise[0], found.n_lower[0] > 0) == (50, True)
     assert found.radius[0] < 4000  # lowering alone: the smallest count of all
+
+
+def test_smallest_first_is_not_best_with_weights() -> None:
+    """T17: counts (2, 3) with weights (1/8, 1); three cells of the second column beat smallest first."""
+    rows = (("a", "a"), ("a", "a"), ("b", "a"), ("b", "b"), *[("b", "b")] * 4)
+    case = Case(rows, (*"AAAABBBB",), ("x", "y"), None, (("a", "a"),), 1, {"A": 1, "B": 1}, (1, 8))
+    index = index_of(case)
+    found = radius(index, [("a", "a")], only={"columns": ["x", "y"]}, **options_of(case, index))
+    assert found.radius.tolist() == [fewest_cells(case, ("a", "a"))]
 
 
 def test_no_attack_exists() -> None:
@@ -266,7 +244,7 @@ def test_no_attack_exists() -> None:
     assert np.isinf(radius(alone, [("0",), ("1",), ("9",)], alpha=0)).all()
     rigid = index_from_counts([3, 2], [[(3, 2)]])
     assert np.isinf(radius(rigid, ("0",), alpha=0)).all()
-    heavy = radii(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
+    heavy = radius(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
     assert (heavy.radius.tolist(), heavy.label.tolist(), heavy.rival.tolist()) == (
         [math.inf],
         ["L0"],
@@ -355,7 +333,7 @@ def test_what_radii_tell() -> None:
     """One result: numbers, labels, rivals, a frame, JSON, the weakest points first."""
     index = two_labels((5, 1), (3, 3, 3), (0, 1, 1))
     points = pd.DataFrame({"x0": ["0", "1"], "x1": ["0", "1"], "x2": ["0", "1"]}, index=[7, 9])
-    found = radii(index, points, alpha=0)
+    found = radius(index, points, alpha=0)
     assert np.asarray(radius(index, points, alpha=0)).tolist() == found.radius.tolist()
     assert (found[0].radius, found[0].label, found[0].rival) == (2, "L0", "L1")
     assert [one.radius for one in found] == found.radius.tolist()
@@ -371,17 +349,17 @@ def test_what_radii_tell() -> None:
     assert order == sorted(order)
     assert repr(found).startswith("Radii: 2 points")
     assert "cells" in repr(found)
-    beyond = radii(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
+    beyond = radius(index_from_counts([9, 1], [[(9, 0), (0, 1)]]), ("0",), alpha=50)
     assert beyond.document()["points"][0]["radius"] is None
 
 
 def test_nothing_to_do() -> None:
     """No points, or none that is certain, give an empty answer and zeros."""
     index = two_labels((4, 4), (2, 2), (2, 2))
-    nothing = radii(index, pl.DataFrame({"x0": [], "x1": []}, schema={"x0": str, "x1": str}))
+    nothing = radius(index, pl.DataFrame({"x0": [], "x1": []}, schema={"x0": str, "x1": str}))
     assert len(nothing) == 0
     assert "0 points" in repr(nothing)
-    tied = radii(index, ("0", "0"), alpha=0)
+    tied = radius(index, ("0", "0"), alpha=0)
     assert (tied.radius.tolist(), tied.label.tolist(), tied.rival.tolist()) == ([0], [None], [None])
 
 

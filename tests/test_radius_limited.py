@@ -21,7 +21,6 @@ from support.counted import index_of, options_of
 from support.strategies import Case
 
 from nullproof import CountIndex, NullproofError, radius
-from nullproof.attacks import radii
 
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
@@ -33,7 +32,7 @@ N_CHUNKS = 4
 def radii_of(case: Case, only: Any) -> list[float]:
     """Ask for the radii of a case's points within limits; each is the sum of its steps."""
     index = index_of(case)
-    found = radii(index, list(case.points), only=only, **options_of(case, index))
+    found = radius(index, list(case.points), only=only, **options_of(case, index))
     finite = np.isfinite(found.radius)
     assert (found.radius[finite] == (found.n_raise + found.n_lower)[finite]).all()
     size: list[float] = np.asarray(found.radius).tolist()

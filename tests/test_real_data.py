@@ -15,7 +15,7 @@ import polars as pl
 import pytest
 
 from nullproof import CountIndex, certify, inject_missing, poison, radius
-from nullproof.attacks import Attack, radii
+from nullproof.attacks import Attack
 
 DATA = Path(os.environ.get("NULLPROOF_DATA", Path(__file__).parents[2] / "shared" / "datasets"))
 LABELS = {
@@ -86,7 +86,7 @@ def test_radius_and_certificate_agree(name: str) -> None:
     """A radius above zero means certain, with the same label; zero means open."""
     table, index = load(name)
     points = table.sample(min(len(table), 400), seed=2)
-    result, found = certify(index, points, alpha=1.0), radii(index, points, alpha=1.0)
+    result, found = certify(index, points, alpha=1.0), radius(index, points, alpha=1.0)
     assert ((found.radius > 0) == result.certain).all()
     assert found.label.tolist() == result.label.tolist()
 

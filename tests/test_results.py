@@ -10,15 +10,14 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from nullproof import CountIndex, certify, cleaning_plan, label_odds, poison, report
-from nullproof.attacks import radii
+from nullproof import CountIndex, certify, cleaning_plan, label_odds, poison, radius, report
 
 ROWS = [("a", None), ("a", "x"), ("b", "y"), (None, "x"), ("b", "x")]
 LABELS = ["yes", "yes", "no", "no", "yes"]
 POINTS = [("a", "y"), ("b", "y"), ("a", "x"), ("b", "x")]
 RESULTS: dict[str, Callable[..., Any]] = {
     "certificates": certify,
-    "radii": radii,
+    "radii": radius,
     "odds": label_odds,
 }
 
@@ -110,7 +109,7 @@ def test_nothing_to_choose_from() -> None:
 
 LONG: dict[str, Callable[..., Any]] = {
     "odds": lambda **told: label_odds(index(), POINTS, **told).lower,
-    "radii": lambda **told: radii(index(), POINTS, alpha=9, **told).radius,
+    "radii": lambda **told: radius(index(), POINTS, alpha=9, **told).radius,
     "plan": lambda **told: [*cleaning_plan(index(), POINTS, **told).columns().values()],
     "attack": lambda **told: poison(index(), POINTS, steps=3, alpha=2, **told).n_cells,
     "report": lambda **told: report(index(), POINTS, **told).document["title"],

@@ -1,11 +1,13 @@
-"""What SECURITY.md promises of the source: nothing that is read is run."""
+"""What SECURITY.md promises: nothing that is read is run, and no text of the data rules a terminal."""
 
 from __future__ import annotations
 
 import ast
 from pathlib import Path
 
+import polars as pl
 import pytest
+from support.command_line import Runner
 
 SOURCE = Path(__file__).parents[1] / "src" / "nullproof"
 # Modules that turn bytes into objects or programs, and calls that run what they are given.
@@ -21,13 +23,19 @@ def dangers(source: str) -> list[str]:
         if isinstance(node, ast.Import):
             roots = {name.name.partition(".")[0] for name in node.names}
             found += sorted(roots & (UNPICKLING | PROGRAMS))
-        if isinstance(node, ast.ImportFrom):
+        if isinstance(node, ast.ImportFrom) and not _shares_work(node):
             found += sorted({str(node.module).partition(".")[0]} & (UNPICKLING | PROGRAMS))
         if isinstance(node, ast.Call) and _called(node) in RUNNING:
             found.append(_called(node))
         if isinstance(node, ast.keyword) and node.arg == "allow_pickle":
             found.append("allow_pickle")
     return found
+
+
+def _shares_work(node: ast.ImportFrom) -> bool:
+    """Whether only the part of joblib is imported that hands work to processes of its own."""
+    names = {name.name for name in node.names}
+    return node.module == "joblib" and names <= {"Parallel", "delayed"}
 
 
 def _called(call: ast.Call) -> str:
@@ -71,3 +79,32 @@ def test_what_runs_is_found(source: str) -> None:
 def test_what_only_looks_alike_is_not() -> None:
     """A pattern is compiled, and runs nothing."""
     assert dangers("import re\nre.compile('a')\n") == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("certify",),
+        ("certify", "--explain", "p\x1b[2J3"),
+        ("radius",),
+        ("odds",),
+        ("clean",),
+        ("poison", "--steps", "1"),
+        ("certify", "--label", "ch\x9burn"),
+    ],
+    ids=lambda arguments: " ".join(arguments[:2]).encode("unicode_escape").decode(),
+)
+def test_no_text_of_the_data_rules_a_terminal(run: Runner, arguments: tuple[str, ...]) -> None:
+    """Keys, values, labels and arguments with control characters are shown without them."""
+    bad = ["\x1b[2J", "\x07", "\x9b31m", "\u202e", "\r", "\x7f"]
+    rows = [
+        (f"p\x1b[2J{i}", f"t{bad[i % 6]}" if i % 3 else None, f"{'yes' if i % 2 else 'no'}\x1b[0m")
+        for i in range(24)
+    ]
+    pl.DataFrame(rows, orient="row", schema=["id", "town\x1b[1m", "churn"]).write_csv("bad.csv")
+    command, *own = arguments
+    label = () if "--label" in own else ("--label", "churn")
+    done = run(command, "bad.csv", "bad.csv", *label, "--key", "id", *own)
+    shown = done.out + done.err
+    assert not [letter for letter in shown if letter in "\x1b\x07\x9b\u202e\r\x7f"]
+    assert len(shown) > 40

@@ -112,7 +112,7 @@ def test_no_surface_contradicts_another(
         assert certified["n_certain"] + cleaning["n_likely"] == n_sure
 
     radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
-    exact = radius(index, "test.csv")
+    exact = radius(index, "test.csv").radius
     for point in report["points"]:
         if point["not_worked_out"] is None:
             assert point["radius"] == radii[point["point"]]

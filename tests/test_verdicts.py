@@ -84,7 +84,6 @@ def test_random_tables(part: int) -> None:
         assert_equals_oracle(case, rng.choice(READINGS))
 
 
-@pytest.mark.filterwarnings("ignore:column .* tells next to nothing:nullproof.NullproofWarning")
 @pytest.mark.parametrize("n_values", [9_999, 10_000, 10_001, 10_050])
 def test_wide_domains(n_values: int) -> None:
     """The same law where a column declares about ten thousand values."""

@@ -29,12 +29,9 @@ from nullproof import (
     certify,
     cleaning_plan,
     explain,
-    poison,
-    radius,
     report,
     tolerance,
 )
-from nullproof.attacks import certified_accuracy_curve
 from nullproof.cleaning import Cleaner
 
 SEED = 20261118
@@ -312,14 +309,12 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
 
 
 def test_what_does_not_know_weights_refuses_them() -> None:
-    """Attacks, cleaning and the report refuse weights other than 1 in one sentence."""
+    """Cleaning and the report refuse weights other than 1 in one sentence."""
     index, points = weighted(), [("a", "x", "p")]
-    asked: list[Any] = [radius, poison, cleaning_plan, report]
+    asked: list[Any] = [cleaning_plan, report]
     for ask in asked:
         with pytest.raises(NullproofError, match="weights='equal'"):
             ask(index, points)
-    with pytest.raises(NullproofError, match="weights='equal'"):
-        certified_accuracy_curve(index, points, ["yes"])
     with pytest.raises(NullproofError, match="weights='equal'"):
         Cleaner(index, points, ROWS, LABELS)
 
@@ -425,4 +420,4 @@ def test_the_command_line_takes_weights(tmp_path: Path) -> None:
     saved = CountIndex.load(tmp_path / "t.index")
     assert weights_of(saved) == weights_of(index)
     one_line(ran(tmp_path, "certify", "t.index", "t.csv", "--weights", "equal"), "--weights")
-    one_line(ran(tmp_path, "radius", "t.index", "t.csv"), "weights='equal'")
+    one_line(ran(tmp_path, "odds", "t.index", "t.csv"), "weights='equal'")

@@ -13,7 +13,7 @@ from experiments.paper.datasets import Dataset, Known, Note, from_openml, genera
 from experiments.paper.preparation import index_of, split
 from experiments.paper.store import Store
 from experiments.paper.tasks import Grid, Task, carry_out
-from nullproof.attacks.poisoning import poison
+from nullproof.attacks.poison import poison
 from nullproof.model.certify import certify
 
 QUICK = Grid(

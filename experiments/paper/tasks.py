@@ -23,9 +23,9 @@ from experiments.paper.baselines import (
 )
 from experiments.paper.preparation import Split, index_of
 from experiments.paper.store import Store
-from nullproof.attacks.poisoning import poison
+from nullproof.attacks.poison import poison
+from nullproof.attacks.radius import radius
 from nullproof.model.certify import certify
-from nullproof.radii.cells import radii, radius
 
 OURS = "nullproof"
 DECIDERS = ("AD", "Iterate", "Iterate+Index", OURS)
@@ -201,7 +201,7 @@ def _compare_greedy(task: Task, split: Split, _grid: Grid, store: Store) -> dict
     """GS against the exact radius on many points; each difference is listed."""
     n_points = min(task.n_points, max(10, _GREEDY_ROWS // split.train.n_rows))
     points = split.points(n_points, predicted=True)
-    exact = radii(index_of(split.train), points, alpha=0)
+    exact = radius(index_of(split.train), points, alpha=0)
     found = [greedy_search(split.train, point) for point in points]
     rows = []
     for place, greedy in enumerate(found):

@@ -10,7 +10,8 @@ __version__ = "0.2.0"
 
 if TYPE_CHECKING:
     from nullproof.annotating import annotate as annotate
-    from nullproof.attacks.poisoning import poison as poison
+    from nullproof.attacks.poison import poison as poison
+    from nullproof.attacks.radius import radius as radius
     from nullproof.auditing import audit as audit
     from nullproof.cleaning.plan import cleaning_plan as cleaning_plan
     from nullproof.counts.index import CountIndex as CountIndex
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from nullproof.model.tolerance import tolerance as tolerance
     from nullproof.model.witness import witness as witness
     from nullproof.odds.odds import label_odds as label_odds
-    from nullproof.radii.cells import radius as radius
     from nullproof.reporting.reports import report as report
 
 __all__, __getattr__, __dir__ = public(
@@ -41,8 +41,8 @@ __all__, __getattr__, __dir__ = public(
         "explain": "model.explain",
         "inject_missing": "data.edits",
         "label_odds": "odds.odds",
-        "poison": "attacks.poisoning",
-        "radius": "radii.cells",
+        "poison": "attacks.poison",
+        "radius": "attacks.radius",
         "report": "reporting.reports",
         "tolerance": "model.tolerance",
         "truth": "model.certify",

@@ -7,7 +7,7 @@ travels, with the function that is sent to the workers.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -41,9 +41,9 @@ def annotate(
 ) -> Any:
     """Add the prediction and the verdict of each row to a table, where the table is.
 
-    Adds ``predicted``; ``verdict``: ``certain``, ``holds`` (up to the bias asked about, else 0.05) or
-    ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if not even 0
-    decides; and, where the table has the label column, ``right``: null where the label is not known.
+    Adds ``predicted``, as text; ``verdict``: ``certain``, ``holds`` (up to the bias asked about, else
+    0.05) or ``open``; ``holds_up_to``: the largest bias up to which the prediction holds, null if not
+    even 0 decides; and, where the table has the label column, ``right``: null where the label is not known.
 
     Parameters
     ----------
@@ -76,7 +76,7 @@ def annotate(
     if not isinstance(frame, nw.LazyFrame):
         return _at_once(judge, index, table)
     engine, names = frame.implementation, frame.collect_schema().names()
-    _refuse_taken(names)
+    _refuse_taken(names, index)
     if into is not None and not (engine.is_duckdb() or engine.is_ibis()):
         raise NullproofError(
             f"into is for tables of DuckDB and ibis, and this is one of {engine.value}; leave it out"
@@ -118,8 +118,9 @@ def _text(label: Any) -> str | None:
     return None if label is None else str(label)
 
 
-def _refuse_taken(names: Iterable[str]) -> None:
-    taken = next((name for name in names if name in COLUMNS), None)
+def _refuse_taken(names: Collection[str], index: CountIndex) -> None:
+    added = COLUMNS if index.schema.label_name in names else COLUMNS[:-1]
+    taken = next((name for name in names if name in added), None)
     if taken is not None:
         raise NullproofError(
             f"the table has a column {taken!r} already, which annotate would add; rename it"
@@ -136,7 +137,7 @@ def _at_once(judge: Judge, index: CountIndex, table: Any) -> Any:
         raise NullproofError(
             f"the table is a {type(table).__name__}; give a data frame or a file, or ask certify"
         )
-    _refuse_taken(opened.names)
+    _refuse_taken(opened.names, index)
     new = judge(opened.frame.to_native())
     frame = opened.frame
     native, library = frame.to_native(), frame.implementation
@@ -214,6 +215,14 @@ def _in_spark(judge: Judge, frame: Any, has_truth: bool) -> Any:
     return frame.mapInArrow(annotated, types.StructType(fields))
 
 
+def _ibis_batches(table: Any) -> Iterator[Any]:
+    try:
+        yield from table.to_pyarrow_batches(chunk_size=_ROWS)
+    except AttributeError:
+        # ibis 12 asks DuckDB 2 for a method that is gone.
+        yield from table.to_pyarrow().to_batches(_ROWS)
+
+
 def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str) -> Path:
     """Write the annotated rows to a Parquet file, in batches."""
     if into is None:
@@ -232,7 +241,7 @@ def _into_parquet(judge: Judge, table: Any, into: str | Path | None, engine: str
     def write(part: Path) -> None:
         with explained(engine):
             if hasattr(table, "to_pyarrow_batches"):
-                batches = table.to_pyarrow_batches(chunk_size=_ROWS)
+                batches = _ibis_batches(table)
             elif hasattr(table, "to_arrow_reader"):
                 batches = table.to_arrow_reader(_ROWS)
             else:

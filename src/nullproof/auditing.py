@@ -11,6 +11,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Collection, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -19,9 +20,18 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.completions import AS_IT_IS, MIXTURE, FilledWorld, Mixture, Training, Worlds
+from nullproof.completions import (
+    MIXTURE,
+    FilledWorld,
+    Mixture,
+    Training,
+    Worlds,
+    as_scikit_learn_takes_it,
+    with_nulls,
+)
 from nullproof.data.keys import Key, key_columns, shown_name
 from nullproof.data.missing import Spellings
+from nullproof.data.options import TableOptions
 from nullproof.data.points import Points, encode_points
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra, notice
@@ -93,48 +103,60 @@ def audit(
     'yes'
     """
     refuse_seed(seed)
-    if not isinstance(n_worlds, int) or isinstance(n_worlds, bool) or n_worlds < 2:
+    if not isinstance(n_worlds, int | np.integer) or isinstance(n_worlds, bool) or n_worlds < 2:
         raise NullproofError(f"n_worlds is {n_worlds!r}; give a whole number that is 2 or more")
-    training = Training.of(table, label, missing, missing_is_value)
+    options = TableOptions(missing=missing, missing_is_value=missing_is_value)
+    fixed = _seeded(estimator, seed)
+    training = Training.of(table, label, options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)
         encoded = encode_points(training.index.schema, points, smoothed=True, key=key)
-    if encoded.frame is None:
+    if encoded.frame is None or not len(encoded):
         raise NullproofError(
-            f"points came as {type(points).__name__}; give a data frame or a file with the columns of the "
-            "table"
+            f"points came as {type(points).__name__} with {many(len(encoded), 'row')}; give a data frame "
+            "or a file with rows and the columns of the table"
         )
     model = Model(training.index, 1, None, bias)
-    worlds = Worlds(training, encoded.read("skip"), n_worlds, model, seed, mixture)
-    fits = _Fits(_seeded(estimator, seed), training, training.features_of(encoded.frame))
+    worlds = Worlds(training, encoded.read("skip"), int(n_worlds), model, seed, mixture)
+    features = training.features_of(as_scikit_learn_takes_it(encoded.frame))
+    spelled = dict(zip(training.index.features, encoded.missing, strict=True))
+    fits = _Fits(fixed, training, with_nulls(features, spelled))
     return _audited(worlds, fits, encoded, on_progress)
 
 
 def _audited(worlds: Worlds, fits: _Fits, points: Points, on_progress: Progress | None) -> Audit:
     as_it_is, seconds = fits.as_it_is()
-    by_world: dict[int, NDArray[Any]] = {} if as_it_is is None else {AS_IT_IS: as_it_is}
-    started = time.monotonic()
+    labels: dict[Any, int] = {}
+
+    def numbered(predicted: NDArray[Any]) -> NDArray[np.int32]:
+        codes = [labels.setdefault(label, len(labels)) for label in predicted.tolist()]
+        return np.array(codes, dtype=np.int32)
+
+    by_world: dict[int, NDArray[np.int32]] = {}
+    started, n_failed = time.monotonic(), 0
+    judged = None if as_it_is is None else numbered(as_it_is)
     try:
         for number, predicted in fits.predictions(worlds, seconds):
-            by_world[number] = predicted
+            if predicted is None:
+                n_failed += 1
+            else:
+                by_world[number] = numbered(predicted)
             if on_progress is not None:
                 on_progress("fitting on completed tables", (number + 1) / len(worlds))
     except KeyboardInterrupt:
-        if not any(number >= 0 for number in by_world):
+        if not by_world:
             raise
-        n_done = sum(number >= 0 for number in by_world)
-        notice(f"Stopped after {n_done:,} of {len(worlds):,} worlds; the answer is about these.")
-    labels, codes = np.unique(np.array([*by_world.values()]), return_inverse=True)
-    predictions = codes.reshape(len(by_world), -1).astype(np.int32)
-    return Audit(
-        labels.tolist(),
-        [*by_world],
-        predictions,
-        points,
-        worlds,
-        fits,
-        time.monotonic() - started,
-    )
+        notice(
+            f"Stopped after {len(by_world):,} of {len(worlds):,} worlds; the answer is about these."
+        )
+    if n_failed:
+        notice(
+            f"{type(fits.estimator).__name__} could not be fitted in {n_failed:,} of {len(worlds):,} "
+            "worlds; the answer is about the others."
+        )
+    predictions = np.array([*by_world.values()])
+    seconds = time.monotonic() - started
+    return Audit([*labels], [*by_world], predictions, judged, points, worlds, fits, seconds)
 
 
 # Fits --------------------------------------------------------------------------------------------
@@ -146,7 +168,7 @@ def _seeded(estimator: Any, seed: int) -> Any:
         from sklearn.base import clone, is_classifier
     except ImportError:
         raise missing_extra("audit", "sklearn") from None
-    if not hasattr(estimator, "fit") or not hasattr(estimator, "predict"):
+    if isinstance(estimator, type) or not hasattr(estimator, "fit"):
         raise NullproofError(
             f"the estimator is {cut(repr(estimator))}; give a scikit-learn classifier or pipeline"
         )
@@ -155,12 +177,15 @@ def _seeded(estimator: Any, seed: int) -> Any:
             f"{type(estimator).__name__} is not a classifier; audit compares predicted labels"
         )
     cloned = clone(estimator)
-    random = {
-        name: seed
-        for name, value in cloned.get_params().items()
-        if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer)
-    }
-    return cloned.set_params(**random)
+    fixed: dict[str, Any] = {}
+    for name, value in cloned.get_params().items():
+        if name.split("__")[-1] == "random_state" and not isinstance(value, int | np.integer):
+            fixed[name] = seed % 2**32
+        elif hasattr(value, "random_state") and not hasattr(value, "get_params"):
+            # What splits rows, say in a search for parameters, has a seed of its own.
+            fixed[name] = copy(value)
+            fixed[name].random_state = seed % 2**32
+    return cloned.set_params(**fixed)
 
 
 class _Fits:
@@ -183,7 +208,7 @@ class _Fits:
         started = time.monotonic()
         try:
             predicted = self.predicted(self.training.frame)
-        except (ValueError, TypeError) as problem:
+        except Exception as problem:
             # Most classifiers reject missing cells; what else is wrong shows on a completed table.
             said = " ".join(str(problem).split())
             notice(
@@ -193,23 +218,26 @@ class _Fits:
             return None, 0.0
         return predicted, time.monotonic() - started
 
-    def in_world(self, worlds: Worlds, number: int) -> NDArray[Any]:
-        """Return the predictions in one world."""
+    def in_world(self, worlds: Worlds, number: int) -> NDArray[Any] | None:
+        """Return the predictions in one world; None if the classifier cannot be fitted there."""
         with warnings.catch_warnings():
             # What a fit warns of was shown once, for the table as it is.
             warnings.simplefilter("ignore")
-            return self.predicted(self.training.completed(worlds.donors(number)))
+            try:
+                return self.predicted(self.training.completed(worlds.donors(number)))
+            except Exception:
+                return None
 
-    def predictions(self, worlds: Worlds, seconds: float) -> Iterator[tuple[int, NDArray[Any]]]:
+    def predictions(
+        self, worlds: Worlds, seconds: float
+    ) -> Iterator[tuple[int, NDArray[Any] | None]]:
         """Yield the number of each world with its predictions, in order; on all cores where that pays."""
         from joblib import Parallel, delayed  # type: ignore[import-untyped]
 
-        first = 0
-        if not seconds:
-            started = time.monotonic()
-            yield 0, self._first(worlds)
-            first, seconds = 1, time.monotonic() - started
-        numbers = range(first, len(worlds))
+        started = time.monotonic()
+        yield 0, self._first(worlds)
+        seconds = max(seconds, (time.monotonic() - started) / 2)
+        numbers = range(1, len(worlds))
         if seconds * len(numbers) < _WORTH_PROCESSES:
             for number in numbers:
                 yield number, self.in_world(worlds, number)
@@ -218,21 +246,29 @@ class _Fits:
         yield from zip(numbers, Parallel(n_jobs=-1, return_as="generator")(jobs), strict=True)
 
     def _first(self, worlds: Worlds) -> NDArray[Any]:
+        """Fit twice on one completed table; reject a classifier that cannot, or predicts differently."""
+        table = self.training.completed(worlds.donors(0))
+        name = type(self.estimator).__name__
         try:
-            return self.predicted(self.training.completed(worlds.donors(0)))
-        except (ValueError, TypeError) as problem:
+            predicted, again = self.predicted(table), self.predicted(table)
+        except Exception as problem:
             said = " ".join(str(problem).split())
             raise NullproofError(
-                f"{type(self.estimator).__name__} cannot be fitted on the completed table and predict the "
-                f"points: {cut(said)}; give a pipeline that encodes texts and imputes the points' own "
-                "missing cells"
+                f"{name} cannot be fitted on a completed table and predict the points: {cut(said)}; give a "
+                "pipeline that takes these columns and the points' own missing cells"
             ) from problem
+        if predicted.tolist() != again.tolist():
+            raise NullproofError(
+                f"{name} predicts differently when it is fitted twice on the same table; fix its seed "
+                "(random_state), so that only the missing cells make a difference"
+            )
+        return predicted
 
 
 # The answer --------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, repr=False, eq=False)
 class Audit(Sequence["AuditedPoint"]):
     """Which predictions were seen to change as the missing training cells were filled.
 
@@ -241,9 +277,11 @@ class Audit(Sequence["AuditedPoint"]):
     labels
         The labels that were predicted anywhere.
     numbers
-        The number of each world, -1 for the table as it is.
+        The number of each world.
     predictions
         The predicted label of each point in each world, as positions: worlds × points.
+    as_it_is
+        The same for the classifier fitted on the table as it is; None if it rejects missing cells.
     seconds
         How long the fits took.
     """
@@ -251,37 +289,36 @@ class Audit(Sequence["AuditedPoint"]):
     labels: list[Any]
     numbers: list[int]
     predictions: NDArray[np.int32]
+    as_it_is: NDArray[np.int32] | None
     points: Points
     worlds: Worlds
     fits: _Fits
     seconds: float
 
     @property
+    def estimator(self) -> Any:
+        """The classifier that was fitted, with its seeds fixed; fit a clone of it on a witness."""
+        return self.fits.estimator
+
+    @property
     def n_worlds(self) -> int:
         """The number of completed tables."""
-        return sum(number >= 0 for number in self.numbers)
+        return len(self.numbers)
 
     @cached_property
     def by_chance(self) -> NDArray[np.bool_]:
-        """Which of the predictions come from worlds that were drawn by chance."""
-        return np.array(
-            [number >= 0 and not self.worlds.is_directed(number) for number in self.numbers]
-        )
-
-    @property
-    def takes_missing(self) -> bool:
-        """Whether the classifier predicts from the table as it is."""
-        return self.numbers[0] == AS_IT_IS
+        """Which of the worlds were drawn by chance."""
+        return np.array([not self.worlds.is_directed(number) for number in self.numbers])
 
     @cached_property
     def _judged(self) -> NDArray[np.int64]:
-        if self.takes_missing:
-            return np.asarray(self.predictions[0], dtype=np.int64)
+        if self.as_it_is is not None:
+            return np.asarray(self.as_it_is, dtype=np.int64)
         votes = self.predictions[self.by_chance] if self.by_chance.any() else self.predictions
         n_votes = np.array([(votes == label).sum(axis=0) for label in range(len(self.labels))])
         return np.asarray(n_votes.argmax(axis=0), dtype=np.int64)
 
-    @property
+    @cached_property
     def predicted(self) -> list[Any]:
         """The prediction that is judged: from the table as it is, or that of most worlds by chance."""
         return [self.labels[label] for label in self._judged.tolist()]
@@ -292,47 +329,52 @@ class Audit(Sequence["AuditedPoint"]):
 
     @cached_property
     def changed(self) -> NDArray[np.bool_]:
-        """Which predictions were seen to change in some world."""
-        return np.asarray(self._differs.any(axis=0))
+        """Which predictions differ between two completed tables."""
+        return np.asarray((self.predictions != self.predictions[0]).any(axis=0))
+
+    @cached_property
+    def unlike_as_it_is(self) -> NDArray[np.bool_]:
+        """Where all completed tables agree, but on another label than the table as it is."""
+        return np.asarray(~self.changed & self._differs.any(axis=0))
 
     @cached_property
     def n_changed_worlds(self) -> NDArray[np.int64]:
-        """In how many worlds each prediction is another one."""
+        """In how many worlds each prediction is another one than the one that is judged."""
         return np.asarray(self._differs.sum(axis=0), dtype=np.int64)
 
-    @cached_property
-    def chance_at_most(self) -> NDArray[np.float64]:
-        """The share of worlds by chance that change each prediction, at most, with 95 % confidence.
+    @property
+    def chance_at_most(self) -> float | None:
+        """The share of worlds by chance that change a prediction which none of these changed, at most.
 
-        By Clopper and Pearson for predictions that no world by chance changes: 1 - 0.05**(1/n); NaN for
-        the others.
+        With 95 % confidence, by Clopper and Pearson: 1 - 0.05**(1/n). Where the worlds by chance chose
+        the prediction that is judged, one of them says nothing about it, and n is one less.
         """
-        n_chance = int(self.by_chance.sum())
-        at_most = 1 - (1 - _CONFIDENCE) ** (1 / n_chance) if n_chance else 1.0
-        return np.where(self._differs[self.by_chance].any(axis=0), np.nan, at_most)
+        n_telling = int(self.by_chance.sum()) - (self.as_it_is is None)
+        return float(1 - (1 - _CONFIDENCE) ** (1 / n_telling)) if n_telling > 0 else None
 
     def _seen(self, position: int) -> tuple[Any, ...]:
-        return tuple(self.labels[code] for code in np.unique(self.predictions[:, position]))
+        codes = {int(self._judged[position]), *self.predictions[:, position].tolist()}
+        return tuple(label for code, label in enumerate(self.labels) if code in codes)
 
     def witness(self, position: int) -> tuple[FilledWorld, FilledWorld]:
-        """Return two worlds in which the classifier predicts a point differently.
+        """Return two completions of the table on which the classifier predicts a point differently.
 
-        The first gives the prediction that is judged; it may be the table as it is, if all completed
-        tables agree with each other.
+        The first gives the prediction that is judged, if one of them does.
         """
-        differs = self._differs[:, self._checked(position)]
-        if not differs.any():
+        place = self._checked(position)
+        if not self.changed[place]:
             raise NullproofError(
-                f"no world was seen that changes the prediction of point {position}; there is nothing to "
-                "show"
+                f"no two worlds were seen that disagree about point {position}; there is nothing to show"
             )
-        agreeing = np.flatnonzero(~differs)[::-1]
-        one, other = int(agreeing[0]) if len(agreeing) else 0, int(np.flatnonzero(differs)[0])
-        return self._world(one, position), self._world(other, position)
+        differs = self._differs[:, place]
+        one = 0 if differs.all() else int(np.flatnonzero(~differs)[-1])
+        labels = self.predictions[:, place]
+        other = int(np.flatnonzero(labels != labels[one])[0])
+        return self._world(one, place), self._world(other, place)
 
-    def _world(self, place: int, position: int) -> FilledWorld:
-        label = self.labels[int(self.predictions[place, position])]
-        return FilledWorld(self.worlds, self.numbers[place], label)
+    def _world(self, world: int, place: int) -> FilledWorld:
+        label = self.labels[int(self.predictions[world, place])]
+        return FilledWorld(self.worlds, self.numbers[world], label)
 
     def causes(self, position: int) -> list[str]:
         """Return the columns whose missing cells alone change the prediction of a point.
@@ -341,8 +383,7 @@ class Audit(Sequence["AuditedPoint"]):
         that column from the second. Empty if no column does it alone.
         """
         one, other = self.witness(position)
-        donors = self.worlds.donors(other.number)
-        before = {} if one.number == AS_IT_IS else self.worlds.donors(one.number)
+        before, donors = (self.worlds.donors(world.number) for world in (one, other))
         found = []
         for name in donors:
             table = self.fits.training.completed({**before, name: donors[name]})
@@ -359,15 +400,15 @@ class Audit(Sequence["AuditedPoint"]):
         return int(self.predictions.shape[1])
 
     def __getitem__(self, position: Any) -> Any:
-        """Return one point by its position."""
+        """Return one point by its position, or several by a slice."""
+        if isinstance(position, slice):
+            return [self[place] for place in range(len(self))[position]]
         place = self._checked(int(position))
-        bound = float(self.chance_at_most[place])
         return AuditedPoint(
             self.predicted[place],
             bool(self.changed[place]),
             self._seen(place),
             int(self.n_changed_worlds[place]),
-            None if np.isnan(bound) else bound,
         )
 
     def columns(self) -> dict[str, list[Any]]:
@@ -391,12 +432,13 @@ class Audit(Sequence["AuditedPoint"]):
         return {
             "n_points": len(self),
             "n_changed": int(self.changed.sum()),
-            "n_changed_by_chance": int(self._differs[self.by_chance].any(axis=0).sum()),
+            "n_changed_by_chance": int(self._n_changed_by_chance),
             "n_worlds": self.n_worlds,
             "n_chance": n_chance,
             "n_directed": self.n_worlds - n_chance,
-            "chance_at_most": 1 - (1 - _CONFIDENCE) ** (1 / n_chance) if n_chance else None,
-            "takes_missing": self.takes_missing,
+            "n_unlike_as_it_is": int(self.unlike_as_it_is.sum()),
+            "chance_at_most": self.chance_at_most,
+            "takes_missing": self.as_it_is is not None,
             "labels": [str(label) for label in self.labels],
             "points": [
                 {"point": place, **dict(zip(columns, row, strict=True))}
@@ -408,23 +450,37 @@ class Audit(Sequence["AuditedPoint"]):
         """Return the columns as a file holds them: the position of each point first."""
         return {"point": [*range(len(self))], **self.columns()}
 
+    @property
+    def _n_changed_by_chance(self) -> int:
+        some = self.predictions[self.by_chance]
+        return int((some != some[:1]).any(axis=0).sum())
+
     def confidence(self) -> str:
         """Say what the worlds by chance tell about the predictions that did not change."""
-        n_chance = int(self.by_chance.sum())
-        bound = per_cent(1 - (1 - _CONFIDENCE) ** (1 / n_chance), PLAIN) if n_chance else "100 %"
+        if self.chance_at_most is None:
+            return (
+                "The worlds by chance are too few to say how many such worlds change a prediction."
+            )
         return (
-            f"A prediction that none of the {n_chance:,} worlds by chance changed is changed by at most "
-            f"{bound} of such worlds, with 95 % confidence; directed worlds are rarer and no sample."
+            f"Where none of the worlds by chance ({int(self.by_chance.sum()):,}) changes a prediction, at "
+            f"most {per_cent(self.chance_at_most, PLAIN)} of all such worlds do, with 95 % "
+            "confidence. Directed worlds are no sample of anything."
         )
 
     def sentence(self) -> str:
         """Say what was seen, and what that proves."""
         n_changed, n_chance = int(self.changed.sum()), int(self.by_chance.sum())
+        n_unlike = int(self.unlike_as_it_is.sum())
+        more = (
+            f"; for {n_unlike:,} more all of them agree on another label than the table as it is"
+            if n_unlike
+            else ""
+        )
         return (
             f"{n_changed:,} of {many(len(self), 'prediction')} "
             f"({per_cent(n_changed / max(len(self), 1), PLAIN)}) were seen to change in "
             f"{many(self.n_worlds, 'completed table')} ({n_chance:,} by chance, "
-            f"{self.n_worlds - n_chance:,} directed); that the others stay is not proven"
+            f"{self.n_worlds - n_chance:,} directed){more}; that the others stay is not proven"
         )
 
     def _repr_html_(self) -> str:
@@ -446,17 +502,12 @@ class Audit(Sequence["AuditedPoint"]):
 
 @dataclass(frozen=True)
 class AuditedPoint:
-    """What an audit saw of one point.
-
-    ``chance_at_most`` is the share of worlds by chance that change the prediction at most, with 95 %
-    confidence; None if one was seen that does.
-    """
+    """What an audit saw of one point: the labels, and in how many worlds it is not the one predicted."""
 
     predicted: Any
     changed: bool
     seen: tuple[Any, ...]
     n_changed_worlds: int
-    chance_at_most: float | None
 
     def __repr__(self) -> str:
         if not self.changed:

@@ -9,7 +9,7 @@ Naive Bayes nearly gives that label.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import known_label_codes
-from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions
 from nullproof.data.points import Points, encode_quietly
 from nullproof.errors import NullproofError, NullproofWarning
@@ -29,7 +28,6 @@ from nullproof.model.predict import log_supports
 from nullproof.words import cut
 
 Rows = NDArray[np.intp]
-AS_IT_IS = -1
 
 
 class Mixture(NamedTuple):
@@ -59,33 +57,46 @@ class Training:
 
     frame: nw.DataFrame[Any]
     label: str
+    options: TableOptions
     index: CountIndex
     row_labels: NDArray[np.int32]
     codes: dict[str, NDArray[np.int32]]
     missing: dict[str, Rows]
 
     @classmethod
-    def of(
-        cls, table: Any, label: str, missing: Spellings, missing_is_value: Collection[str]
-    ) -> Training:
-        options = TableOptions(missing=missing, missing_is_value=missing_is_value)
+    def of(cls, table: Any, label: str, options: TableOptions) -> Training:
+        """Read and count a table; cells that mean missing become null."""
         opened = options.open(table, label)
         if opened.frame is None:
             raise NullproofError(
                 f"the table came as {type(table).__name__}; give a data frame or a file"
             )
-        native = opened.frame.to_native()
+        frame = as_scikit_learn_takes_it(opened.frame)
         with warnings.catch_warnings():
             # What Naive Bayes makes of the columns concerns the directed worlds alone.
             warnings.simplefilter("ignore", NullproofWarning)
             index = CountIndex.from_table(
-                native, label, missing=missing, missing_is_value=missing_is_value
+                opened.frame.to_native(),
+                label,
+                missing=options.missing,
+                missing_is_value=options.missing_is_value,
+                weights="equal",
             )
-        encoded = encode_quietly(index.schema, native)
+        if len(index.labels) < 2:
+            raise NullproofError(
+                f"{label!r} holds one label, {index.labels[0]!r}, so nothing can change"
+            )
+        encoded = encode_quietly(index.schema, opened.frame.to_native())
+        several = (encoded.holes & ~encoded.missing).any(axis=1)
+        if several.any():
+            raise NullproofError(
+                f"cells of {index.features[int(several.argmax())]!r} have several candidates, which no "
+                "classifier takes; choose one, or leave the column out"
+            )
         codes = {name: encoded.codes[j] for j, name in enumerate(index.features)}
         gone = {name: encoded.missing[j] for j, name in enumerate(index.features)}
         for name in opened.names:
-            if name != label and name not in gone and name not in missing_is_value:
+            if name != label and name not in gone and name not in options.missing_is_value:
                 gone[name] = ~opened.column(name).known
         rows = {name: np.flatnonzero(mask) for name, mask in gone.items() if mask.any()}
         if not rows:
@@ -93,8 +104,13 @@ class Training:
                 "the training table has no missing cells, so there is only one world and nothing can "
                 "change"
             )
+        empty = next((name for name, own in rows.items() if len(own) == len(frame)), None)
+        if empty is not None:
+            raise NullproofError(
+                f"the column {cut(empty)!r} has no known cell to fill it with; leave it out"
+            )
         row_labels = known_label_codes(index.schema, opened.labels(label))
-        return cls(opened.frame, label, index, row_labels, codes, rows)
+        return cls(with_nulls(frame, gone), label, options, index, row_labels, codes, rows)
 
     def features_of(self, frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
         """Return the columns that the classifier predicts from, in the order of the table."""
@@ -108,24 +124,41 @@ class Training:
 
     def completed(self, donors: Mapping[str, Rows]) -> nw.DataFrame[Any]:
         """Return the table with the missing cells of some columns copied from other rows."""
-        return completed(self.frame, self.missing, donors)
+        columns = []
+        for name, rows in donors.items():
+            places = np.arange(len(self.frame))
+            places[self.missing[name]] = rows
+            columns.append(self.frame[name][places])
+        return self.frame.with_columns(*columns)
 
 
-def completed(
-    frame: nw.DataFrame[Any], missing: Mapping[str, Rows], donors: Mapping[str, Rows]
+def as_scikit_learn_takes_it(frame: nw.DataFrame[Any]) -> nw.DataFrame[Any]:
+    """Return a frame of pandas or polars; scikit-learn takes no table of Arrow."""
+    if frame.implementation.is_pyarrow():
+        return nw.from_native(frame.to_polars(), eager_only=True)
+    return frame
+
+
+def with_nulls(
+    frame: nw.DataFrame[Any], missing: Mapping[str, NDArray[np.bool_]]
 ) -> nw.DataFrame[Any]:
-    """Return a frame whose missing cells are copies of other cells of the same column."""
+    """Return a frame with nulls where cells are spelled missing, say as ``?`` or -999."""
     columns = []
-    for name, rows in donors.items():
-        places = np.arange(len(frame))
-        places[missing[name]] = rows
-        columns.append(frame[name][places])
+    for name, mask in missing.items():
+        column = frame[name]
+        if mask.sum() > int(column.is_null().sum()) + _n_nan(column):
+            known = nw.new_series("known", (~mask).tolist(), backend=frame.implementation)
+            columns.append(frame.select(nw.when(known).then(nw.col(name)).alias(name))[name])
     return frame.with_columns(*columns)
+
+
+def _n_nan(column: nw.Series[Any]) -> int:
+    return int(column.is_nan().sum()) if column.dtype.is_float() else 0
 
 
 @dataclass(frozen=True)
 class FilledWorld:
-    """One completion of the training table, or the table as it is."""
+    """One completion of the training table."""
 
     worlds: Worlds = field(repr=False)
     number: int
@@ -134,7 +167,7 @@ class FilledWorld:
     @property
     def directed(self) -> bool:
         """Whether the world was directed at some points rather than drawn by chance."""
-        return self.number >= 0 and self.worlds.is_directed(self.number)
+        return self.worlds.is_directed(self.number)
 
     def complete(self, table: Any) -> Any:
         """Return the training table with its missing cells filled as in this world.
@@ -142,25 +175,21 @@ class FilledWorld:
         Parameters
         ----------
         table
-            The table that was audited, as a data frame of any library or a file.
+            The table that was audited, as a data frame or a file.
         """
-        training = self.worlds.training
-        opened = TableOptions().open(table, training.label)
-        frame = opened.frame
-        if (
-            frame is None
-            or frame.columns != training.frame.columns
-            or len(frame) != len(training.frame)
-        ):
+        audited = self.worlds.training
+        training = Training.of(table, audited.label, audited.options)
+        same = training.frame.columns == audited.frame.columns and all(
+            np.array_equal(training.missing.get(name, ()), rows)
+            for name, rows in audited.missing.items()
+        )
+        if not same:
             raise NullproofError("the table is not the one that was audited; give that one")
-        if self.number == AS_IT_IS:
-            return frame.to_native()
-        return completed(frame, training.missing, self.worlds.donors(self.number)).to_native()
+        return training.completed(self.worlds.donors(self.number)).to_native()
 
     def __repr__(self) -> str:
         kind = "directed" if self.directed else "by chance"
-        what = "the table as it is" if self.number == AS_IT_IS else f"world {self.number}, {kind}"
-        return f"FilledWorld({what}: predicts {self.predicted})"
+        return f"FilledWorld({self.number}, {kind}: predicts {self.predicted})"
 
 
 class Worlds:
@@ -255,8 +284,8 @@ class _Column:
         # The known rows by their code, so that one with a certain code can be drawn.
         self.codes, self.missing = codes, missing
         self._by_code = self.known[np.argsort(codes[self.known], kind="stable")]
-        self._n_of_code = np.bincount(codes[self.known], minlength=n_codes)
-        self._first = self._n_of_code.cumsum() - self._n_of_code
+        self.n_of_code = np.bincount(codes[self.known], minlength=n_codes)
+        self._first = self.n_of_code.cumsum() - self.n_of_code
         self.limits: dict[int, tuple[NDArray[np.int64], NDArray[np.int64]]] = {}
 
     @classmethod
@@ -271,7 +300,9 @@ class _Column:
         column = cls(missing, training.row_labels, codes, int(index.n_values[j]))
         if model.bias[j] < 1:
             column.limits = {
-                label: _limits(model, j, label, int((column.labels == label).sum()))
+                label: _limits(
+                    model, j, label, int((column.labels == label).sum()), column.n_of_code
+                )
                 for label in column.rows_of_label
             }
         return column
@@ -288,23 +319,19 @@ class _Column:
         for label, rows in self.rows_of_label.items():
             cells = np.flatnonzero(self.labels == label)
             pool = rows if len(rows) else self.known
-            if not len(pool):
-                # Nothing is known of the column: its cells stay missing.
-                donors[cells] = self.missing[cells]
-                continue
             drawn = random.choice(pool, len(cells))
             codes = random.choice(aimed[label], len(cells)) if label in aimed else self.codes[drawn]
             if label in self.limits:
                 codes = within_limits(random, codes, *self.limits[label])
-            other = np.flatnonzero((codes != self.codes[drawn]) & (self._n_of_code[codes] > 0))
-            places = random.random(len(other)) * self._n_of_code[codes[other]]
+            other = np.flatnonzero((codes != self.codes[drawn]) & (self.n_of_code[codes] > 0))
+            places = random.random(len(other)) * self.n_of_code[codes[other]]
             drawn[other] = self._by_code[self._first[codes[other]] + places.astype(np.intp)]
             donors[cells] = drawn
         return donors
 
 
 def _limits(
-    model: Model, j: int, label: int, n_cells: int
+    model: Model, j: int, label: int, n_cells: int, n_of_code: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the fewest and the most missing cells of a label that may hold each value (T9)."""
     known = model.index.exact(j, np.arange(int(model.index.n_values[j])))[:, label].tolist()
@@ -312,8 +339,16 @@ def _limits(
         held_exactly(n_cells, share_of(n, sum(known), len(known), model.alpha), model.bias[j])
         for n in known
     ]
-    low, high = zip(*ranges, strict=True)
-    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64)
+    low, high = np.array(ranges, dtype=np.int64).T
+    # A declared value that no row holds cannot be copied.
+    low, high = np.where(n_of_code, low, 0), np.where(n_of_code, high, 0)
+    if high.sum() < n_cells:
+        name = model.index.features[j]
+        raise NullproofError(
+            f"no world within the bias can be made of the known values of {cut(name)!r}; declare fewer "
+            "values, or give a larger bias"
+        )
+    return low, high
 
 
 def within_limits(

@@ -11,7 +11,9 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.poisoning import attack_of, effort_of, row_attack_of
+from nullproof.attacks.poison import attack_of, row_attack_of
+from nullproof.attacks.radius import Threat, radii_of, refuse_question
+from nullproof.attacks.reach import Only, Reach
 from nullproof.cleaning.plan import CleaningPlan, plan_of
 from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
@@ -36,9 +38,6 @@ from nullproof.model.predict import log_supports, probabilities, winners
 from nullproof.model.tolerance import tolerances_of
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.odds.odds import LabelOdds, odds_of
-from nullproof.radii.cells import radii_of, refuse_threat
-from nullproof.radii.reach import Only, Reach
-from nullproof.radii.results import Threat
 from nullproof.scorers import certainty_rate, certified_accuracy
 
 try:
@@ -237,7 +236,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         With ``threat="rows"`` the fewest training rows to add; ``only`` names the ``"columns"`` whose cells
         can be blanked; both as for `radius`.
         """
-        refuse_threat(threat, only)
+        refuse_question(self.index_, threat, self.own_missing, only)
         judged, reach = self._judged(X), Reach.of(self.index_, only)
         return radii_of(*judged, threat=threat, reach=reach).radius
 
@@ -246,12 +245,11 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         An `Attack` or a `RowAttack`; options as for `poison`.
         """
-        refuse_threat(threat)
+        refuse_question(self.index_, threat, self.own_missing)
         if threat == "rows":
             return row_attack_of(*self._judged(X), **options)
-        effort = effort_of(**{k: options.pop(k) for k in ("time_limit", "steps") if k in options})
         judged, only = self._judged(X), options.pop("only", None)
-        return attack_of(*judged, effort=effort, reach=Reach.of(self.index_, only), **options)
+        return attack_of(*judged, reach=Reach.of(self.index_, only), **options)
 
     def label_odds(self, X: Any, **options: Any) -> LabelOdds:  # noqa: N803
         """How likely each class is over all worlds, with guaranteed bounds; options as for `label_odds`."""

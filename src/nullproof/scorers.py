@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.radius import Threat
 from nullproof.data.types import text
 from nullproof.errors import NullproofError, NullproofWarning, missing_extra
-from nullproof.radii.results import Threat
 
 try:
     from sklearn.utils.validation import check_consistent_length

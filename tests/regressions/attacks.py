@@ -16,7 +16,6 @@ import pytest
 from support.large_counts import index_from_counts, two_labels
 
 from nullproof import CountIndex, NullproofError, certify, poison, radius
-from nullproof.attacks import radii
 
 MILLION, BILLION = 10**6, 10**9
 
@@ -38,7 +37,7 @@ def _radius(index: CountIndex, points: Any, **options: Any) -> list[float]:
 
 
 def _steps(index: CountIndex, points: Any, **options: Any) -> list[tuple[Any, ...]]:
-    found = radii(index, points, **options)
+    found = radius(index, points, **options)
     return [(one.label, one.rival, one.n_raise, one.n_lower) for one in found]
 
 

@@ -4,7 +4,7 @@ A point is seen through one `View` per label: its counts, and how many cells can
 from all numbers of blanked cells of each feature, from all complete tables (cells that hold wrong
 values), or from all multisets of added rows. ``within`` names the cells that can be blanked or
 falsified, as pairs of a row and a feature; by default all of them. A missing cell of a point leaves
-its feature out; a set of candidates stands for any one of them.
+its feature out. With weights in eighths all supports are eighth powers.
 """
 
 from __future__ import annotations
@@ -36,10 +36,11 @@ class View(NamedTuple):
     high: tuple[int, ...]
     n_lower: tuple[int, ...]
     n_raise: tuple[int, ...]
+    powers: tuple[int, ...] = ()
 
 
 Views = Mapping[Any, View]
-Steps = Callable[[Sequence[int], Sequence[int], int, Fraction], list[Fraction]]
+Steps = Callable[[Sequence[int], Sequence[int], int, Fraction, Sequence[int]], list[Fraction]]
 
 
 # Cells to blank -----------------------------------------------------------------------------------
@@ -47,15 +48,7 @@ Steps = Callable[[Sequence[int], Sequence[int], int, Fraction], list[Fraction]]
 
 def fewest_cells(case: Case, point: Sequence[Any], within: Within = None) -> float:
     """Return the fewest cells to blank until a point is open; 0 if it is, infinite if none do."""
-    found = [
-        radius_of(views(case, filled, within), Fraction(case.alpha)) for filled in completed(point)
-    ]
-    return min(size for _, size in found) if len({label for label, _ in found}) == 1 else 0
-
-
-def completed(point: Sequence[Any]) -> list[tuple[Any, ...]]:
-    """List the ways to choose among the candidates of a point; missing cells stay missing."""
-    return [*itertools.product(*(sorted(c) if isinstance(c, frozenset) else (c,) for c in point))]
+    return radius_of(views(case, point, within), Fraction(case.alpha))[1]
 
 
 def views(case: Case, point: Sequence[Any], within: Within = None) -> dict[Any, View]:
@@ -80,30 +73,33 @@ def views(case: Case, point: Sequence[Any], within: Within = None) -> dict[Any, 
                     sum(value not in cell and i in free for i, cell in cells) * is_movable,
                 )
             )
-        below = math.prod(len(rows) + alpha * len(case.domains[j]) for j in known)
-        weight = share[name] / below if below else Fraction(0)
+        powers = [1 if case.weights is None else case.weights[j] for j in known]
+        totals = [len(rows) + alpha * len(case.domains[j]) for j in known]
+        below = math.prod(total**k for total, k in zip(totals, powers, strict=True))
+        own_share = share[name] if case.weights is None else share[name] ** 8
+        weight = own_share / below if all(totals) else Fraction(0)
         columns = zip(*counts, strict=True) if counts else ((),) * 4
-        found[name] = View(weight, *columns)
+        found[name] = View(weight, *columns, tuple(powers))
     return found
 
 
 def every_choice(
-    counts: Sequence[int], rooms: Sequence[int], step: int, alpha: Fraction
+    counts: Sequence[int], rooms: Sequence[int], step: int, alpha: Fraction, powers: Sequence[int]
 ) -> list[Fraction]:
     """List the extreme products of smoothed counts after 0, 1, 2, … cells, over all choices."""
     better, found = min if step < 0 else max, {0: Fraction(1)}
-    for count, room in zip(counts, rooms, strict=True):
+    for count, room, power in zip(counts, rooms, powers or [1] * len(counts), strict=True):
         wider: dict[int, Fraction] = {}
         for used, product in found.items():
             for n_cells in range(room + 1):
-                value = product * (count + step * n_cells + alpha)
+                value = product * (count + step * n_cells + alpha) ** power
                 wider[used + n_cells] = better(wider.get(used + n_cells, value), value)
         found = wider
     return [found[n_cells] for n_cells in range(len(found))]
 
 
 def smallest_first(
-    counts: Sequence[int], rooms: Sequence[int], step: int, alpha: Fraction
+    counts: Sequence[int], rooms: Sequence[int], step: int, alpha: Fraction, _: Sequence[int] = ()
 ) -> list[Fraction]:
     """List the same where all or none of a count's cells can be blanked: T5, for large counts."""
     now, ends = [*counts], [c + step * room for c, room in zip(counts, rooms, strict=True)]
@@ -122,8 +118,8 @@ def radius_of(labels: Views, alpha: Fraction, steps: Steps = every_choice) -> tu
     """Return the certain label (or None) and the fewest cells that a rival needs to catch up."""
     if len(labels) == 1:
         return next(iter(labels)), math.inf
-    falls = {k: steps(v.low, v.n_lower, -1, alpha) for k, v in labels.items()}
-    climbs = {k: steps(v.high, v.n_raise, +1, alpha) for k, v in labels.items()}
+    falls = {k: steps(v.low, v.n_lower, -1, alpha, v.powers) for k, v in labels.items()}
+    climbs = {k: steps(v.high, v.n_raise, +1, alpha, v.powers) for k, v in labels.items()}
     for name, own in labels.items():
         best = math.inf
         for rival, other in labels.items():
@@ -194,7 +190,12 @@ class WrongCells:
         own = {name: [counts.get((name, j), 0) for j in range(len(point))] for name in names}
         supports = {
             name: oracle.support(
-                share[name], own[name], case.labels.count(name), case.domains, case.alpha
+                share[name],
+                own[name],
+                case.labels.count(name),
+                case.domains,
+                case.alpha,
+                case.weights,
             )
             for name in names
         }
@@ -214,8 +215,9 @@ def without_missing(case: Case, point: Sequence[Any]) -> tuple[Case, tuple[Any, 
     features = tuple(case.features[j] for j in known)
     declared = {case.features[j]: case.domains[j] for j in known}
     rows = tuple(tuple(row[j] for j in known) for row in case.rows)
+    weights = None if case.weights is None else tuple(case.weights[j] for j in known)
     return replace(
-        case, rows=rows, features=features, declared=declared, points=(shorter,)
+        case, rows=rows, features=features, declared=declared, points=(shorter,), weights=weights
     ), shorter
 
 
@@ -224,15 +226,13 @@ def without_missing(case: Case, point: Sequence[Any]) -> tuple[Case, tuple[Any, 
 
 def fewest_rows(case: Case, point: Sequence[Any], most: int) -> float:
     """Return the fewest rows to add until the label is lost; infinite if over ``most``."""
-    judges = [RowJudge(*without_missing(case, filled)) for filled in completed(point)]
-    labels = {judge.label(()) for judge in judges}
-    if len(labels) > 1 or None in labels:
+    judge = RowJudge(*without_missing(case, point))
+    label = judge.label(())
+    if label is None:
         return 0
-    (label,) = labels
     for n_rows in range(1, most + 1):
-        for judge in judges:
-            if any(judge.label(added) != label for added in judge.multisets(n_rows)):
-                return n_rows
+        if any(judge.label(added) != label for added in judge.multisets(n_rows)):
+            return n_rows
     return math.inf
 
 
@@ -281,6 +281,7 @@ class RowJudge:
                     labels.count(name),
                     case.domains,
                     case.alpha,
+                    case.weights,
                 )
                 for counts in (self._views[name].low, self._views[name].high)
             ]
@@ -325,7 +326,7 @@ def _certain_after(
     unit = math.lcm(*(view.weight.denominator for view in own.values()))
     p, q = alpha.as_integer_ratio()
     most = max(view.weight for view in own.values()) * unit
-    most *= (q * len(case.rows) + p) ** len(known)
+    most *= (q * len(case.rows) + p) ** sum(next(iter(own.values())).powers)
     # Python's whole numbers where those of NumPy would overflow.
     kind: Any = np.int64 if most < 2**62 else object
     bounds = {}
@@ -337,7 +338,8 @@ def _certain_after(
                 if (label, feature) == (name, j) and point[j] in case.domains[j]:
                     low = low - n_cells * (options == {point[j]})
                     high = high + n_cells * (point[j] not in options)
-            sides = [sides[0] * (q * low + p), sides[1] * (q * high + p)]
+            power = view.powers[place]
+            sides = [sides[0] * (q * low + p) ** power, sides[1] * (q * high + p) ** power]
         bounds[name] = sides
     certain = np.zeros(size, dtype=bool)
     for name in own:

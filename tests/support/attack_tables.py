@@ -12,7 +12,7 @@ import numpy as np
 
 from support import oracle
 from support.attack_oracle import LargeTable, n_multisets, n_tables
-from support.strategies import Case
+from support.strategies import Case, random_weights
 
 ALPHAS = (0, 0, 0, 1, 1, 2, Fraction(1, 2), 0.1, Fraction(1, 3), 1e-6, 50)
 
@@ -23,12 +23,10 @@ def attack_case(
     max_features: int = 4,
     *,
     n_points: int = 2,
-    sets: bool = False,
 ) -> Case:
     """Draw a table with few missing cells, and points that are near its rows.
 
-    Points have missing cells, unseen values and now and then a set of candidates; the table has
-    sets only if asked for.
+    Points have missing cells and unseen values; every other table has weights.
     """
     n_rows, n_features = rng.randint(2, max_rows), rng.randint(1, max_features)
     names = ["A", "B", "C", "D"][: rng.choice([1, 2, 2, 2, 2, 3, 3, 4])]
@@ -46,14 +44,14 @@ def attack_case(
         column: list[Any] = [rng.choices(used, leaning[label])[0] for label in labels]
         for i in range(n_rows):
             if rng.random() < missing:
-                some = frozenset(rng.sample(used, rng.randint(1, len(used))))
-                column[i] = some if sets and rng.random() < 0.5 else None
+                column[i] = None
         columns.append(column)
     rows = tuple(zip(*columns, strict=True))
     points = tuple(_near_point(rng, rows, [*domains.values()]) for _ in range(n_points))
     numbers = {name: rng.choice([0.1, 1, 7, 0]) for name in names} | {labels[0]: 1}
     prior = rng.choice([None, None, None, "uniform", numbers])
-    return Case(rows, labels, features, domains, points, rng.choice(ALPHAS), prior)
+    eighths = random_weights(rng, n_features) if rng.random() < 0.5 else None
+    return Case(rows, labels, features, domains, points, rng.choice(ALPHAS), prior, eighths)
 
 
 def _near_point(rng: random.Random, rows: Any, domains: Any) -> tuple[Any, ...]:
@@ -61,8 +59,8 @@ def _near_point(rng: random.Random, rows: Any, domains: Any) -> tuple[Any, ...]:
     cells: list[Any] = []
     for cell, domain in zip(rng.choice(rows), domains, strict=True):
         own = rng.choice(oracle.candidates(cell, domain))
-        options = [own, rng.choice(domain), "unseen", None, frozenset({domain[0], "unseen"})]
-        cells.append(rng.choices(options, [60, 14, 2, 4, 1])[0])
+        options = [own, rng.choice(domain), "unseen", None]
+        cells.append(rng.choices(options, [60, 14, 2, 4])[0])
     return tuple(cells)
 
 

@@ -1,29 +1,61 @@
-"""An attack: how many cells of which sort to blank, where they are, and what the table is then."""
+"""An attack: which cells to blank or rows to add, what that does, and what the table is then."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.attacks.locate import locate_cells
+from nullproof.attacks.reach import Reach
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
 from nullproof.data.edits import TrainingTable
 from nullproof.data.keys import RowNames, key_at
-from nullproof.data.schema import Encoded
+from nullproof.data.points import Points
 from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.model import Model
+from nullproof.model.predict import log_supports, winners
+from nullproof.model.verdicts import verdicts
 from nullproof.model.witness import World, favouring
-from nullproof.radii.reach import Reach
 from nullproof.show import ROWS, shown_table
 from nullproof.words import many
+
+# A prediction still holds if it is the same in every world of at most this bias.
+HOLDS = Fraction(1, 20)
+
+
+class Effect(NamedTuple):
+    """What an attack does to the points that were certain.
+
+    Parameters
+    ----------
+    n_no_longer_certain
+        How many are no longer certain.
+    n_still_hold
+        How many of these still hold: the same label as long as the missing cells resemble the known ones,
+        within 5 percentage points.
+    n_changed
+        How many of these are predicted another label from the altered table.
+    """
+
+    n_no_longer_certain: int
+    n_still_hold: int
+    n_changed: int
+
+    def __str__(self) -> str:
+        return (
+            f"no longer certain: {self.n_no_longer_certain:,}; of these still hold, the same label as long "
+            "as the missing cells resemble the known ones, within 5 percentage points: "
+            f"{self.n_still_hold:,}; predicted another label from the altered table: {self.n_changed:,}"
+        )
 
 
 @dataclass(frozen=True)
@@ -31,9 +63,8 @@ class Target:
     """One of the points and what becomes of it.
 
     ``radius`` is the fewest cells for this point alone, 0 if it was open before, infinite if no attack
-    breaks it; ``rival`` the label that catches up with ``label``; ``codes`` the point, as in `Points`, or
-    its weakest completion. A point whose radius (NaN) was ``not_worked_out``, for that reason, is
-    left out of the attack.
+    breaks it; ``rival`` the label that catches up with ``label``; ``codes`` the point, as in `Points`.
+    A point whose radius (NaN) was ``not_worked_out``, for that reason, is left out of the attack.
 
     Examples
     --------
@@ -54,12 +85,80 @@ class Target:
 
     @property
     def broken(self) -> bool:
-        """Whether the attack changes what the point is: certain before, and not certain after."""
+        """Whether the point is certain before the attack and no longer certain after it."""
         return 0 < self.radius < math.inf
 
 
+class _Answer:
+    """What attacks by cells and by rows have in common."""
+
+    model: Model
+    lower_bound: int
+    targets: tuple[Target, ...]
+    names: RowNames | None
+
+    @property
+    def index(self) -> CountIndex:
+        """The index of the table before the attack."""
+        return self.model.index
+
+    @property
+    def index_after(self) -> CountIndex:
+        """The index of the altered table, without counting it."""
+        raise NotImplementedError
+
+    @property
+    def size(self) -> int:
+        """How many cells are blanked, or rows added."""
+        raise NotImplementedError
+
+    @property
+    def optimal(self) -> bool:
+        """Whether it is proven that no attack is smaller."""
+        return self.size == self.lower_bound
+
+    @cached_property
+    def effect(self) -> Effect:
+        """What the attack does: how many points are no longer certain, still hold, or change."""
+        broken = [target for target in self.targets if target.broken]
+        if not broken:
+            return Effect(0, 0, 0)
+        codes = np.array([target.codes for target in broken], dtype=np.int32).T
+        points = Points.without_holes(codes, self.index.n_values)
+        labels = np.array([self.index.labels.index(target.label) for target in broken])
+        after = self.model.on(self.index_after)
+        holds = verdicts(after.biased(HOLDS), points).winner == labels
+        changes = winners(after, points, log_supports(after, points)) != labels
+        return Effect(len(broken), int(holds.sum()), int(changes.sum()))
+
+    def _documents(self) -> dict[str, Any]:
+        """Return the parts of the JSON form that both kinds of attacks have."""
+        return {
+            "lower_bound": self.lower_bound,
+            "optimal": self.optimal,
+            **self.effect._asdict(),
+            "points": [
+                {
+                    "point": target.point,
+                    **key_at(self.names, target.point),
+                    "certain_before": target.label is not None,
+                    "label": None if target.label is None else str(target.label),
+                    "rival": None if target.rival is None else str(target.rival),
+                    "not_worked_out": target.not_worked_out,
+                }
+                for target in self.targets
+            ],
+        }
+
+    def _headline(self, done: str) -> str:
+        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
+        points = many(sum(target.broken for target in self.targets), "certain point")
+        verb = "makes" if self.size == 1 else "make"
+        return f"{type(self).__name__}: {done} {verb} {points} no longer certain ({bound})"
+
+
 @dataclass(frozen=True, repr=False, eq=False)
-class Attack:
+class Attack(_Answer):
     """Cells to blank so that no target is certain, and how good that is.
 
     Parameters
@@ -95,23 +194,18 @@ class Attack:
     names: RowNames | None = None
 
     @property
-    def index(self) -> CountIndex:
-        """The index of the table before the attack."""
-        return self.model.index
-
-    @property
     def n_cells(self) -> int:
         """How many cells are blanked."""
         return sum(blank.n_cells for blank in self.blanks)
 
     @property
-    def optimal(self) -> bool:
-        """Whether it is proven that no attack needs fewer cells."""
-        return self.n_cells == self.lower_bound
+    def size(self) -> int:
+        """How many cells are blanked."""
+        return self.n_cells
 
     @cached_property
     def index_after(self) -> CountIndex:
-        """The index of the poisoned table, without counting again."""
+        """The index of the poisoned table, without counting it."""
         return self.index.blanked(self.blanks)
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[tuple[int, str]]:
@@ -162,8 +256,6 @@ class Attack:
         return {
             "n_points": len(self.targets),
             "n_cells": self.n_cells,
-            "lower_bound": self.lower_bound,
-            "optimal": self.optimal,
             "cells": [
                 {
                     named: name if isinstance(name, int | str) else text(name),
@@ -172,14 +264,14 @@ class Attack:
                 }
                 for name, column in cells
             ],
-            "points": target_documents(self.targets, self.names),
+            **self._documents(),
         }
 
     def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """The poisoned table, of the same type.
+        """Return the poisoned table, of the same type.
 
-        Count it with ``like=attack.index``: blanked cells move the bins of numbers, and by those points
-        seem certain again.
+        Count it with ``like=attack.index``: blanked cells move the bins of numbers, and with those the
+        points seem certain again.
         """
         attacked = [self.index.schema.features[sort.feature] for sort in self.blanks]
         as_value = [feature.name for feature in attacked if feature.missing_is_value]
@@ -195,9 +287,9 @@ class Attack:
         return training.changed(changes)
 
     def altered(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
-        """The table with its holes filled and the attacked cells *changed*, so that the rival is predicted.
+        """Return the table with missing cells filled and attacked cells *changed*, so that the rival wins.
 
-        For an attack on one point. `altered_world` tells whether the rival wins there or only ties.
+        For an attack on one point. `altered_world` says whether the rival wins there or only ties.
         """
         poisoned = self.apply(table, labels)
         filled = self.altered_world.complete(poisoned, labels)
@@ -225,7 +317,8 @@ class Attack:
         for j in sorted({blank.feature for blank in self.blanks}):
             encoded, within = training.writer(j).encoded, self._within(training, j)
             for blank in (blank for blank in self.blanks if blank.feature == j):
-                rows = _fitting(encoded, blank, within)
+                fits = (encoded.codes == blank.candidates[0]) & (within == blank.label)
+                rows = np.flatnonzero(fits).tolist()
                 if len(rows) < blank.n_cells:
                     name, value = self.index.features[j], _value(self.index, blank)
                     raise NullproofError(
@@ -259,51 +352,116 @@ class Attack:
         return shown_table(repr(self), columns, len(self.blanks))
 
     def __repr__(self) -> str:
-        bound = "optimal" if self.optimal else f"at least {self.lower_bound:,} are needed"
-        n_broken = sum(target.broken for target in self.targets)
-        cells = (
-            f"{self.n_cells:,} cell breaks"
-            if self.n_cells == 1
-            else f"{self.n_cells:,} cells break"
-        )
-        return f"Attack: {cells} {many(n_broken, 'certain point')} ({bound})"
-
-
-def target_documents(targets: Iterable[Target], names: RowNames | None) -> list[dict[str, Any]]:
-    """The JSON form of targets."""
-    return [
-        {
-            "point": target.point,
-            **key_at(names, target.point),
-            "certain_before": target.label is not None,
-            "label": None if target.label is None else str(target.label),
-            "rival": None if target.rival is None else str(target.rival),
-            "not_worked_out": target.not_worked_out,
-        }
-        for target in targets
-    ]
-
-
-def taken(sorts: Iterable[Cells], n_cells: int) -> Iterator[Cells]:
-    """Take a number of cells from some sorts, one sort after the other."""
-    for cells in sorts:
-        own = min(n_cells, cells.n_cells)
-        if own:
-            yield replace(cells, n_cells=own)
-            n_cells -= own
-        if not n_cells:
-            return
+        return self._headline(many(self.n_cells, "blank cell"))
 
 
 def _value(index: CountIndex, blank: Cells) -> str:
-    values = index.schema.features[blank.feature].values
-    return " or ".join(values[code] for code in blank.candidates)
+    return index.schema.features[blank.feature].values[blank.candidates[0]]
 
 
-def _fitting(encoded: Encoded, blank: Cells, row_labels: NDArray[np.int32]) -> list[int]:
-    """The rows whose cell is of the sort that is blanked."""
-    fits = encoded.codes == (blank.candidates[0] if len(blank.candidates) == 1 else -2)
-    for row, candidates in encoded.sets.items():
-        fits[row] = candidates == blank.candidates
-    rows: list[int] = np.flatnonzero(fits & (row_labels == blank.label)).tolist()
-    return rows
+class AddedRows(NamedTuple):
+    """Rows of one label that hold the same values, as codes, and how many of them are added."""
+
+    label: int
+    codes: tuple[int, ...]
+    n_rows: int
+
+
+@dataclass(frozen=True, repr=False, eq=False)
+class RowAttack(_Answer):
+    """Rows to add so that no target keeps its certain label, and how good that is.
+
+    Parameters
+    ----------
+    added
+        Which rows, and how many of each.
+    lower_bound
+        Every attack on all targets needs at least this many rows; proven.
+    targets
+        What the attack does to each point; its ``radius`` is in rows.
+
+    Examples
+    --------
+    >>> from nullproof import CountIndex, poison
+    >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
+    >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
+    >>> attack = poison(index, [("a", "x")], threat="rows")
+    >>> attack
+    RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
+    """
+
+    model: Model
+    added: tuple[AddedRows, ...]
+    lower_bound: int
+    targets: tuple[Target, ...]
+    names: RowNames | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """How many rows are added."""
+        return sum(own.n_rows for own in self.added)
+
+    @property
+    def size(self) -> int:
+        """How many rows are added."""
+        return self.n_rows
+
+    @cached_property
+    def index_after(self) -> CountIndex:
+        """The index of the longer table, without counting it."""
+        if not self.added:
+            return self.index
+        codes = np.array([own.codes for own in self.added], dtype=np.int64)
+        labels = np.array([own.label for own in self.added], dtype=np.int64)
+        n_rows = np.array([own.n_rows for own in self.added], dtype=np.int64)
+        label_counts = self.index.label_counts.copy()
+        np.add.at(label_counts, labels, n_rows)
+        counted = zip(self.index.known, codes.T, strict=True)
+        known = tuple(own.changed(column, labels, n_rows) for own, column in counted)
+        return replace(self.index, label_counts=label_counts, known=known)
+
+    def apply(self, table: Any, labels: Sequence[Any] | None = None) -> Any:
+        """The longer table, of the same type; count it with ``like=`` the index before.
+
+        Values are written as the table writes them, other columns are blank in the new rows. Of plain
+        rows with their ``labels`` a pair comes back: the rows and the labels.
+        """
+        return TrainingTable.open(self.index.schema, table, labels).extended(self.rows())
+
+    def rows(self) -> list[tuple[int, tuple[int, ...]]]:
+        """Every added row: the position of its label, and its values as codes."""
+        return [(own.label, own.codes) for own in self.added for _ in range(own.n_rows)]
+
+    def values(self, own: AddedRows) -> dict[str, str]:
+        """What added rows hold, column by column, in words."""
+        pairs = zip(self.index.schema.features, own.codes, strict=True)
+        return {feature.name: feature.values[code] for feature, code in pairs}
+
+    def document(self) -> dict[str, Any]:
+        """The JSON form; each kind of row stands once, with how many of it are added."""
+        return {
+            "n_points": len(self.targets),
+            "threat": "rows",
+            "n_rows": self.n_rows,
+            "rows": [
+                {
+                    "label": str(self.index.labels[own.label]),
+                    "n_rows": own.n_rows,
+                    "values": self.values(own),
+                }
+                for own in self.added
+            ],
+            **self._documents(),
+        }
+
+    def _repr_html_(self) -> str:
+        columns: dict[str, list[Any]] = {
+            "rows": [own.n_rows for own in self.added[:ROWS]],
+            "label": [str(self.index.labels[own.label]) for own in self.added[:ROWS]],
+        }
+        for name in self.index.features[:ROWS]:
+            columns[name] = [self.values(own)[name] for own in self.added[:ROWS]]
+        return shown_table(repr(self), columns, len(self.added))
+
+    def __repr__(self) -> str:
+        return self._headline(many(self.n_rows, "added row"))

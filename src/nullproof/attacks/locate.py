@@ -84,8 +84,6 @@ def _found(schema: Schema, sorts: list[Cells], table: LazyTable, key: str) -> li
     values: dict[int, tuple[Key, dict[int, list[Any]]]] = {}
     parts = []
     for number, sort in enumerate(sorts):
-        if len(sort.candidates) != 1:
-            raise NullproofError("a lazy table has no cells with several candidates")
         if sort.feature not in values:
             values[sort.feature] = _values_of_codes(schema.features[sort.feature], table)
         key_of_column, by_code = values[sort.feature]

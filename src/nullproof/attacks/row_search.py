@@ -7,17 +7,14 @@ frequent. So every step looks at all points, and what is given is checked with `
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.row_attack import AddedRows
+from nullproof.attacks.attack import AddedRows
 from nullproof.counts.index import LEFT_OUT
 from nullproof.data.points import evenly
 from nullproof.model.model import Model
-from nullproof.radii.reach import Reach
-from nullproof.radii.solving import PointCounts
 
 Floats = NDArray[np.float64]
 Kind = tuple[int, tuple[int, ...]]
@@ -27,8 +24,6 @@ _ROUNDS = 400
 _CLEAR = 1e-9
 # No lead counts for more than this, so that supports of zero can be compared.
 _FAR = 700.0
-# Floats only guide: a greater smoothing changes nothing that they can tell.
-_MOST_ALPHA = Fraction(10**100)
 
 
 class RowSearch:
@@ -50,12 +45,13 @@ class RowSearch:
         rival: NDArray[np.int32],
     ) -> None:
         self.model, self.codes, self.winner, self.rival = model, codes, winner, rival
-        counts = PointCounts(model, codes, Reach.of(model.index))
         points = np.arange(codes.shape[1])
         # Points × labels × features: the winner's low counts, the others' high counts.
-        self._counts = counts.high.transpose(1, 2, 0).copy()
-        self._counts[points, winner] = counts.low.transpose(1, 2, 0)[points, winner]
-        self._is_out = model.index.n_values < codes.T
+        self._counts = np.empty((len(points), model.m, model.d), dtype=np.int64)
+        for j, own in enumerate(codes):
+            self._counts[:, :, j] = model.high(j, own)
+            self._counts[points, winner, j] = model.low(j, own)[points, winner]
+        self._is_out = (model.index.n_values < codes.T) | (model.float_weights == 0)
         self.added: dict[Kind, int] = {}
         self._logs = np.stack([self._support(k, self._counts[:, k], 0) for k in range(model.m)], 1)
 
@@ -71,10 +67,20 @@ class RowSearch:
                 self._add(kind, n_rows)
 
     def run(self, most: int) -> bool:
-        """Add rows until all points are broken; whether that was reached. ``most``: the largest radius."""
-        step = max(1, most // 4)
+        """Add rows until all points are broken; return whether that was reached.
+
+        ``most`` is the largest radius; large steps are tried first, then smaller and larger ones.
+        """
+        before = self._counts.copy(), self._logs
+        for step in dict.fromkeys(max(1, size) for size in (most // 4, most // 32, most, 4 * most)):
+            self._counts, self._logs, self.added = before[0].copy(), before[1], {}
+            if self._run(step):
+                return True
+        return False
+
+    def _run(self, step: int) -> bool:
         for _ in range(_ROUNDS):
-            standing = self.standing_notices()
+            standing = self.standing()
             if not len(standing):
                 self._prune()
                 return self.verified()
@@ -87,7 +93,7 @@ class RowSearch:
                 self._add(self.raising(int(standing[0])), 1)
         return False
 
-    def standing_notices(self) -> NDArray[np.intp]:
+    def standing(self) -> NDArray[np.intp]:
         """The points whose label is still certain; integers decide where floats are close."""
         lead = self._lead(self._logs)
         close = np.flatnonzero(np.abs(lead) <= _CLEAR)
@@ -134,7 +140,7 @@ class RowSearch:
             while size:
                 if self.added[kind] >= size:
                     self._add(kind, -size)
-                    if len(self.standing_notices()):
+                    if len(self.standing()):
                         self._add(kind, size)
                         size //= 2
                 else:
@@ -162,12 +168,12 @@ class RowSearch:
         return sum(n_rows for kind, n_rows in self.added.items() if kind[0] == label)
 
     def _support(self, label: int, counts: NDArray[np.int64], n_added: int) -> Floats:
-        model, alpha = self.model, float(min(self.model.alpha, _MOST_ALPHA))
+        model, alpha = self.model, float(self.model.alpha)
         n_rows = float(model.index.label_counts[label]) + n_added
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             terms = np.log((counts + alpha) / (n_rows + alpha * model.index.n_values))
             share = np.log(n_rows) if model.prior_is_counted else model.log_prior[label]
-            logs = np.where(self._is_out, 0.0, terms).sum(axis=1) + share
+            logs = np.where(self._is_out, 0.0, model.float_weights * terms).sum(axis=1) + share
         return np.asarray(np.maximum(np.nan_to_num(logs, nan=-np.inf), -_FAR * 10))
 
     def _lead(self, logs: Floats) -> Floats:

@@ -64,7 +64,7 @@ def audit(
     from nullproof.auditing import audit as fit_on_worlds
     from nullproof.cli.following import shown_of
     from nullproof.cli.outputs import failing
-    from nullproof.data.keys import row_names
+    from nullproof.data.keys import labelled_rows, row_names
 
     if model not in MODELS:
         raise NullproofError(f"--model is {model!r}; give one of {', '.join(MODELS)}")
@@ -75,8 +75,9 @@ def audit(
     with working("reading and counting"):
         index, points = request.load()
         names, label = index.features, index.schema.label_name
-        train = _plain_frame(request.table, names)
-        train = train.with_columns(_labels(request.table, label))
+        table = request.table
+        table = labelled_rows(table, table.labels(label)).table
+        train = _plain_frame(table, names).with_columns(_labels(table, label))
         test = _plain_frame(points, names)
         key = request.naming(points)["key"]
         named = None if key is None else row_names(key, points.frame, None, len(test)).values

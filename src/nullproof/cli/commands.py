@@ -121,6 +121,12 @@ def radius(
     request: Request,
     only_columns: OnlyColumns = None,
     check: Check = False,
+    min_radius: Annotated[
+        int | None,
+        typer.Option(
+            "--min-radius", metavar="N", help="With --check: exit 1 if a radius is below N."
+        ),
+    ] = None,
     threat: Threat = "cells",
     curve: Annotated[
         bool,
@@ -128,19 +134,19 @@ def radius(
     ] = False,
     show_all: ShowAll = False,
 ) -> None:
-    """Tell how many training cells must be blanked, or wrong, before a prediction is no longer certain.
+    """Count how many training cells must be blanked, or wrong, before a prediction is no longer certain.
 
-    One number answers both; --threat rows tells how many rows must be added instead.
-
-    With --own-missing any, a point with over 65,536 completions may take too long and is not worked out.
+    One number answers both; --threat rows counts the rows that must be added instead.
 
     [bold]Example:[/] nullproof radius train.csv test.csv --label churn -o radii.csv
     """
+    from nullproof.attacks.radius import radius as radius_of
     from nullproof.cli.following import after_radius, shown_of
     from nullproof.cli.outputs import failing
     from nullproof.cli.terminal import show_radii
-    from nullproof.radii.cells import radii
 
+    if min_radius is not None and not check:
+        raise NullproofError("--min-radius says when --check fails; give --check too")
     with working("reading and counting"):
         index, points = request.load()
     asked: dict[str, Any] = {"threat": threat, "only": _only(only_columns)}
@@ -151,8 +157,8 @@ def radius(
         answer_curve(request, index, points, asked, show_all=show_all)
         return
     with working(f"finding the fewest {threat} for each point") as say:
-        result = radii(index, points, on_progress=say, **asked, **request.naming(points))
-    with failing(check and not result.radius.all()):
+        result = radius_of(index, points, on_progress=say, **asked, **request.naming(points))
+    with failing(check and bool((result.radius < (min_radius or 1)).any())):
         shown = shown_of(request, show_all, after_radius(request, result))
         request.answer(
             result,
@@ -192,11 +198,9 @@ def poison(
 
     --threat rows chooses rows to add instead, and -o writes the longer table.
 
-    With --own-missing any, a point with over 65,536 completions may take too long and is left out.
-
     [bold]Example:[/] nullproof poison train.csv test.csv --label churn -o poisoned.csv
     """
-    from nullproof.attacks.poisoning import poison as attack_on
+    from nullproof.attacks.poison import poison as attack_on
     from nullproof.cli.following import after_poison, shown_of
     from nullproof.cli.outputs import write_poisoned
     from nullproof.cli.terminal import show_attack

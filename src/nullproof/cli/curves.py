@@ -14,11 +14,11 @@ from nullproof.errors import NullproofError
 from nullproof.words import PLAIN, many, per_cent
 
 if TYPE_CHECKING:
+    from nullproof.attacks.accuracy import AccuracyCurve
     from nullproof.cli.options import Request
     from nullproof.cli.shown import Shown
     from nullproof.counts.index import CountIndex
     from nullproof.data.sources import Table
-    from nullproof.radii.accuracy import AccuracyCurve
 
 _WIDTH = 40
 _DEEDS = {"cells": "training cells blanked or wrong", "rows": "training rows added"}
@@ -28,7 +28,7 @@ def answer_curve(
     request: Request, index: CountIndex, points: Table, asked: dict[str, Any], *, show_all: bool
 ) -> None:
     """Answer `radius --curve`; ``asked`` are the options of `certified_accuracy_curve`."""
-    from nullproof.radii.accuracy import certified_accuracy_curve
+    from nullproof.attacks.accuracy import certified_accuracy_curve
 
     labels = request.truth(index, points)
     if labels is None:

@@ -11,13 +11,12 @@ from nullproof.cli.registry import typed
 from nullproof.cli.shown import Following, Shown
 
 if TYPE_CHECKING:
-    from nullproof.attacks.attack import Attack
-    from nullproof.attacks.row_attack import RowAttack
+    from nullproof.attacks.attack import Attack, RowAttack
+    from nullproof.attacks.radius import Radii
     from nullproof.cleaning.plan import CleaningPlan
     from nullproof.cli.options import Request
     from nullproof.counts.index import CountIndex
     from nullproof.odds.odds import LabelOdds
-    from nullproof.radii.results import Radii
 
 _USUAL_BIAS = "0.05"
 

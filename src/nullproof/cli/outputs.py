@@ -75,13 +75,16 @@ def write_poisoned(attack: Attack, request: Request, path: Path) -> None:
     )
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {many(attack.n_cells, 'cell')} blank")
-    tell(
-        f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
-        "seem certain again"
-    )
+    say_companion(companion, path, str(train))
     request.tell_next(
         typed_on_written("certify", request, path, like=companion, label=None, **SETTLED)
     )
+
+
+def say_companion(companion: Path, path: Path, train: str) -> None:
+    """Say how an altered table must be counted, also with -q: counted anew it seems unharmed."""
+    line = f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
+    typer.echo(f"{line}seem certain again", err=True)
 
 
 def typed_on_written(
@@ -145,8 +148,9 @@ def points_as_read(request: Request, points: Table) -> Any:
 
 
 def _as_written(table: Any, path: str, options: FileOptions) -> Any:
-    from nullproof.data.files import stamp, without_rows
+    from nullproof.data.files import stamp
     from nullproof.data.sources import open_table
+    from nullproof.data.texts import without_rows
 
     if path == "-":
         return table.frame

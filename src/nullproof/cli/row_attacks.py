@@ -10,7 +10,13 @@ from rich.console import Console
 from rich.text import Text
 
 from nullproof.cli.following import after_row_attack, shown_of
-from nullproof.cli.outputs import SETTLED, as_read, frame_writer, typed_on_written
+from nullproof.cli.outputs import (
+    SETTLED,
+    as_read,
+    frame_writer,
+    say_companion,
+    typed_on_written,
+)
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.terminal import empty_grid, say_more, say_next
 from nullproof.counts.storage import KEY, companion_of, write_with_companion
@@ -19,7 +25,7 @@ from nullproof.errors import NullproofError
 from nullproof.words import cut, many
 
 if TYPE_CHECKING:
-    from nullproof.attacks.row_attack import RowAttack
+    from nullproof.attacks.attack import RowAttack
     from nullproof.cli.options import Request
     from nullproof.cli.shown import Shown
 
@@ -30,7 +36,7 @@ def answer_by_rows(
     request: Request, threat: str, *, skip_unbreakable: bool, show_all: bool
 ) -> None:
     """Answer `poison --threat rows`."""
-    from nullproof.attacks.poisoning import poison as attack_on
+    from nullproof.attacks.poison import poison as attack_on
     from nullproof.files import to_json
 
     with working("reading and counting"):
@@ -83,6 +89,7 @@ def show_row_attack(console: Console, attack: RowAttack, shown: Shown) -> None:
             grid.add_row(f"{own.n_rows:,}", label, *cells, *(["…"] if more else []))
         console.print(grid)
         say_more(console, len(attack.added), "kinds of rows: --json gives them all", shown.limit)
+        console.print(Text(f"\n{attack.effect}"))
     say_next(console, shown.following)
 
 
@@ -94,10 +101,7 @@ def write_longer(attack: RowAttack, request: Request, path: Path) -> None:
     companion = write_with_companion(attack.index, path, write)
     train = "standard input" if request.train == "-" else request.train
     tell(f"wrote {path}: {train} with {many(attack.n_rows, 'row')} more")
-    tell(
-        f"wrote {companion}: the counts of {train}; count {path} like it, or its bins move and points "
-        "seem certain again"
-    )
+    say_companion(companion, path, str(train))
     request.tell_next(
         typed_on_written("certify", request, path, like=companion, label=None, **SETTLED)
     )

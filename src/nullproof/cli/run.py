@@ -89,7 +89,9 @@ def _told(problem: BaseException, *, debug: bool) -> int:
             said = "interrupted" if interrupted else _sentence(problem)
             import typer
 
-            typer.echo(f"nullproof: {' '.join(said.split())}", err=True)
+            from nullproof.cli.streams import harmless
+
+            typer.echo(harmless(f"nullproof: {' '.join(said.split())}"), err=True)
     return _INTERRUPTED if interrupted else 2
 
 

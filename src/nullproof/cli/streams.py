@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import TextIOWrapper
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -21,8 +22,15 @@ if TYPE_CHECKING:
 
     from nullproof.progress import Progress
 
+# What moves the cursor, clears the screen or turns text round: C0 but for tabs and line ends, C1, bidi.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 # Before this, nobody wonders how long it will take, and a guess would be wild.
 _SECONDS = 2.0
+
+
+def harmless(text: str) -> str:
+    """Return a text from the data without characters that a terminal would obey."""
+    return _CONTROL.sub("\ufffd", text)
 
 
 def echo(line: str) -> None:
@@ -63,8 +71,13 @@ def noting() -> Iterator[list[str]]:
 def console() -> Console:
     """Where results are shown."""
     from rich.console import Console
+    from rich.segment import Segment
 
     class Pipe(Console):
+        def render(self, *arguments: Any, **options: Any) -> Iterator[Segment]:
+            for segment in super().render(*arguments, **options):
+                yield segment if segment.control else segment._replace(text=harmless(segment.text))
+
         def on_broken_pipe(self) -> None:
             # rich would exit with 1 too.
             raise BrokenPipeError
@@ -84,6 +97,7 @@ class Screen:
 
     def notice(self, line: str) -> None:
         """Print a notice, above the line that tells of progress if there is one."""
+        line = harmless(line)
         if self._status is None:
             typer.echo(line, err=True)
         else:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,11 +21,11 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from nullproof.attacks.attack import Attack
+    from nullproof.attacks.radius import Radii
     from nullproof.counts.index import CountIndex
     from nullproof.data.keys import RowNames
     from nullproof.model.certify import Certificates
     from nullproof.odds.odds import LabelOdds
-    from nullproof.radii.results import Radii
 
 POINTS = "points: --all shows them, --json or -o FILE gives them all"
 _BARS = 8
@@ -130,14 +129,11 @@ def show_attack(console: Console, attack: Attack, shown: Shown) -> None:
 
 
 def _show_blanks(console: Console, attack: Attack, limit: int | None) -> None:
-    """Print which cells are blanked, and which label falls to which."""
+    """Print which cells are blanked, and what that does."""
     console.print(_moves(attack, limit))
     what = "sorts of cells: --all shows them, --json lists each cell"
     say_more(console, len(attack.blanks), what, limit)
-    rivals = Counter((str(t.label), str(t.rival)) for t in attack.targets if t.broken)
-    console.print()
-    for (label, rival), n_points in rivals.most_common(SHOWN):
-        console.print(f"{n_points:,} × {label} → {rival}", highlight=False, markup=False)
+    console.print(Text(f"\n{attack.effect}"))
 
 
 def _moves(attack: Attack, limit: int | None) -> Table:
@@ -148,7 +144,7 @@ def _moves(attack: Attack, limit: int | None) -> Table:
         grid.add_row(
             f"{blank.n_cells:,}",
             Text(features[blank.feature].name),
-            Text(" or ".join(values[code] for code in blank.candidates)),
+            Text(values[blank.candidates[0]]),
             Text(str(labels[blank.label])),
         )
     return grid

@@ -26,11 +26,11 @@ from nullproof.data.missing import Missing
 from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
 from nullproof.data.options import TableOptions
 from nullproof.data.schema import Encoded, Feature, Schema, encode, fit_feature
-from nullproof.data.sources import Coded, Table, check_limits
+from nullproof.data.sources import Table, check_limits
 from nullproof.data.texts import Formats
 from nullproof.data.types import Column
 from nullproof.errors import NullproofError
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 Counts = NDArray[np.int64]
 # By candidate set, the cells of each label.
@@ -230,7 +230,7 @@ def count_table(
         return findings, learned.fit(column, rows, table.n_rows, findings)
 
     # NumPy and polars leave the other core free; only two columns at a time are held as they were read.
-    is_short = table.n_rows * len(names) < _MANY_CELLS or isinstance(table.get(names[0]), Coded)
+    is_short = table.n_rows * len(names) < _MANY_CELLS or bool(table.get(names[0]).declared)
     mapped = map if is_short else on_both_cores
     features, columns = [], []
     for findings, pair in mapped(fitted, names):
@@ -273,8 +273,8 @@ def outside_domain(feature: Feature, where: str = "") -> NullproofError:
     """Return the error of a column with a value that a domain learned before does not have."""
     return NullproofError(
         f"column {feature.name!r} holds a value{where} that is not in its domain in the given index "
-        f"({some(feature.values, 5)}); count anew without like, or declare the value with domains "
-        "when the first index is made"
+        f"({some(map(cut, feature.values), 5)}); count anew without like, or declare the value with "
+        "domains when the first index is made"
     )
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 import shlex
 from collections.abc import Callable
 from dataclasses import asdict, replace
@@ -221,12 +222,14 @@ def warn_of_companion(source: Any) -> None:
     if not isinstance(source, str | Path) or str(source) == "-":
         return
     path = Path(source)
-    if path.is_dir():
+    # Of a path that is too long, these say no instead of an error; a pipe can be read only once.
+    if os.path.isdir(source):  # noqa: PTH112
         tables = [*path.iterdir()]
-    elif path.exists():
+    elif os.path.isfile(source):  # noqa: PTH113
         tables = [path]
     else:
-        tables = [*map(Path, glob.glob(str(source)))]  # noqa: PTH207 (may be absolute)
+        there = os.path.exists(source)  # noqa: PTH110
+        tables = [] if there else [*map(Path, glob.glob(str(source)))]  # noqa: PTH207 (may be absolute)
     for table in tables:
         companion = companion_of(table)
         if not is_saved(companion):

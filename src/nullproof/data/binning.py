@@ -116,11 +116,11 @@ class Bins:
 
 
 def learn_bins(
-    column: Column, bins: int, binning: Binning, rows: Rows, extra: NDArray[Any] | None = None
+    column: Column, bins: int, binning: Binning, rows: Rows, candidates: Sequence[Any] = ()
 ) -> Bins:
     """Choose the edges of a column from its known, finite numbers; infinite ones fall into the end bins.
 
-    ``extra`` are numbers that have a place among equal widths or shares, but say nothing of the label.
+    ``candidates`` have a place among equal widths or shares, but say nothing of the label.
     """
     numbers, kind = column.numbers, column.kind
     assert numbers is not None
@@ -137,13 +137,14 @@ def learn_bins(
         codes: NDArray[Any] = bin_codes(cells.lows, edges, kind)[which]
         shown = shown_numbers(np.concatenate([cells.lows, cells.highs]), edges, kind)
     else:
-        places = spots if extra is None else np.concatenate([spots, extra.astype(spots.dtype)])
+        extra = np.array(candidates, dtype=spots.dtype)
+        places = np.concatenate([spots, extra]) if candidates else spots
         edges = ONE_BIN
         if binning == "quantile":
-            weights = rows.weights if extra is None else None
-            edges = _quantile_edges(places, bins, weights)
+            edges = _quantile_edges(places, bins, None if candidates else rows.weights)
         elif binning == "uniform" and len(places):
-            edges = uniform_edges(*_extent(rounded_down(places)), bins)
+            ends = rounded_down(places)
+            edges = uniform_edges(float(ends.min()), float(ends.max()), bins)
         codes = bin_codes(spots, edges, kind)
         shown = _extremes_by_bin(spots, codes, len(edges) - 1)
     if not whole:
@@ -153,13 +154,9 @@ def learn_bins(
         if numbers.dtype.kind == "f":
             codes[~held] = bin_codes(rest, edges, kind)
             shown = both_shown(shown, shown_numbers(rest[~np.isnan(rest)], edges, kind))
-    if extra is not None and len(extra):
-        shown = both_shown(shown, shown_numbers(extra, edges, kind))
+    if candidates:
+        shown = both_shown(shown, shown_numbers(np.array(candidates), edges, kind))
     return Bins(edges, codes, shown)
-
-
-def _extent(array: NDArray[Any]) -> tuple[float, float]:
-    return float(array.min()), float(array.max())
 
 
 # Equal width, equal shares.
@@ -571,15 +568,14 @@ def bin_texts(edges: Sequence[float], kind: Kind, shown: Shown) -> dict[int, str
     """
     if not shown:
         return {}
-    if kind == "date":
-        texts = _date_intervals(edges, shown)
+    extremes = [x for pair in shown.values() for x in pair]
+    # A column in one bin has no edges, and ends where its numbers do.
+    ends = shown[0] if math.isinf(edges[0]) else edges
+    if kind == "number" and all(map(_is_exactly_whole, extremes)):
+        texts = _ranges(edges, shown)
     else:
-        whole = all(
-            float(x).is_integer() and abs(x) <= LARGEST_DOUBLE_INTEGER
-            for pair in shown.values()
-            for x in pair
-        )
-        texts = _ranges(edges, shown) if whole else _intervals(edges, shown)
+        written = _date_ends(ends) if kind == "date" else _number_ends(ends, shown)
+        texts = {b: _interval(written, b) for b in shown}
     write = date_text if kind == "date" else number_text
     return {b: write(low) if low == high else texts[b] for b, (low, high) in sorted(shown.items())}
 
@@ -594,13 +590,20 @@ def late_bin_text(edges: Sequence[float], kind: Kind, b: int, shown: tuple[Any, 
     write = date_text if kind == "date" else number_text
     if shown[0] == shown[1]:
         return write(shown[0])
-    low, high = shown if math.isinf(edges[0]) else edges[b : b + 2]
-    return _bracketed(write(low), write(high), is_last=b == len(edges) - 2)
+    return _interval([*map(write, shown if math.isinf(edges[0]) else edges)], b)
 
 
 def is_single(written: str) -> bool:
     """Return whether the text of a bin is that of one number or moment."""
     return not written.startswith("[") and "–" not in written and " to " not in written
+
+
+def _is_exactly_whole(number: float) -> bool:
+    return float(number).is_integer() and abs(number) <= LARGEST_DOUBLE_INTEGER
+
+
+def _interval(ends: Sequence[str], b: int) -> str:
+    return f"[{ends[b]}, {ends[b + 1]}{']' if b == len(ends) - 2 else ')'}"
 
 
 def _ranges(edges: Sequence[float], shown: Shown) -> dict[int, str]:
@@ -614,23 +617,16 @@ def _ranges(edges: Sequence[float], shown: Shown) -> dict[int, str]:
     return texts
 
 
-def _intervals(edges: Sequence[float], shown: Shown) -> dict[int, str]:
-    """Write intervals, whose ends have as few digits as still part what the table shows there.
+def _number_ends(exact: Sequence[float], shown: Shown) -> list[str]:
+    """Write the ends of intervals with as few digits as still part what the table shows there.
 
     They have three digits at least, and more than five only where two ends would be the same.
     """
-    exact = _ends(edges, shown)
     for most in (_USUAL_DIGITS, _ALL_DIGITS):
         ends = [_shortest(i, exact, shown, most) for i in range(len(exact))]
         if all(low < high for low, high in pairwise(ends)):
             break
-    texts, last = [number_text(end) for end in ends], len(edges) - 2
-    return {b: _bracketed(texts[b], texts[b + 1], is_last=b == last) for b in shown}
-
-
-def _ends(edges: Sequence[float], shown: Shown) -> Sequence[float]:
-    """Return the edges; a column in one bin has none, and ends where its numbers do."""
-    return shown[0] if math.isinf(edges[0]) else edges
+    return [number_text(end) for end in ends]
 
 
 def _shortest(i: int, edges: Sequence[float], shown: Shown, most: int) -> float:
@@ -647,19 +643,8 @@ def _shortest(i: int, edges: Sequence[float], shown: Shown, most: int) -> float:
     return next((number for number in rounded if below < number <= above), rounded[-1])
 
 
-def _bracketed(low: str, high: str, *, is_last: bool) -> str:
-    return f"[{low}, {high}{']' if is_last else ')'}"
-
-
-def _date_intervals(edges: Sequence[float], shown: Shown) -> dict[int, str]:
-    """Write intervals of moments, to the second if that parts them."""
-    ends = [round(end) for end in _ends(edges, shown)]
+def _date_ends(exact: Sequence[float]) -> list[str]:
+    """Write the ends of intervals of moments, to the second if that parts them."""
+    ends = [round(end) for end in exact]
     texts = [date_text(end - end % 1_000_000) for end in ends]
-    if len({*texts}) < len(texts):
-        texts = [date_text(end) for end in ends]
-    last = len(texts) - 2
-    return {
-        b: _bracketed(low, high, is_last=b == last)
-        for b, (low, high) in enumerate(pairwise(texts))
-        if b in shown
-    }
+    return texts if len({*texts}) == len(texts) else [date_text(end) for end in ends]

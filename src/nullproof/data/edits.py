@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,11 +17,19 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import Labelled, RowNames, label_codes, labelled_rows, row_names
+from nullproof.data.keys import Labelled, RowNames, known_label_codes, labelled_rows, row_names
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like
-from nullproof.data.types import Column, as_number, at_microseconds, in_order, is_number, text
+from nullproof.data.types import (
+    Column,
+    as_number,
+    at_microseconds,
+    in_order,
+    is_missing,
+    is_number,
+    text,
+)
 from nullproof.errors import NullproofError
 from nullproof.seeds import refuse_seed
 
@@ -32,24 +40,21 @@ Changes = Mapping[str, Mapping[int, Any]]
 
 
 def set_cells(frame: nw.DataFrame[Any], changes: Changes) -> Any:
-    """Return the native frame with new values at some rows of some columns; None blanks a cell."""
-    import polars as pl
+    """Return the native frame with new values at some rows of some columns; None blanks a cell.
 
+    A column keeps its type if that holds the new values; else it gets a wider one.
+    """
     native = frame.to_native()
-    is_pandas = frame.implementation.is_pandas_like()
+    is_pandas, is_polars = frame.implementation.is_pandas_like(), frame.implementation.is_polars()
     native = native.copy() if is_pandas else native
     for name, cells in changes.items():
         if not cells:
             continue
         dtype = frame[name].dtype
         new = {row: held(value, dtype) for row, value in cells.items()}
-        if is_pandas and not str(getattr(native[name].dtype, "pyarrow_dtype", "")).count("list<"):
-            native[name] = _set_pandas(native[name].copy(), new)
-        elif is_pandas:
-            array = native[name].array
-            made = _set_series(pl.Series(name, array.__arrow_array__().to_pylist()), new).to_arrow()
-            native[name] = type(array)(made)
-        elif frame.implementation.is_polars():
+        if is_pandas:
+            native[name] = _set_pandas(native[name], new)
+        elif is_polars:
             native = native.with_columns(_set_series(native[name], new))
         else:
             place = native.schema.get_field_index(name)
@@ -88,44 +93,48 @@ def _in_zone(value: dt.datetime, zone: str | None) -> dt.datetime:
 
 
 def _set_pandas(column: Any, cells: Mapping[int, Any]) -> Any:
+    """Return a column of pandas with some cells changed, of the first type that keeps them."""
     blanks = [row for row, value in cells.items() if value is None]
-    filled = {row: value for row, value in cells.items() if value is not None}
     if blanks:
-        if isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub":
-            # NumPy integers and booleans have no missing value; pandas' own types do.
-            column = column.convert_dtypes()
-        # Numbers and dates take None alone for a missing value, but not in a list.
+        # NumPy integers and booleans have no missing value; pandas' own types do.
+        is_plain = isinstance(column.dtype, np.dtype) and column.dtype.kind in "iub"
+        column = column.convert_dtypes() if is_plain else column.copy()
         column.iloc[blanks] = None
-    if filled:
-        column = _wide_enough(column, filled.values())
-        # The categories of the column's type may be numbers where values are texts.
-        own = {text(x): x for x in getattr(column.dtype, "categories", ())}
-        values = [own.get(text(value), value) for value in filled.values()]
-        column.iloc[list(filled)] = values
-    return column
-
-
-def _wide_enough(column: Any, values: Iterable[Any]) -> Any:
-    """Return a column of whole numbers or days with a type that holds these too."""
-    dtype = nw.from_native(column, series_only=True).dtype
-    if dtype == nw.Date and any(
-        isinstance(x, dt.datetime) and x.time() != dt.time() for x in values
-    ):
-        return column.astype("timestamp[us][pyarrow]")
-    if not dtype.is_integer():
+    filled = {row: value for row, value in cells.items() if value is not None}
+    if not filled:
         return column
-    if any(isinstance(value, float) for value in values):
-        return column.astype("Float64")
-    ends = np.iinfo(np.dtype(getattr(column.dtype, "numpy_dtype", column.dtype)))
-    beyond = any(not ends.min <= value <= ends.max for value in values)
-    return column.astype("Int64") if beyond else column
+    # The categories of the column's type may be numbers where values are texts.
+    categories = {text(x): x for x in getattr(column.dtype, "categories", ())}
+    values = [categories.get(text(x), x) if categories else x for x in filled.values()]
+    objects = column.astype(object).where(column.notna(), None).to_numpy(copy=True)
+    for row, value in zip(filled, values, strict=True):
+        objects[row] = value
+    if column.dtype != object and any(isinstance(x, list | np.ndarray) for x in objects):
+        # Beside lists a value is a list of one.
+        objects[:] = [[x] if isinstance(x, str | int | float) else x for x in objects]
+    changed = type(column)(objects, index=column.index, name=column.name, dtype=object)
+    try:
+        made = changed.astype(column.dtype)
+    except (TypeError, ValueError, OverflowError, NotImplementedError):
+        return changed.convert_dtypes()
+    kept = column.dtype.kind == "f" or all(map(_same, made.iloc[[*filled]].tolist(), values))
+    return made if kept else changed.convert_dtypes()
+
+
+def _same(made: Any, value: Any) -> bool:
+    """Return whether a cell holds the value that was set: a narrow type may round it without a word."""
+    if made is None or value is None:
+        return made is value
+    if is_missing(made):
+        return False
+    return isinstance(made, list | np.ndarray) or text(made) == text(value)
 
 
 def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
-    """Return a series with some cells changed, in a wider type where its own does not hold them."""
+    """Return a series with some cells changed, of its own type if that keeps them, else of a wider one."""
     import polars as pl
 
-    name, dtype = column.name, column.dtype
+    name, dtype, new = column.name, column.dtype, [*cells.values()]
     if dtype == pl.Object or isinstance(dtype, pl.List | pl.Array):
         values = column.to_list()
         for row, value in cells.items():
@@ -138,12 +147,12 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
         # Beside lists a value is a list of one.
         lists = [x if x is None or isinstance(x, list) else [x] for x in values]
         return pl.Series(name, lists, dtype=pl.List(inner), strict=False)
-    new = [*cells.values()]
     try:
         own = pl.Series(name, new, dtype=dtype)
-        if own.to_list() != new and (dtype.is_decimal() or dtype == pl.Date):
-            own = pl.Series(name, new)
+        kept = dtype.is_float() or all(map(_same, own.to_list(), new))
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
+        kept = False
+    if not kept:
         own = pl.Series(name, new)
     both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
     places = np.arange(len(column))
@@ -230,16 +239,10 @@ class TrainingTable:
         counted = Labelled(table, column, np.arange(len(column)))
         if labels is None:
             counted = labelled_rows(table, column)
-        codes, names = label_codes(counted.labels)
-        unknown = [name for name in names if text(name) not in schema.label_codes]
-        if unknown:
-            raise NullproofError(
-                f"the table holds the label {unknown[0]!r}, which the index does not have; "
-                "give the table that was counted"
-            )
-        places = np.array([schema.label_codes[text(name)] for name in names], dtype=np.int32)
         row_labels = np.full(len(column), -1, dtype=np.int32)
-        row_labels[counted.rows] = places[codes]
+        row_labels[counted.rows] = known_label_codes(
+            schema, counted.labels, "give the table that was counted"
+        )
         return cls(schema, source, table, row_labels, counted, () if labels is None else labels)
 
     def names(self, key: str | None) -> RowNames | None:

@@ -14,7 +14,7 @@ from nullproof.data.schema import Schema
 from nullproof.data.sources import Table, check_limits, no_such_column
 from nullproof.data.types import Column, date_text, distinct, in_order, is_missing, text
 from nullproof.errors import NullproofError, notice
-from nullproof.words import many, some
+from nullproof.words import cut, many, some
 
 # What to do about rows of a table without a label.
 DROP = 'unlabelled="drop", --drop-unlabelled'
@@ -38,14 +38,16 @@ def label_codes(labels: Column) -> tuple[NDArray[np.int32], tuple[Any, ...]]:
     return table.take(labels.codes), tuple(x == "true" for x in used) if is_boolean else used
 
 
-def known_label_codes(schema: Schema, labels: Column) -> NDArray[np.int32]:
-    """Number the labels as an index made before does."""
+def known_label_codes(
+    schema: Schema, labels: Column, advice: str = "count anew without like"
+) -> NDArray[np.int32]:
+    """Number the labels as an index made before does; ``advice`` says what to do about others."""
     codes, found = label_codes(labels)
     unknown = [label for label in found if text(label) not in schema.label_codes]
     if unknown:
         raise NullproofError(
-            f"the label column holds {unknown[0]!r}, which the given index does not have "
-            f"({some(schema.labels, 5)}); count anew without like"
+            f"the label column holds {cut(repr(unknown[0]))}, which the given index does not have "
+            f"({some(map(cut, map(str, schema.labels)), 5)}); {advice}"
         )
     return label_positions(schema, found)[codes]
 
@@ -60,9 +62,8 @@ def true_labels(schema: Schema, points: Table) -> NDArray[np.int32] | None:
     labels = points.labels(schema.label_name)
     known = labels.known
     places, found = label_codes(replace(labels.rows(np.flatnonzero(known)), sets={}))
-    table = [schema.label_codes.get(text(label), -1) for label in found]
     own = np.full(len(labels), -1, dtype=np.int32)
-    own[known] = np.array(table, dtype=np.int32)[places]
+    own[known] = label_positions(schema, found)[places]
     return own
 
 
@@ -179,19 +180,19 @@ def place_of(written: str, names: RowNames | None, n_rows: int, option: str) -> 
         if written.isascii() and written.isdigit() and int(written) < n_rows:
             return int(written)
         raise NullproofError(
-            f"{option} is {written!r}; give the position of a point, from 0 to {n_rows - 1:,}"
+            f"{option} is {cut(written)!r}; give the position of a point, from 0 to {n_rows - 1:,}"
         )
     places = np.flatnonzero(names.values == written).tolist()
     if len(places) == 1:
         return int(places[0])
     if places:
         raise NullproofError(
-            f"{option} is {written!r}, which names points {some(places, 5)} in {names.column!r}; leave "
-            "--key out and give a position"
+            f"{option} is {cut(written)!r}, which names points {some(places, 5)} in {names.column!r}; "
+            "leave --key out and give a position"
         )
-    known = some((name for name in names.values if name is not None), 5)
+    known = some((cut(name) for name in names.values if name is not None), 5)
     raise NullproofError(
-        f"{option} is {written!r}, but no point has this name in {names.column!r}; give one of {known}"
+        f"{option} is {cut(written)!r}, but no point has this name in {names.column!r}; give one of {known}"
     )
 
 
@@ -233,40 +234,3 @@ def row_names(key: Key, frame: nw.DataFrame[Any] | None, rows: Any, n_rows: int)
     values = np.empty(n_rows, dtype=object)
     values[:] = written
     return RowNames(column, values)
-
-
-class KeyDoubts:
-    """Finds rows without a name, and names that stand for several rows, while rows come in blocks."""
-
-    def __init__(self) -> None:
-        self._column, self._n_lacking = _UNNAMED, 0
-        self._seen: set[str] = set()
-        self._repeated: set[str] = set()
-
-    def look_at(self, names: RowNames) -> None:
-        """Note what is doubtful about some names."""
-        self._column = names.column
-        for name in names.values.tolist():
-            if name is None:
-                self._n_lacking += 1
-            elif name in self._seen:
-                self._repeated.add(name)
-            else:
-                self._seen.add(name)
-
-    def report(self) -> None:
-        """Give a notice of what was doubtful, if anything was."""
-        said, n_lacking, column = [], self._n_lacking, self._column
-        if n_lacking:
-            has, its = ("has", "its") if n_lacking == 1 else ("have", "their")
-            said.append(
-                f"{many(n_lacking, 'row')} {has} no name in {column!r}; {its} position is shown, as #12"
-            )
-        if self._repeated:
-            stand = "stands" if len(self._repeated) == 1 else "stand"
-            said.append(
-                f"{many(len(self._repeated), 'name')} in {column!r} {stand} for more than one row: "
-                f"{some(sorted(self._repeated), 3)}"
-            )
-        if said:
-            notice("; ".join(said))

@@ -63,6 +63,8 @@ class Rule:
         What the doubtful spellings are: judged by the column, missing, or values.
     retypes
         Whether texts beside spelled missing cells may turn out to be numbers, dates or booleans.
+    by_number
+        Whether a text that writes a named number or moment in another way is missing too.
     """
 
     named: tuple[str, ...] = ()
@@ -70,6 +72,7 @@ class Rule:
     declared: frozenset[str] = frozenset()
     doubtful: Literal["judged", "missing", "values"] = "judged"
     retypes: bool = True
+    by_number: bool = False
 
     @cached_property
     def numbers(self) -> list[int | float]:
@@ -98,7 +101,7 @@ class Rule:
     def looks_missing(self, value: str) -> bool:
         """Return whether a text is a spelling of missing, be it a doubtful one."""
         bare = value.strip()
-        if bare in self.named:
+        if self._is_named(bare):
             return True
         return (
             self.usual
@@ -110,7 +113,12 @@ class Rule:
     def is_missing(self, value: str) -> bool:
         """Return whether a text is surely missing."""
         bare = value.strip()
-        return self.looks_missing(value) and (bare in self.named or bare.lower() in SURE)
+        return self.looks_missing(value) and (self._is_named(bare) or bare.lower() in SURE)
+
+    def _is_named(self, bare: str) -> bool:
+        if bare in self.named or not self.by_number:
+            return bare in self.named
+        return as_number(bare) in self.numbers or parsed_date(bare) in self.moments
 
     def find(self, held: Iterable[str], other: Collection[str] = (), marked: bool = False) -> Found:
         """Find the spellings of missing among the distinct texts that a column holds.
@@ -144,16 +152,12 @@ def _are_values(n_doubtful: int, others: Collection[str], marked: bool) -> bool:
     """
     if len(others) == 1 and n_doubtful == 1:
         return True
-    return marked and bool(others) and _are_texts(others)
-
-
-def _are_texts(values: Collection[str]) -> bool:
-    """Return whether values are not all numbers, not all dates, and not all true or false."""
-    if all(as_number(value) is not None for value in values):
-        return False
-    if all(parsed_date(value) is not None for value in values):
-        return False
-    return not {value.strip().lower() for value in values} <= {"true", "false"}
+    are_typed = (
+        all(as_number(value) is not None for value in others)
+        or all(parsed_date(value) is not None for value in others)
+        or {value.strip().lower() for value in others} <= {"true", "false"}
+    )
+    return marked and bool(others) and not are_typed
 
 
 def _bare(values: Iterable[str]) -> tuple[str, ...]:
@@ -213,11 +217,6 @@ class Missing:
             tuple(map(str, as_value)),
         )
 
-    @property
-    def columns(self) -> list[str]:
-        """The columns that the options name."""
-        return [*(name for name, _ in self.by_column), *self.as_value]
-
     @cached_property
     def _own(self) -> dict[str, tuple[str, ...]]:
         return dict(self.by_column)
@@ -239,7 +238,7 @@ class Missing:
         """Return the rule of a column whose domain is known: what it holds is a value, and nothing else."""
         rule = self.rule(column, in_file=in_file)
         if kind != "category":
-            return replace(rule, doubtful="missing")
+            return replace(rule, doubtful="missing", by_number=bool(rule.named))
         # A spelling that was named is missing even if the domain holds its like.
         return replace(rule, declared=domain, doubtful="missing", retypes=False)
 

@@ -1,6 +1,6 @@
-"""What a person should know of a table that was counted: notices, few and short, each with what to do.
+"""Say what a person should know about a table that was counted: few notices, each with what to do.
 
-Here it is also decided which columns only name the rows, which numbers may stand for missing, and which
+This chapter also decides which columns only name the rows, which numbers may stand for missing, and which
 columns give the label away.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,13 @@ from nullproof.data.binning import split_pays
 from nullproof.data.missing import OFTEN, Missing
 from nullproof.data.schema import IGNORED, NAMES_ROWS, NO_VALUE, ColumnRecord, Schema
 from nullproof.data.texts import is_amount
-from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, as_number, parsed_date, text
+from nullproof.data.types import LARGEST_DOUBLE_INTEGER, Column, text
 from nullproof.errors import NullproofError, notice
 from nullproof.words import PLAIN, cut, per_cent, some
 
 # With so few known cells a column of different texts may be anything.
 FEW = 20
-_MANY_VALUES, _MANY_LABELS, _MANY_NUMBERS, _MANY_TEXTS = 10, 50, 10, 1000
+_MANY_LABELS, _MANY_NUMBERS, _MANY_TEXTS = 50, 10, 1000
 _SHOWN, _LONGEST = 3, 100
 # From which share of all missing cells on those that play no part are named in any case.
 NOTABLE = 0.5
@@ -152,7 +152,7 @@ def _apart(values: NDArray[np.float64], end: float, nines: bool) -> list[str]:
     return []
 
 
-# Texts that should be numbers or dates.
+# Texts among numbers.
 
 
 def strays(texts: Sequence[str]) -> list[str]:
@@ -179,17 +179,6 @@ def strays(texts: Sequence[str]) -> list[str]:
     return sorted(found) if len(texts) - len(found) >= _MANY_NUMBERS else []
 
 
-def _amounts(texts: Sequence[str]) -> Literal["numbers", "dates"] | None:
-    """Return what texts look like, by some of them: numbers, or dates as ISO 8601 writes them."""
-    sample = texts[:: len(texts) // 64 + 1]
-    if len(texts) > _MANY_NUMBERS and all(parsed_date(text) is not None for text in sample):
-        return "dates"
-    # Fewer different numbers are codes or grades more often than not.
-    if len(texts) > 2 * _MANY_NUMBERS and all(as_number(text) is not None for text in sample):
-        return "numbers"
-    return None
-
-
 # What was found while a table was counted.
 
 Places = dict[str, list[str]]
@@ -203,70 +192,47 @@ class Findings:
     ----------
     taken
         Texts that were taken as missing.
-    kept
-        Texts that may mean missing by the usual list, and are values where they are.
     suspects
-        Other values that often mean missing.
+        Values that often mean missing.
     strays
         Texts that make a column of numbers or dates text.
-    texts
-        Columns of texts that look like numbers or dates, of tables that say of each column what it is.
     empty, left_out
         Columns without any known value, and columns that only name the rows.
     """
 
     taken: Places = field(default_factory=dict)
-    kept: Places = field(default_factory=dict)
     suspects: Places = field(default_factory=dict)
     strays: Places = field(default_factory=dict)
-    texts: Places = field(default_factory=dict)
     empty: list[str] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
 
     def look_at(
-        self,
-        column: Column,
-        *,
-        declared: bool = False,
-        counts: NDArray[np.int64] | None = None,
+        self, column: Column, *, declared: bool = False, counts: NDArray[np.int64] | None = None
     ) -> None:
         """Note what a column that is counted spells; ``declared`` if its values were.
 
         If the cells are groups of cells, ``counts`` has how many are in each.
         """
         _note(self.taken, column.taken, column.name)
-        _note(self.kept, column.kept, column.name)
-        odd = [] if declared else self._look_at_texts(column)
-        if column.numbers is not None:
+        odd = [] if declared else self._note_strays(column)
+        suspects = [*column.kept]
+        if column.kind == "number":
             groups = None if counts is None else counts[column.known]
-            suspects = sentinels(column.held, groups) if column.kind == "number" else []
-        else:
-            suspects = sorted(
-                {
-                    value.strip()
-                    for code, value in enumerate(column.values)
-                    if value.strip().lower() in OFTEN and np.any(column.codes == code)
-                }
-            )
+            suspects = sentinels(column.held, groups)
+        elif column.numbers is None:
+            often = {value.strip() for value in column.values if value.strip().lower() in OFTEN}
+            suspects += sorted(often & {*map(str.strip, _held(column))}) if often else []
         _note(self.suspects, (value for value in suspects if value not in odd), column.name)
 
     def leave_out(self, column: Column) -> None:
-        """Note that a column names the rows, or seems to for the sake of a stray."""
+        """Note that a column names the rows, or seems to because of a stray text."""
         self.left_out.append(column.name)
-        self._look_at_texts(column)
+        self._note_strays(column)
 
-    def _look_at_texts(self, column: Column) -> list[str]:
-        """Note texts that should be numbers or dates, and return the strays."""
+    def _note_strays(self, column: Column) -> list[str]:
         if column.kind != "category" or column.declared or column.sets:
             return []
-        assert column.codes is not None
-        used = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
-        held = [column.values[code] for code in np.flatnonzero(used).tolist()]
-        kind = _amounts(held)
-        if kind is not None:
-            _note(self.texts, [kind], column.name)
-            return []
-        found = strays(held)
+        found = strays(_held(column))
         _note(self.strays, found, column.name)
         return found
 
@@ -281,7 +247,7 @@ class Findings:
 
     def add(self, other: Findings) -> None:
         """Note what was found elsewhere too."""
-        for name in ("taken", "kept", "suspects", "strays", "texts"):
+        for name in ("taken", "suspects", "strays"):
             for spelling, names in getattr(other, name).items():
                 getattr(self, name).setdefault(spelling, []).extend(names)
         self.empty += other.empty
@@ -293,6 +259,13 @@ def _note(found: Places, spellings: Iterable[str], name: str) -> None:
         names = found.setdefault(spelling, [])
         if name not in names:
             names.append(name)
+
+
+def _held(column: Column) -> list[str]:
+    """Return the texts that some cell holds."""
+    assert column.codes is not None
+    used = np.bincount(column.codes[column.codes >= 0], minlength=len(column.values))
+    return [column.values[code] for code in np.flatnonzero(used).tolist()]
 
 
 def refuse_nothing(schema: Schema, findings: Findings) -> None:
@@ -319,33 +292,27 @@ def records(
     why |= dict.fromkeys(findings.left_out, NAMES_ROWS) | dict.fromkeys(ignored, IGNORED)
     found = {}
     for name in names:
-        kind = kinds.get(name, "")
-        if name == label:
-            found[name] = ColumnRecord(name, "label", kind=kind)
-        elif name in why:
-            found[name] = ColumnRecord(name, "left out", why[name], kind)
-        else:
-            found[name] = ColumnRecord(name, "feature", kind=kind)
+        use = "label" if name == label else "left out" if name in why else "feature"
+        reason = why[name] if use == "left out" else ""
+        found[name] = ColumnRecord(name, use, reason, kinds.get(name, ""))  # type: ignore[arg-type]
     return found
 
 
-# Notices.
+# Notices. Each function returns one sentence, or none.
 
 
 def notify(index: Counted, findings: Findings) -> None:
     """Give notices, as `NullproofWarning`, of what is odd about a table."""
     for said in (
-        *_of_empty(findings.empty),
-        *_of_left_out(findings.left_out),
+        *_empty_columns(findings.empty),
+        *_left_out_columns(findings.left_out),
         *no_part_notice(index, least=NOTABLE),
-        *_of_strays(findings.strays),
-        *_of_texts(findings.texts),
-        *_of_spellings(findings, index.schema.missing),
-        *_of_missing_as_value(index),
-        *_of_leaks(index),
-        *_of_many_values(index),
-        *_of_alike(index.schema),
-        *_of_labels(index),
+        *_texts_among_numbers(findings.strays),
+        *_spellings(findings, index.schema.missing),
+        *_telling_blanks(index),
+        *_leaks(index),
+        *_values_alike(index.schema),
+        *_labels(index),
     ):
         notice(said)
 
@@ -357,11 +324,11 @@ def standing_notices(index: Counted) -> list[str]:
         if feature.kind == "category":
             _note(found, strays(feature.values), feature.name)
     return [
-        *_of_left_out(index.schema.left_out),
+        *_left_out_columns(index.schema.left_out),
         *no_part_notice(index),
-        *_of_strays(found),
-        *_of_alike(index.schema),
-        *_of_labels(index),
+        *_texts_among_numbers(found),
+        *_values_alike(index.schema),
+        *_labels(index),
     ]
 
 
@@ -405,69 +372,50 @@ def no_part_notice(index: Counted, least: float = 0.0) -> Iterator[str]:
     yield f"columns with missing cells that play no part: {_listed(said)}{how}"
 
 
-def _of_empty(names: list[str]) -> Iterator[str]:
+def _empty_columns(names: list[str]) -> Iterator[str]:
     if names:
         yield f"left out for lack of any known value: {some(map(repr, names), 20)}"
 
 
-def _of_left_out(names: Collection[str]) -> Iterator[str]:
+def _left_out_columns(names: Collection[str]) -> Iterator[str]:
     if names:
-        they, them = _number(names, "it names", "they name"), _number(names, "it", "them")
+        they, them = ("it names", "it") if len(names) == 1 else ("they name", "them")
         yield (
             f"left out, since {they} the rows: {_columns(names)}; to keep {them}: "
             f"{_call('keep', names)}"
         )
 
 
-def _of_strays(found: Places) -> Iterator[str]:
+def _texts_among_numbers(found: Places) -> Iterator[str]:
     if found:
-        columns = {name for names in found.values() for name in names}
         yield (
-            f"because of {_places(found)} "
-            f"{_number(columns, 'that column counts', 'these columns count')} as text, not as numbers or "
-            f"dates; if {_number(found, 'it means missing, name it', 'they mean missing, name them')}: "
-            f"{_call('missing', found)}"
+            f"because of {_places(found)} the column counts as text, not as numbers or dates; if it means "
+            f"missing, name it: {_call('missing', found)}"
         )
 
 
-def _of_texts(found: Places) -> Iterator[str]:
-    how = {
-        "dates": ", as pandas.to_datetime does",
-        "numbers": ", as pandas.to_numeric does, unless they are codes",
-    }
-    for kind, names in sorted(found.items()):
-        yield (
-            f"{_columns(names)} {_number(names, 'holds', 'hold')} {kind} as texts, each a value of its "
-            f"own; give {_number(names, 'it', 'them')} a type of {kind} first{how[kind]}"
-        )
-
-
-def _of_spellings(findings: Findings, missing: Missing) -> Iterator[str]:
+def _spellings(findings: Findings, missing: Missing) -> Iterator[str]:
+    """Name what was taken as missing, and what may mean missing too."""
     own = (spelling for _, spellings in missing.by_column for spelling in spellings)
     named = {*missing.named, *(missing.only or ()), *own}
     taken = {s: names for s, names in findings.taken.items() if s not in named}
-    kept, suspects = findings.kept, findings.suspects
+    suspects = findings.suspects
     if taken:
+        was, is_value = ("was", "it is a value") if len(taken) == 1 else ("were", "they are values")
         yield (
-            f"{_places(taken)} {_number(taken, 'was', 'were')} taken as missing; if "
-            f"{_number(taken, 'it is a value', 'they are values')}, name what is missing instead: "
+            f"{_places(taken)} {was} taken as missing; if {is_value}, name what is missing instead: "
             "missing_only=(…) or --missing-only TEXT"
-        )
-    if kept:
-        yield (
-            f"{_places(kept)} {_number(kept, 'was taken as a value', 'were taken as values')}; if missing, "
-            f"name {_number(kept, 'it', 'them')}: {_call('missing', kept)}"
         )
     if suspects:
         spelling, names = next(iter(suspects.items()))
         yield (
-            f"{_places(suspects)} may mean missing; if so, name {_number(suspects, 'it', 'them')}: "
+            f"{_places(suspects)} may mean missing; if so, name {'it' if len(suspects) == 1 else 'them'}: "
             f"{_call('missing', suspects)}, or for one column "
             f'--missing "{cut(names[0], _LONGEST)}={cut(spelling, _LONGEST)}"'
         )
 
 
-def _of_missing_as_value(index: Counted) -> Iterator[str]:
+def _telling_blanks(index: Counted) -> Iterator[str]:
     """Offer ``missing_is_value`` where being missing says much about the label (theory 11)."""
     if int(index.label_counts.sum()) <= 5 * FEW:
         return
@@ -484,7 +432,7 @@ def _of_missing_as_value(index: Counted) -> Iterator[str]:
         )
 
 
-def _of_leaks(index: Counted) -> Iterator[str]:
+def _leaks(index: Counted) -> Iterator[str]:
     """Name columns that alone give the label in over 99.9 % of the rows."""
     n_rows = int(index.label_counts.sum())
     if n_rows <= 5 * FEW or int(index.label_counts.max()) > 0.99 * n_rows:
@@ -497,25 +445,14 @@ def _of_leaks(index: Counted) -> Iterator[str]:
             if 2 * n_known > n_rows and int(counts.max(axis=1).sum()) > 0.999 * n_known:
                 found.append(feature.name)
     if found:
-        them = _number(found, "it", "them")
+        gives, them = ("gives", "it") if len(found) == 1 else ("give", "them")
         yield (
-            f"{_columns(found)} alone {_number(found, 'gives', 'give')} the label in over 99.9 % of the "
-            f"rows; if {them} would not be known for a new point, leave {them} out: "
-            f"{_call('ignore', found)}"
+            f"{_columns(found)} alone {gives} the label in over 99.9 % of the rows; if {them} would not be "
+            f"known for a new point, leave {them} out: {_call('ignore', found)}"
         )
 
 
-def _of_many_values(index: Counted) -> Iterator[str]:
-    n_rows = int(index.label_counts.sum())
-    for feature in index.schema.features:
-        if feature.n_values > max(_MANY_VALUES, n_rows / 2):
-            yield (
-                f"column {feature.name!r} has {feature.n_values:,} values in {n_rows:,} rows and "
-                "tells next to nothing about a new point; leave it out with ignore or --ignore"
-            )
-
-
-def _of_alike(schema: Schema) -> Iterator[str]:
+def _values_alike(schema: Schema) -> Iterator[str]:
     """Name values that differ only in case or in spaces around them, first those of the label."""
     columns = [(schema.label_name, [label for label in schema.labels if isinstance(label, str)])]
     columns += [(f.name, list(f.values)) for f in schema.features if f.kind == "category"]
@@ -535,21 +472,14 @@ def _of_alike(schema: Schema) -> Iterator[str]:
         )
 
 
-def _of_labels(index: Counted) -> Iterator[str]:
+def _labels(index: Counted) -> Iterator[str]:
     labels, name = index.schema.labels, repr(cut(index.schema.label_name, _LONGEST))
     if int(index.label_counts.sum()) <= FEW:
         return
-    numbers = [as_number(label) if isinstance(label, str) else label for label in labels]
-    fractions = None not in numbers and any(float(number or 0) % 1 for number in numbers)
     if len(labels) == 1:
         yield (
             f"the label column {name} has one class, {cut(repr(labels[0]), _LONGEST)}, so every "
             "prediction is certain; give a column, or rows, with at least two"
-        )
-    elif len(labels) > _MANY_NUMBERS and fractions:
-        yield (
-            f"the label column {name} holds {len(labels):,} different numbers with fractions, each of "
-            "them a class; cut it into a few classes first, or name another column"
         )
     elif len(labels) > _MANY_LABELS:
         yield (
@@ -559,10 +489,6 @@ def _of_labels(index: Counted) -> Iterator[str]:
 
 
 # Wording.
-
-
-def _number(names: Collection[str], one: str, several: str) -> str:
-    return one if len(names) == 1 else several
 
 
 def _places(found: Places) -> str:

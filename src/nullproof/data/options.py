@@ -58,8 +58,8 @@ class TableOptions:
         if not isinstance(self.missing, Mapping):
             object.__setattr__(self, "missing", Missing.of(self.missing).named)
         self.spelled  # noqa: B018 (options that contradict each other are rejected)
-        self._refuse_binning()
-        self._refuse_weights()
+        self._check_binning()
+        self._check_weights()
         if self.unlabelled not in get_args(Unlabelled):
             raise NullproofError(
                 f"unlabelled is {self.unlabelled!r}; give 'refuse', or 'drop' to leave out the rows that "
@@ -74,14 +74,13 @@ class TableOptions:
         listed = {name: list(values) for name, values in self.domains.items()}
         object.__setattr__(self, "domains", listed)
 
-    def _refuse_binning(self) -> None:
-        by_column = isinstance(self.binning, Mapping)
+    def _check_binning(self) -> None:
         ways = [*self.binning.values()] if isinstance(self.binning, Mapping) else [self.binning]
         for how in ways:
             if not isinstance(how, str) or how not in get_args(Binning):
-                whose = " for a column" if by_column else ""
                 raise NullproofError(
-                    f"binning is {how!r}{whose}; give 'mdl', 'uniform', 'quantile' or 'none'"
+                    f"binning is {how!r}; give 'mdl', 'uniform', 'quantile' or 'none', or a mapping from "
+                    "column to one of these"
                 )
         whole = isinstance(self.bins, int | np.integer) and not isinstance(self.bins, bool)
         if not (whole and self.bins >= 1):
@@ -94,7 +93,7 @@ class TableOptions:
                 "binning='uniform' or 'quantile' with it"
             )
 
-    def _refuse_weights(self) -> None:
+    def _check_weights(self) -> None:
         if not isinstance(self.weights, Mapping):
             if self.weights not in ("learned", "equal"):
                 raise NullproofError(
@@ -126,15 +125,12 @@ class TableOptions:
 
     def refuse_unknown_columns(self, names: Collection[str]) -> None:
         """Reject options that name a column the table does not have."""
-        refuse_unknown(self.ignore, names, "ignore")
-        refuse_unknown(self.domains, names, "domains")
-        binned = self.binning if isinstance(self.binning, Mapping) else ()
-        refuse_unknown((name for name in binned if name != REST), names, "binning")
-        weighted = self.weights if isinstance(self.weights, Mapping) else ()
-        refuse_unknown((name for name in weighted if name != REST), names, "weights")
-        refuse_unknown(self.keep, names, "keep")
-        refuse_unknown((name for name, _ in self.spelled.by_column), names, "missing")
-        refuse_unknown(self.missing_is_value, names, "missing_is_value")
+        by_column = {"missing": [name for name, _ in self.spelled.by_column]}
+        for option in ("ignore", "domains", "binning", "weights", "keep", "missing_is_value"):
+            given = getattr(self, option)
+            by_column[option] = [] if isinstance(given, str) else [x for x in given if x != REST]
+        for option, given in by_column.items():
+            refuse_unknown(given, names, option)
 
     def binning_of(self, name: str) -> Binning:
         """Return how a column is binned; without ``"*"`` a mapping leaves the rest to the default."""

@@ -13,7 +13,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import Key, KeyDoubts, RowNames, refuse_key, row_names
+from nullproof.data.keys import Key, RowNames, refuse_key, row_names
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Schema, encode, n_outside
 from nullproof.data.sources import Blocks, Table, open_table, rows_like
@@ -253,11 +253,7 @@ def encode_points(
         warn_of_unseen(schema, encoded.n_unseen, encoded.n_outside, smoothed=smoothed)
     if key is None:
         return encoded
-    names = row_names(key, encoded.frame, encoded.rows, len(encoded))
-    doubts = KeyDoubts()
-    doubts.look_at(names)
-    doubts.report()
-    return replace(encoded, names=names)
+    return replace(encoded, names=row_names(key, encoded.frame, encoded.rows, len(encoded)))
 
 
 def encode_quietly(schema: Schema, points: Any, key: str | None = None) -> Points:
@@ -435,27 +431,20 @@ class Chunk(NamedTuple):
 def read_points_in_chunks(
     schema: Schema, blocks: Blocks, own_missing: OwnHoles, key: str | None, *, smoothed: bool
 ) -> Iterator[Chunk]:
-    """Encode points block by block; after the last, warn of all what `encode_points` warns of.
+    """Encode points block by block; after the last, warn of what `encode_points` warns of.
 
-    Parameters
-    ----------
-    key
-        The column that names the points. The names are kept in memory, to find those of several points.
-    smoothed
-        Whether there is any smoothing.
+    ``key`` is the column that names the points; ``smoothed`` says whether there is any smoothing.
     """
     wanted = {*schema.position, schema.label_name, *([] if key is None else [key])}
     n_unseen, n_outside = np.zeros((2, len(schema.features)), dtype=np.int64)
-    doubts, first = KeyDoubts(), 0
+    first = 0
     for table, share in blocks.tables(wanted):
         points = encode_quietly(schema, table)
         n_unseen += points.n_unseen
         n_outside += np.array(points.n_outside, dtype=np.int64)
         if key is not None:
             names = row_names(key, points.frame, points.rows, len(points))
-            doubts.look_at(names)
             points = replace(points, names=names)
         yield Chunk(points.read(own_missing), table, first, share)
         first += len(points)
     warn_of_unseen(schema, n_unseen, n_outside, smoothed=smoothed)
-    doubts.report()

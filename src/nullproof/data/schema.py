@@ -7,7 +7,7 @@ table show, together with what was declared (theory 1).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -215,7 +215,13 @@ def fit_feature(
     if domain and not column.known.any() and not column.sets and None not in map(as_number, domain):
         column = Column(column.name, "number", numbers=np.full(len(column), np.nan))
     if column.kind in ("number", "date") and not domain and binning != "none":
-        return _fit_bins(column, bins, binning, rows, missing_is_value)
+        found = learn_bins(column, bins, binning, rows, _candidates(column))
+        feature = binned_feature(
+            column.name, column.kind, found.edges, found.shown, missing_is_value
+        )
+        if len(feature.bins) < len(found.edges) - 1:
+            return feature, encode(feature, column)
+        return feature, _encoded(feature, column, found.codes)
     if column.kind == "date" and any(parsed_date(value) is None for value in domain):
         column = _as_text(column)
     values = _values_of(column, domain)
@@ -239,62 +245,44 @@ def _with_texts(feature: Feature, texts: Mapping[int, str]) -> Feature:
     return replace(feature, bins=bins, values=(*(texts[b] for b in bins), *extra))
 
 
-def _fit_bins(
-    column: Column, bins: int, binning: Binning, rows: Rows, missing_is_value: bool
-) -> tuple[Feature, Encoded]:
-    candidates = [x for cells in column.sets.values() for x in cells]
-    extra = np.array(candidates) if candidates else None
-    found = learn_bins(column, bins, binning, rows, extra)
-    feature = binned_feature(column.name, column.kind, found.edges, found.shown, missing_is_value)
-    if len(feature.bins) < len(found.edges) - 1:
-        return feature, encode(feature, column)
-    return feature, _encoded(feature, column, found.codes)
+def _candidates(column: Column) -> list[Any]:
+    """Return the values that cells with several candidates may hold."""
+    return [x for candidates in column.sets.values() for x in candidates]
 
 
 def _values_of(column: Column, declared: Sequence[str]) -> tuple[str, ...]:
     """Return the values of a column without bins, candidates and declared values included."""
-    candidates = [x for cells in column.sets.values() for x in cells]
     if column.numbers is None:
         if column.kind == "boolean":
             declared = [value.lower() for value in declared]
         seen = {*column.values}
         if not seen.issubset(column.declared):
-            assert column.codes is not None
-            used = (np.flatnonzero(np.bincount(column.codes + 1, minlength=1)) - 1).tolist()
-            seen = {column.values[code] for code in used if code >= 0}
-        return in_order({*seen, *map(text, candidates), *declared, *column.declared})
-    read = parsed_date if column.kind == "date" else as_number
-    given = [read(value) for value in declared]
+            codes = np.unique(np.asarray(column.codes)).tolist()
+            seen = {column.values[code] for code in codes if code >= 0}
+        return in_order({*seen, *_candidates(column), *declared, *column.declared})
+    given = [_reader(column.kind)(value) for value in declared]
     if None in given:
         raise NullproofError(
             f"domains declares texts for column {column.name!r}, which holds numbers; "
             "declare numbers there or turn the column into text"
         )
-    numbers = [*distinct(column.held)[0].tolist(), *candidates, *given]
+    numbers = [*distinct(column.held)[0].tolist(), *_candidates(column), *given]
     return in_order({column.write(number) for number in numbers})
 
 
 def widen_feature(feature: Feature, column: Column) -> Feature:
     """Return the feature with those values of a further column added that its domain lacks; bins stay."""
-    encoded = encode(feature, column)
-    outside = encoded.codes == feature.n_values
     column = _as_kind(feature, column)
-    candidates = [x for cells in column.sets.values() for x in cells]
     if feature.edges:
-        found = np.concatenate([column.held, np.array(candidates, dtype=column.held.dtype)])
+        held = column.held
+        found = np.concatenate([held, np.array(_candidates(column), dtype=held.dtype)])
         return _with_bins(feature, shown_numbers(found, feature.edges, feature.kind))
-    if not outside.any() and all(feature.n_values not in codes for codes in encoded.sets.values()):
+    new = {*_values_of(replace(column, declared=()), ())} - feature.domain
+    if not new:
         return feature
-    # Candidates that are all outside have one code too, but no value of their own.
-    outside &= column.known
-    if column.numbers is not None:
-        new = {column.write(x) for x in [*column.numbers[outside].tolist(), *candidates]}
-    else:
-        assert column.codes is not None
-        new = {column.values[code] for code in np.unique(column.codes[outside])}
-        new.update(map(text, candidates))
     if feature.kind == "code":
-        return replace(feature, values=tuple(map(str, range(max(int(x) for x in new) + 1))))
+        largest = max(int(x) for x in new)
+        return replace(feature, values=tuple(map(str, range(largest + 1))))
     return replace(feature, values=in_order({*feature.values, *new}))
 
 
@@ -306,8 +294,7 @@ def _with_bins(feature: Feature, shown: Shown) -> Feature:
         if b not in texts:
             texts[b] = now
         elif is_single(texts[b]) and texts[b] != now:
-            read = parsed_date if feature.kind == "date" else as_number
-            before = read(texts[b])
+            before = _reader(feature.kind)(texts[b])
             ends = both_shown({b: pair}, {b: (before, before)})[b]
             texts[b] = late_bin_text(feature.edges, feature.kind, b, ends)
     return _with_texts(feature, texts)
@@ -321,10 +308,9 @@ def encode(feature: Feature, column: Column) -> Encoded:
     column = _as_kind(feature, column)
     if column.numbers is not None:
         return _encoded(feature, column, _encode_numbers(feature, column.numbers))
-    assert column.codes is not None
     codes, outside = feature.codes, feature.n_values
     found = [*(codes.get(value, outside) for value in column.values), MISSING]
-    own = column.codes
+    own = np.asarray(column.codes)
     changes = column.sets or feature.missing_is_value
     if changes or own.dtype != code_type(outside) or found[:-1] != [*range(len(found) - 1)]:
         own = np.array(found, dtype=code_type(outside))[own]
@@ -416,28 +402,35 @@ def decode(feature: Feature, code: int) -> Any:
     return value if moment is None else at_microseconds(moment)
 
 
+# Bring a column to the kind that a feature was learned with.
+
+
+def _reader(kind: Kind) -> Callable[[str], int | float | None]:
+    """Return how a text is read as a number or moment."""
+    return parsed_date if kind == "date" else as_number
+
+
 def _as_kind(feature: Feature, column: Column) -> Column:
-    """Bring a column to the kind that the feature was learned with, or reject it."""
-    numeric = ("number", "code")
-    if feature.kind == column.kind or {feature.kind, column.kind} <= {*numeric}:
+    """Return a column in the kind that the feature was learned with, or reject it."""
+    kind, numeric = feature.kind, {"number", "code"}
+    if kind == column.kind or {kind, column.kind} <= numeric:
         return column
     if not column.sets and not np.any(column.known):
-        if feature.kind in ("category", "boolean"):
-            return Column(column.name, feature.kind, codes=np.full(len(column), MISSING))
-        return Column(column.name, feature.kind, numbers=np.full(len(column), math.nan))
-    if feature.kind in (*numeric, "date") and column.kind == "category":
-        return _texts_parsed(feature, column)
-    if feature.kind == "category" and column.numbers is not None:
+        if kind in ("category", "boolean"):
+            return Column(column.name, kind, codes=np.full(len(column), MISSING))
+        return Column(column.name, kind, numbers=np.full(len(column), math.nan))
+    if kind in (*numeric, "date") and column.kind == "category":
+        return _as_numbers(feature, column)
+    if kind == "category" and column.numbers is not None:
         return _as_text(column)
-    if {feature.kind, column.kind} == {"boolean", "category"}:
-        return _case_blind(feature, column)
+    if {kind, column.kind} == {"boolean", "category"}:
+        return _ignoring_case(feature, column)
     raise _wrong_kind(feature, column)
 
 
-def _texts_parsed(feature: Feature, column: Column) -> Column:
+def _as_numbers(feature: Feature, column: Column) -> Column:
     """Read texts as numbers or dates; which cells are missing stays."""
-    assert column.codes is not None
-    read = parsed_date if feature.kind == "date" else as_number
+    read = _reader(feature.kind)
 
     def parse(written: str) -> int | float:
         number = read(written)
@@ -446,9 +439,9 @@ def _texts_parsed(feature: Feature, column: Column) -> Column:
         return number
 
     numbers: list[int | float] = [0] * (len(column.values) + 1)
-    for code in np.unique(column.codes[column.codes >= 0]).tolist():
+    for code in np.unique(column.codes[column.known]).tolist():  # type: ignore[index]
         numbers[code] = parse(column.values[code])
-    sets = {row: tuple(parse(text(x)) for x in cells) for row, cells in column.sets.items()}
+    sets = {row: tuple(map(parse, cells)) for row, cells in column.sets.items()}
     whole = all(isinstance(number, int) for number in numbers)
     table = np.array(numbers, dtype=np.int64 if whole else np.float64)
     parsed = Column(column.name, feature.kind, numbers=table[column.codes], sets=sets)
@@ -457,25 +450,23 @@ def _texts_parsed(feature: Feature, column: Column) -> Column:
 
 def _as_text(column: Column) -> Column:
     """Make every number or date of a column a category of its own."""
-    known = column.known
     found, places = distinct(column.held)
     codes = np.full(len(column), MISSING, dtype=np.int32)
-    codes[known] = places
+    codes[column.known] = places
     texts = [column.write(x) for x in found.tolist()]
-    sets = {row: tuple(column.write(x) for x in cells) for row, cells in column.sets.items()}
+    sets = {row: tuple(map(column.write, cells)) for row, cells in column.sets.items()}
     return Column(column.name, "category", codes=codes, values=texts, sets=sets)
 
 
-def _case_blind(feature: Feature, column: Column) -> Column:
+def _ignoring_case(feature: Feature, column: Column) -> Column:
     """Match true, True and TRUE: libraries write booleans in different cases."""
-    by_lower = {value.lower(): value for value in feature.values}
-    assert column.codes is not None
     # Values may be categories that no cell holds.
-    for code in np.unique(column.codes[column.known]).tolist():
+    for code in np.unique(column.codes[column.known]).tolist():  # type: ignore[index]
         if column.values[code].lower() not in ("true", "false"):
             raise _wrong_kind(feature, column, column.values[code])
-    texts = [by_lower.get(value.lower(), value) for value in column.values]
-    sets = {row: tuple(by_lower.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
+    known = {value.lower(): value for value in feature.values}
+    texts = [known.get(value.lower(), value) for value in column.values]
+    sets = {row: tuple(known.get(x.lower(), x) for x in own) for row, own in column.sets.items()}
     return Column(column.name, feature.kind, codes=column.codes, values=texts, sets=sets)
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import difflib
+import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,6 +26,8 @@ from nullproof.data.texts import Formats, type_texts
 from nullproof.data.types import (
     MISSING,
     Column,
+    Kind,
+    at_microseconds,
     is_missing,
     is_number,
     moment,
@@ -34,7 +37,7 @@ from nullproof.data.types import (
     unsupported,
 )
 from nullproof.errors import NullproofError, explained
-from nullproof.words import some
+from nullproof.words import cut, some
 
 if TYPE_CHECKING:
     import polars as pl
@@ -153,41 +156,13 @@ class Reading:
 
 
 @dataclass(frozen=True)
-class Coded:
-    """A column that arrives as codes, -1 where missing; ``declared`` if the values are a domain."""
-
-    codes: NDArray[Any]
-    values: list[str]
-    declared: bool = True
-
-    def rows(self, rows: NDArray[np.intp]) -> Coded:
-        return replace(self, codes=self.codes[rows])
-
-
-@dataclass(frozen=True)
-class WithCandidates:
-    """A column where some cells have several candidates, the ``sets``; they are null among the cells."""
-
-    cells: pl.Series
-    sets: dict[int, tuple[Any, ...]]
-
-    def rows(self, rows: NDArray[np.intp]) -> WithCandidates:
-        sets = {i: self.sets[row] for i, row in enumerate(rows.tolist()) if row in self.sets}
-        return WithCandidates(self.cells.gather(rows), sets)
-
-
-if TYPE_CHECKING:
-    Raw = pl.Series | Coded | WithCandidates
-
-
-@dataclass(frozen=True)
 class Table:
     """A table of any origin, whose columns are read one at a time.
 
     Parameters
     ----------
     get
-        Returns the cells of a column: a series of one of the five kinds, or codes.
+        Returns the cells of a column, before anybody asked what is spelled missing.
     missing
         What means missing.
     source
@@ -208,7 +183,7 @@ class Table:
 
     names: tuple[str, ...]
     n_all: int
-    get: Callable[[str], Raw]
+    get: Callable[[str], Column]
     missing: Missing = USUAL
     source: Any = None
     in_file: bool = False
@@ -239,7 +214,8 @@ class Table:
         if tuple(names) == self.names:
             return self
         places = dict(zip(names, self.names, strict=True))
-        return replace(self, names=tuple(names), get=lambda name: self.get(places[name]))
+        get = lambda name: replace(self.get(places[name]), name=name)  # noqa: E731
+        return replace(self, names=tuple(names), get=get)
 
     def some(self, rows: NDArray[np.intp]) -> Table:
         """Return some of the rows, as if there were no others."""
@@ -262,14 +238,10 @@ class Table:
     def _read(self, name: str, rule: Rule) -> Column:
         if name not in self.known_names:
             raise no_such_column(name, self.names)
-        raw = self.get(name)
+        column = self.get(name)
         if self.rows is not None:
-            raw = (
-                raw.rows(self.rows)
-                if isinstance(raw, Coded | WithCandidates)
-                else raw.gather(self.rows)
-            )
-        column = read_column(name, raw, rule)
+            column = column.rows(self.rows)
+        column = read_column(name, column, rule)
         if name in self.taken:
             column.taken = (*column.taken, *self.taken[name])
         return column
@@ -295,133 +267,6 @@ def refuse_unknown(wanted: Iterable[str], names: Collection[str], option: str) -
         raise NullproofError(
             f"{option} names the column {unknown[0]!r}, which is not among {some(names, 20)}"
         )
-
-
-# From a series or codes to a column: its kind, and which cells are missing.
-
-
-def read_column(name: str, raw: Raw, rule: Rule = NOTHING_SPELLED) -> Column:
-    """Read the cells of a column."""
-    import polars as pl
-
-    if isinstance(raw, Coded):
-        return _text_column(name, raw, rule)
-    if isinstance(raw, WithCandidates):
-        return _with_candidates(name, raw, rule)
-    dtype = raw.dtype
-    if dtype == pl.Float64:
-        numbers = (raw.fill_null(float("nan")) if raw.null_count() else raw).to_numpy()
-        return _without_named(Column(name, "number", numbers), rule.numbers)
-    if dtype == pl.Int64:
-        return _without_named(_integers(name, "number", raw), rule.numbers)
-    if dtype == pl.Datetime:
-        return _without_named(_integers(name, "date", raw.to_physical()), rule.moments)
-    if dtype == pl.Boolean:
-        codes = raw.cast(pl.Int8).fill_null(MISSING).to_numpy()
-        for code, value in enumerate(("false", "true")):
-            if value in rule.named:
-                codes = np.where(codes == code, np.int8(MISSING), codes)
-        return Column(name, "boolean", codes=codes, values=("false", "true"))
-    coded = factorized(raw)
-    return _text_column(name, coded, rule, raw if dtype == pl.String else None)
-
-
-def _integers(name: str, kind: Any, raw: pl.Series) -> Column:
-    if not raw.null_count():
-        return Column(name, kind, raw.to_numpy())
-    return Column(name, kind, raw.fill_null(0).to_numpy(), mask=raw.is_not_null().to_numpy())
-
-
-def _without_named(column: Column, named: Sequence[float]) -> Column:
-    for number in named:
-        gone = column.numbers == number
-        if gone.any():  # type: ignore[union-attr]
-            column = column.without(gone)  # type: ignore[arg-type]
-    return column
-
-
-def _text_column(name: str, coded: Coded, rule: Rule, texts: pl.Series | None = None) -> Column:
-    """Take out what is spelled missing; what stood beside it may turn out to be numbers."""
-    codes, values = coded.codes, coded.values
-    declared = coded.values if coded.declared else ()
-    if declared:
-        rule = rule.declaring(declared)
-    spelled = [place for place, value in enumerate(values) if rule.looks_missing(value)]
-    if not spelled:
-        return Column(name, "category", codes=codes, values=values, declared=declared)
-    used = np.bincount(codes.astype(np.int64) + 1, minlength=len(values) + 1) > 0
-    held = [value for place, value in enumerate(values) if used[place + 1]]
-    found = rule.find(held, marked=bool(used[0]))
-    # Named spellings that no cell holds are no values of the domain either.
-    gone = found.gone.union(values[p] for p in spelled if values[p].strip() in rule.named)
-    if not gone:
-        return Column(
-            name, "category", codes=codes, values=values, declared=declared, kept=found.kept
-        )
-    if not coded.declared and rule.retypes and found.gone:
-        typed = type_texts(_texts_of(coded) if texts is None else texts, rule)
-        if typed is not None:
-            column = read_column(name, typed[0], rule)
-            column.taken = typed[1].taken
-            return column
-    table = np.arange(-1, len(values), dtype=np.int32)
-    table[[place + 1 for place in spelled if values[place] in gone]] = MISSING
-    return Column(
-        name,
-        "category",
-        codes=table[codes + 1],
-        values=values,
-        declared=[value for value in declared if value not in gone],
-        taken=found.taken,
-        kept=found.kept,
-    )
-
-
-def _texts_of(coded: Coded) -> pl.Series:
-    import polars as pl
-
-    return pl.Series([*coded.values, None], dtype=pl.String).gather(
-        np.where(coded.codes < 0, len(coded.values), coded.codes)
-    )
-
-
-def factorized(series: pl.Series) -> Coded:
-    """Return texts, Categoricals and Enums as codes."""
-    import polars as pl
-
-    if series.dtype == pl.Enum:
-        codes = series.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
-        return Coded(codes, series.dtype.categories.to_list())  # type: ignore[attr-defined]
-    if len(series) < _FEW:
-        cells = series.cast(pl.String).to_list()
-        places: dict[Any, int] = {}
-        found = [MISSING if x is None else places.setdefault(x, len(places)) for x in cells]
-        return Coded(np.array(found, dtype=np.int32), [*places], declared=False)
-    values = series.drop_nulls().unique().cast(pl.String)
-    made = series.cast(pl.String).cast(pl.Enum(values))
-    codes = made.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
-    return Coded(codes, values.to_list(), declared=False)
-
-
-def _with_candidates(name: str, raw: WithCandidates, rule: Rule) -> Column:
-    """Read cells of which some have several candidates; an unknown one among them means any."""
-    import polars as pl
-
-    sets = {
-        row: own
-        for row, own in raw.sets.items()
-        if not any(is_missing(x) or text(x).strip() in rule.named for x in own)
-    }
-    if raw.cells.dtype in (pl.String, pl.Boolean):
-        # What a set names as a candidate is a value.
-        rule = rule.declaring(text(x) for own in sets.values() for x in own)
-        rule = replace(rule, retypes=not sets)
-    column = read_column(name, raw.cells, rule)
-    for row, own in sets.items():
-        if column.kind != "number":
-            own = tuple(map(moment if column.kind == "date" else text, own))
-        column.sets[row] = tuple(dict.fromkeys(own))
-    return column
 
 
 # The door.
@@ -477,22 +322,20 @@ class Blocks:
 
 
 def _of_frame(source: Any, missing: Missing) -> Table:
+    if nw.dependencies.is_polars_dataframe(source):
+        return table_of_polars(source, missing)
     if nw.dependencies.is_pandas_dataframe(source):
         names = [str(name) for name in source.columns.tolist()]
         if not all(isinstance(name, str) for name in source.columns):
             # pandas numbers the columns of an array.
             source = source.set_axis(names, axis="columns")
         _refuse_twice(names)
-        get = partial(_pandas_column, source)
-        return Table(tuple(names), len(source), get, missing, source)
-    if nw.dependencies.is_polars_dataframe(source):
-        return table_of_polars(source, missing)
+        return Table(tuple(names), len(source), partial(_pandas_column, source), missing, source)
     if nw.dependencies.is_pyarrow_table(source):
-        _refuse_twice(source.column_names)
         names = source.column_names
-        return Table(
-            tuple(names), source.num_rows, lambda n: arrow_series(n, source[n]), missing, source
-        )
+        _refuse_twice(names)
+        get = lambda name: _arrow_column(name, source[name])  # noqa: E731
+        return Table(tuple(names), source.num_rows, get, missing, source)
     try:
         frame: Any = nw.from_native(source)
         if isinstance(frame, nw.LazyFrame):
@@ -522,118 +365,8 @@ def _refuse_twice(names: Sequence[str]) -> None:
 
 def table_of_polars(frame: pl.DataFrame, missing: Missing) -> Table:
     columns = {series.name: series for series in frame.get_columns()}
-    return Table(
-        tuple(columns), frame.height, lambda name: _of_series(columns[name]), missing, frame
-    )
-
-
-def _of_series(series: pl.Series) -> Raw:
-    """Return a series of one of the five kinds; lists are sets of candidates."""
-    import polars as pl
-
-    if isinstance(series.dtype, pl.Object | pl.List | pl.Array):
-        return series_of_cells(series.name, series.to_list())
-    return to_kind(series)
-
-
-def arrow_series(name: str, array: Any) -> Raw:
-    """Return an array of Arrow as a series; dictionaries are what their values are."""
-    import polars as pl
-
-    kind = array.type
-    if hasattr(kind, "value_type") and hasattr(kind, "index_type"):
-        array = array.cast(kind.value_type)
-    try:
-        return _of_series(pl.Series(name, pl.from_arrow(array)))
-    except NullproofError:
-        raise
-    except BaseException as problem:
-        # A panic of polars is no Exception.
-        if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
-            raise
-        raise unsupported(name, f"type {kind}") from problem
-
-
-def _pandas_column(frame: Any, name: str) -> Raw:
-    """Read a column of pandas by its dtype; pyarrow is needed only where the column is made by it."""
-    import polars as pl
-
-    column = frame[name]
-    dtype = column.dtype
-    if isinstance(dtype, np.dtype):
-        if dtype.kind == "O":
-            return series_of_cells(name, column.tolist())
-        return _array_column(name, column.to_numpy())
-    if hasattr(dtype, "categories"):
-        return _categories(name, column.array.codes, dtype.categories.tolist())
-    is_text, in_arrow = dtype.name in ("str", "string"), getattr(dtype, "storage", "") == "pyarrow"
-    if is_text and not (in_arrow and len(column) >= _FEW):
-        return pl.Series(name, [None if is_missing(x) else x for x in column.tolist()], pl.String)
-    if in_arrow or hasattr(dtype, "pyarrow_dtype"):
-        array = column.array.__arrow_array__()
-        return _arrow_texts(array) if is_text else arrow_series(name, array)
-    if getattr(dtype, "tz", None) is not None:
-        return _array_column(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
-    if getattr(dtype, "numpy_dtype", None) is not None and dtype.kind in "iufb":
-        # Masked numbers and booleans.
-        gone = column.isna().to_numpy()
-        cells = column.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
-        return _array_column(name, np.ma.MaskedArray(cells, gone))
-    raise unsupported(name, f"type {dtype}")
-
-
-def _arrow_texts(array: Any) -> Coded:
-    """Return texts of Arrow as codes, which takes half of the time of turning them into polars."""
-    encoded = array.combine_chunks() if hasattr(array, "combine_chunks") else array
-    encoded = encoded.dictionary_encode()
-    places = encoded.indices
-    codes = (places.fill_null(MISSING) if places.null_count else places).to_numpy()
-    return Coded(codes, encoded.dictionary.to_pylist(), declared=False)
-
-
-def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Raw:
-    """Return a categorical as codes of texts; two categories with one text are one value."""
-    if any(isinstance(value, tuple | list | bytes | Mapping) for value in categories):
-        raise unsupported(name, "categories that are no plain values")
-    values = [text(value) for value in categories]
-    if len({*values}) < len(values):
-        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
-        table = np.array([*(places[value] for value in values), MISSING], dtype=np.int32)
-        codes, values = table[codes], [*places]
-    return Coded(codes, values)
-
-
-def _array_column(name: str, array: NDArray[Any]) -> Raw:
-    """Return a plain or masked one-dimensional array as a series."""
-    import polars as pl
-
-    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
-    plain = np.asarray(array.data if mask is not None else array)
-    kind = plain.dtype.kind
-    if kind in "OUSV":
-        return series_of_cells(name, array.tolist())
-    if kind == "c":
-        raise unsupported(name, "complex numbers")
-    if kind == "m":
-        plain = np.where(np.isnat(plain), np.nan, (plain / np.timedelta64(1, "s")).astype(float))
-    elif kind == "f":
-        plain = plain.astype(np.float64, copy=False)
-    series = _moments(name, plain) if kind == "M" else pl.Series(name, np.ascontiguousarray(plain))
-    series = to_kind(series)
-    return series if mask is None else series.set(pl.Series(mask), None)
-
-
-def _moments(name: str, array: NDArray[Any]) -> pl.Series:
-    import polars as pl
-
-    unit, _ = np.datetime_data(array.dtype)
-    fine: Literal["ns", "us"] = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
-    # Far years overflow microseconds: whole seconds tell whether they are within the limits.
-    seconds_ = array.astype("datetime64[s]").astype(np.int64)[~np.isnat(array)]
-    if len(seconds_) and not _FIRST_SECOND <= seconds_.min() <= seconds_.max() < _LAST_SECOND:
-        raise unsupported(name, "years before 1 or after 9999")
-    ticks = pl.Series(name, array.astype(f"datetime64[{fine}]").astype(np.int64))
-    return ticks.set(pl.Series(np.isnat(array)), None).cast(pl.Datetime(fine))
+    get = lambda name: series_column(name, columns[name])  # noqa: E731
+    return Table(tuple(columns), frame.height, get, missing, frame)
 
 
 def _of_array(array: NDArray[Any], missing: Missing) -> Table:
@@ -662,65 +395,188 @@ def _of_mapping(source: Mapping[Any, Any], missing: Missing) -> Table:
     return Table(tuple(columns), n_rows, lambda name: raw_cells(name, columns[name]), missing)
 
 
-def raw_cells(name: str, cells: Any) -> Raw:
+# From any library to a `Column`.
+
+
+def raw_cells(name: str, cells: Any) -> Column:
     """Return the cells of one column: an array, a series of any library, or plain Python cells."""
     import polars as pl
 
     if isinstance(cells, np.ndarray):
         return _array_column(name, cells)
     if isinstance(cells, pl.Series):
-        return _of_series(cells.alias(name))
+        return series_column(name, cells)
     if nw.dependencies.is_pandas_series(cells):
         return _pandas_column({name: cells}, name)
     if hasattr(cells, "to_pylist") and hasattr(cells, "type"):
-        return arrow_series(name, cells)
+        return _arrow_column(name, cells)
     if hasattr(cells, "to_numpy"):
         return _array_column(name, cells.to_numpy())
-    return series_of_cells(name, list(cells))
+    return _cells_column(name, list(cells))
 
 
-def series_of_cells(name: str, cells: Iterable[Any]) -> Raw:
-    """Return plain Python cells as a series of one kind; tuples, lists and sets are candidates."""
+def series_column(name: str, series: pl.Series) -> Column:
+    """Return a series of polars as a column of one of the five kinds; lists are sets of candidates."""
     import polars as pl
 
-    cells = list(cells)
-    if {*map(type, cells)} <= {str, type(None)}:
-        return _series(name, cells, pl.String)
+    if isinstance(series.dtype, pl.Object | pl.List | pl.Array):
+        return _cells_column(name, series.to_list())
+    series = to_kind(series if series.name == name else series.alias(name))
+    dtype, nulls = series.dtype, series.null_count()
+    if dtype == pl.Float64:
+        return Column(name, "number", (series.fill_null(math.nan) if nulls else series).to_numpy())
+    if dtype == pl.Int64 or dtype == pl.Datetime:
+        kind: Kind = "number" if dtype == pl.Int64 else "date"
+        # A query of polars takes longer than its work on a few cells.
+        numbers = series if dtype == pl.Int64 else series.to_physical()
+        if not nulls:
+            return Column(name, kind, numbers.to_numpy())
+        mask = series.is_not_null().to_numpy()
+        return Column(name, kind, numbers.fill_null(0).to_numpy(), mask=mask)
+    if dtype == pl.Boolean:
+        codes = series.cast(pl.Int8).fill_null(MISSING).to_numpy()
+        return Column(name, "boolean", codes=codes, values=("false", "true"))
+    declared: list[str] = []
+    if dtype == pl.Enum:
+        values = declared = dtype.categories.to_list()  # type: ignore[attr-defined]
+    elif len(series) < _FEW:
+        places: dict[Any, int] = {}
+        cells = series.cast(pl.String).to_list()
+        found = [MISSING if x is None else places.setdefault(x, len(places)) for x in cells]
+        return Column(name, "category", codes=np.array(found, dtype=np.int32), values=[*places])
+    else:
+        different = series.drop_nulls().unique().cast(pl.String)
+        series = series.cast(pl.String).cast(pl.Enum(different))
+        values = different.to_list()
+    codes = series.to_physical().cast(pl.Int32).fill_null(MISSING).to_numpy()
+    return Column(name, "category", codes=codes, values=values, declared=declared)
+
+
+def _arrow_column(name: str, array: Any) -> Column:
+    """Return an array of Arrow as a column; dictionaries are what their values are."""
+    import polars as pl
+
+    kind = array.type
+    if hasattr(kind, "value_type") and hasattr(kind, "index_type"):
+        array = array.cast(kind.value_type)
+    try:
+        series = pl.Series(name, pl.from_arrow(array))
+    except BaseException as problem:
+        # A panic of polars is no Exception.
+        if isinstance(problem, KeyboardInterrupt | SystemExit | MemoryError):
+            raise
+        raise unsupported(name, f"type {kind}") from problem
+    return series_column(name, series)
+
+
+def _pandas_column(frame: Any, name: str) -> Column:
+    """Read a column of pandas by its dtype; pyarrow is needed only where it made the column."""
+    import polars as pl
+
+    column = frame[name]
+    dtype = column.dtype
+    if isinstance(dtype, np.dtype):
+        return (
+            _cells_column(name, column.tolist())
+            if dtype.kind == "O"
+            else _array_column(name, column.to_numpy())
+        )
+    if hasattr(dtype, "categories"):
+        return _categories(name, column.array.codes, dtype.categories.tolist())
+    is_text, in_arrow = dtype.name in ("str", "string"), getattr(dtype, "storage", "") == "pyarrow"
+    if is_text and in_arrow and len(column) >= _FEW:
+        # Codes of Arrow take half of the time of turning its texts into polars.
+        array = column.array.__arrow_array__()
+        array = array.combine_chunks() if hasattr(array, "combine_chunks") else array
+        encoded = array.dictionary_encode()
+        codes = encoded.indices.fill_null(MISSING).to_numpy()
+        return Column(name, "category", codes=codes, values=encoded.dictionary.to_pylist())
+    if is_text:
+        cells = [None if is_missing(x) else x for x in column.tolist()]
+        return series_column(name, pl.Series(name, cells, pl.String))
+    if in_arrow or hasattr(dtype, "pyarrow_dtype"):
+        return _arrow_column(name, column.array.__arrow_array__())
+    if getattr(dtype, "tz", None) is not None:
+        return _array_column(name, column.dt.tz_convert("UTC").dt.tz_localize(None).to_numpy())
+    if getattr(dtype, "numpy_dtype", None) is not None and dtype.kind in "iufb":
+        # Masked numbers and booleans.
+        gone = column.isna().to_numpy()
+        cells = column.to_numpy(dtype=dtype.numpy_dtype, na_value=0)
+        return _array_column(name, np.ma.MaskedArray(cells, gone))
+    raise unsupported(name, f"type {dtype}")
+
+
+def _categories(name: str, codes: NDArray[Any], categories: Sequence[Any]) -> Column:
+    """Return a categorical as codes of texts; two categories with one text are one value."""
+    if any(isinstance(value, tuple | list | bytes | Mapping) for value in categories):
+        raise unsupported(name, "categories that are no plain values")
+    values = [text(value) for value in categories]
+    if len({*values}) < len(values):
+        places = {value: place for place, value in enumerate(dict.fromkeys(values))}
+        table = np.array([*(places[value] for value in values), MISSING], dtype=np.int32)
+        codes, values = table[codes], [*places]
+    return Column(name, "category", codes=codes, values=values, declared=values)
+
+
+def _array_column(name: str, array: NDArray[Any]) -> Column:
+    """Return a plain or masked one-dimensional array as a column."""
+    import polars as pl
+
+    mask = np.ma.getmaskarray(array) if isinstance(array, np.ma.MaskedArray) else None
+    plain = np.asarray(array.data if mask is not None else array)
+    kind = plain.dtype.kind
+    if kind in "OUSV":
+        return _cells_column(name, array.tolist())
+    if kind == "c":
+        raise unsupported(name, "complex numbers")
+    if kind == "m":
+        plain = np.where(np.isnat(plain), np.nan, (plain / np.timedelta64(1, "s")).astype(float))
+    elif kind == "f":
+        plain = plain.astype(np.float64, copy=False)
+    series = _moments(name, plain) if kind == "M" else pl.Series(name, np.ascontiguousarray(plain))
+    return series_column(name, series if mask is None else series.set(pl.Series(mask), None))
+
+
+def _moments(name: str, array: NDArray[Any]) -> pl.Series:
+    import polars as pl
+
+    unit, _ = np.datetime_data(array.dtype)
+    fine: Literal["ns", "us"] = "ns" if unit in ("ns", "ps", "fs", "as") else "us"
+    # Far years overflow microseconds: whole seconds tell whether they are within the limits.
+    seconds_ = array.astype("datetime64[s]").astype(np.int64)[~np.isnat(array)]
+    if len(seconds_) and not _FIRST_SECOND <= seconds_.min() <= seconds_.max() < _LAST_SECOND:
+        raise unsupported(name, "years before 1 or after 9999")
+    ticks = pl.Series(name, array.astype(f"datetime64[{fine}]").astype(np.int64))
+    return ticks.set(pl.Series(np.isnat(array)), None).cast(pl.Datetime(fine))
+
+
+def _cells_column(name: str, cells: Sequence[Any]) -> Column:
+    """Return plain Python cells as a column of one kind; tuples, lists and sets are candidates."""
     plain: list[Any] = []
     sets: dict[int, tuple[Any, ...]] = {}
     for row, cell in enumerate(cells):
         if isinstance(cell, np.ndarray):
             cell = cell.tolist()
         if type(cell) is tuple or isinstance(cell, set | frozenset | list):
-            known = (None if is_missing(x) else x for x in _candidates(name, row, cell))
-            own = tuple(dict.fromkeys(known))
-            if len(own) > 1:
-                sets[row] = own
-            cell = own[0] if len(own) == 1 else None
+            candidates = _candidates(name, row, cell)
+            if len(candidates) > 1:
+                sets[row] = candidates
+            cell = candidates[0] if len(candidates) == 1 else None
         plain.append(None if is_missing(cell) else cell)
-    several = [*plain, *(x for own in sets.values() for x in own)]
-    dtype, write = _kind_of_cells(name, [x for x in several if x is not None])
-    series = _series(name, [None if x is None else write(x) for x in several], dtype)
+    listed = [x for candidates in sets.values() for x in candidates]
+    column = series_column(name, _series_of_cells(name, [*plain, *listed]))
     if not sets:
-        return series
-    values = iter(series[len(plain) :].to_list())
-    written = {row: tuple(next(values) for _ in own) for row, own in sets.items()}
-    return WithCandidates(series.head(len(plain)), written)
+        return column
+    written = iter([column.cell(place) for place in range(len(plain), len(column))])
+    column = column.rows(np.arange(len(plain)))
+    column.sets = {
+        row: tuple(dict.fromkeys(next(written) for _ in own)) for row, own in sets.items()
+    }
+    return column
 
 
-def _series(name: str, cells: list[Any], dtype: Any) -> pl.Series:
-    import polars as pl
-
-    try:
-        return pl.Series(name, cells, dtype)
-    except UnicodeEncodeError as problem:
-        raise NullproofError(
-            f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
-            "hold; mend that text in the table"
-        ) from problem
-
-
-def _candidates(name: str, row: int, cell: Collection[Any]) -> Collection[Any]:
+def _candidates(name: str, row: int, cell: Collection[Any]) -> tuple[Any, ...]:
+    """Return the different candidates of a cell; none where an unknown one makes it any value."""
     if not cell:
         raise NullproofError(
             f"column {name!r}, row {row}: the set of candidates is empty; "
@@ -732,7 +588,22 @@ def _candidates(name: str, row: int, cell: Collection[Any]) -> Collection[Any]:
         raise NullproofError(
             f"column {name!r}, row {row}: a candidate is itself a list; give plain values"
         )
-    return cell
+    return () if any(map(is_missing, cell)) else tuple(dict.fromkeys(cell))
+
+
+def _series_of_cells(name: str, cells: list[Any]) -> pl.Series:
+    """Return Python values as a series of the one kind that holds them all; None is missing."""
+    import polars as pl
+
+    held = [cell for cell in cells if cell is not None]
+    dtype, write = _kind_of_cells(name, held)
+    try:
+        return pl.Series(name, [None if x is None else write(x) for x in cells], dtype)
+    except UnicodeEncodeError as problem:
+        raise NullproofError(
+            f"column {name!r} holds {problem.object[problem.start]!r}, half of a letter, which no file can "
+            "hold; mend that text in the table"
+        ) from problem
 
 
 def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
@@ -742,10 +613,7 @@ def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any],
     if all(isinstance(cell, str) for cell in held):
         return pl.String, str
     if any(isinstance(cell, bytes | Mapping | tuple | complex) for cell in held):
-        raise NullproofError(
-            f"column {name!r} holds bytes or nested values, which cannot be counted; "
-            "turn it into text, numbers or dates, or leave it out with ignore"
-        )
+        raise unsupported(name, "bytes or nested values")
     if all(isinstance(cell, bool | np.bool_) for cell in held):
         return pl.Boolean, bool
     if all(map(is_number, held)):
@@ -755,12 +623,8 @@ def _kind_of_cells(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any],
     if all(isinstance(cell, dt.date | np.datetime64) for cell in held):
         if any(getattr(cell, "nanosecond", 0) for cell in held):
             raise unsupported(name, "nanoseconds that microseconds do not hold")
-        return pl.Datetime("us"), _datetime
+        return pl.Datetime("us"), lambda cell: at_microseconds(moment(cell))
     return pl.String, text
-
-
-def _datetime(cell: Any) -> dt.datetime:
-    return dt.datetime(1970, 1, 1) + dt.timedelta(microseconds=moment(cell))
 
 
 def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any], Any]]:
@@ -774,6 +638,80 @@ def _kind_of_numbers(name: str, held: Sequence[Any]) -> tuple[Any, Callable[[Any
     if any(int(float(number)) != number for number in whole if abs(number) < 2**1000):
         raise unsupported(name, "integers that no double holds beside other numbers")
     return pl.Float64, float
+
+
+# What is spelled missing in a column.
+
+
+def read_column(name: str, cells: pl.Series | Column, rule: Rule = NOTHING_SPELLED) -> Column:
+    """Read the cells of a column, without those that the rule takes as missing."""
+    column = cells if isinstance(cells, Column) else series_column(name, cells)
+    if column.sets:
+        # A set with an unknown candidate means any value. What a set names otherwise is a value.
+        unknown = {*rule.named, *rule.numbers, *rule.moments}
+        sets = {
+            row: own
+            for row, own in column.sets.items()
+            if not any((x.strip() if isinstance(x, str) else x) in unknown for x in own)
+        }
+        column = replace(column, sets=sets)
+        if column.numbers is None:
+            rule = rule.declaring(x for own in sets.values() for x in own)
+            rule = replace(rule, retypes=not sets)
+    if column.numbers is None:
+        return _without_spelled(column, rule)
+    for number in rule.moments if column.kind == "date" else rule.numbers:
+        gone = column.numbers == number
+        if gone.any():
+            column = column.without(gone)
+    return column
+
+
+def _without_spelled(column: Column, rule: Rule) -> Column:
+    """Take out what is spelled missing; the texts beside it may turn out to be numbers."""
+    codes, values = column.codes, column.values
+    assert codes is not None
+    if column.declared:
+        rule = rule.declaring(column.declared)
+    spelled = [place for place, value in enumerate(values) if rule.looks_missing(value)]
+    if not spelled:
+        return column
+    used = np.bincount(codes.astype(np.int64) + 1, minlength=len(values) + 1) > 0
+    held = [value for value, is_held in zip(values, used[1:].tolist(), strict=True) if is_held]
+    found = rule.find(held, marked=bool(used[0]))
+    # Named spellings that no cell holds are no values of the domain either.
+    gone = found.gone.union(values[p] for p in spelled if values[p].strip() in rule.named)
+    if not gone:
+        return replace(column, kept=found.kept)
+    if column.kind == "category" and not column.declared and rule.retypes and found.gone:
+        typed = _retyped(column, held, used, rule)
+        if typed is not None:
+            return typed
+    table = np.arange(-1, len(values), dtype=np.int32)
+    table[[place + 1 for place in spelled if values[place] in gone]] = MISSING
+    declared = [value for value in column.declared if value not in gone]
+    return replace(
+        column, codes=table[codes + 1], declared=declared, taken=found.taken, kept=found.kept
+    )
+
+
+def _retyped(
+    column: Column, held: Sequence[str], used: NDArray[np.bool_], rule: Rule
+) -> Column | None:
+    """Type the different texts of a column; None if they stay texts."""
+    import polars as pl
+
+    texts = pl.Series([*held, None] if used[0] else held, dtype=pl.String)
+    typed = type_texts(texts, rule)
+    if typed is None:
+        return None
+    # The place of each code among the texts that are held; a missing cell is the null at the end.
+    places = used[1:].cumsum() - 1
+    codes = np.asarray(column.codes)
+    cells = typed[0].gather(np.where(codes < 0, len(held), places[codes]))
+    found = read_column(column.name, cells, rule)
+    found.taken = typed[1].taken
+    return found
 
 
 def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = USUAL) -> Table:
@@ -791,7 +729,7 @@ def open_rows(rows: Sequence[Any], names: Sequence[str], *, missing: Missing = U
             row = [row[name] for name in names]
         if isinstance(row, str) or not hasattr(row, "__len__"):
             raise NullproofError(
-                f"row {position} is {row!r}; give a tuple with one value per feature"
+                f"row {position} is {cut(repr(row))}; give a tuple with one value per feature"
             )
         if len(row) != len(names):
             raise NullproofError(

@@ -1,64 +1,177 @@
-"""Which texts are numbers, dates or booleans, and how people write numbers and dates in files.
+"""Type columns of texts: numbers, dates, booleans, and the ways in which people write them in files.
 
-A column of texts becomes numbers, dates or booleans if all of its known texts are such. Files also write
-``3,14`` and ``$1,200`` and ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not
-at all, and turns each text into a plain one. The index keeps the formats of its columns, so that points
-are read alike.
+A column becomes numbers, dates or booleans if all of its known texts are such. Files also write ``3,14``,
+``$1,200``, ``12 %`` and ``31/01/2024``: such a format is found for a whole column or not at all, and makes
+every text plain. The index keeps the formats of its columns, so that points are read alike.
 """
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
 
 from nullproof.data.missing import Found, Rule
 from nullproof.data.types import LARGEST_DOUBLE_INTEGER, as_number, parsed_date
 from nullproof.errors import notice
-from nullproof.words import some
+from nullproof.words import cut, some
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from nullproof.data.sources import Reading, Table
+
 _SAMPLE = 64
 _MANY_ODD = 1000
-_BOOLEANS = {"true": True, "false": False}
+# At most so many rows of a file may be descriptions or a repeated header, and only of so long a file.
+_MOST_ODD_ROWS, _FEW_ROWS = 3, 20
+
+
+def type_file(frame: pl.DataFrame, asked: Reading, *, semicolons: bool = False) -> Table:
+    """Type the texts of a file column by column; rows that are no data are left out first."""
+    import polars as pl
+
+    from nullproof.data.sources import table_of_polars
+
+    columns = {series.name: series for series in frame.get_columns()}
+    like = asked.like or {}
+    formats = {name: like[name] for name in columns if name in like and name not in asked.as_text}
+    taken: dict[str, tuple[str, ...]] = {}
+    left: dict[str, Rule] = {}
+
+    def take(name: str, series: pl.Series, rule: Rule) -> bool:
+        typed = type_texts(series, rule)
+        if typed is not None:
+            columns[name], found = typed
+            taken.update({name: found.taken} if found.taken else {})
+        return typed is not None
+
+    for name, series in [*columns.items()]:
+        if series.dtype == pl.String and name not in asked.as_text:
+            rule = asked.missing.rule(name, asked.domains.get(name, ()), in_file=True)
+            plain = format_named(formats[name]).plain(series) if name in formats else series
+            if not take(name, plain, rule):
+                left[name] = rule
+    odd_rows = _rows_of_no_data([columns[name] for name in left], left, frame.height)
+    if odd_rows:
+        which, hold = ("row", "holds") if len(odd_rows) == 1 else ("rows", "hold")
+        notice(
+            f"left out {which} {some([row + 1 for row in odd_rows], 3)} below the header, which {hold} "
+            "texts where all other rows hold numbers (descriptions, or a repeated header)"
+        )
+        table = type_file(without_rows(frame, odd_rows), asked, semicolons=semicolons)
+        return replace(table, skipped=tuple(odd_rows))
+    if asked.like is None:
+        finder = FormatFinder(semicolons=semicolons)
+        for name, rule in left.items():
+            form = finder.look_at(name, columns[name], rule)
+            if form is not None:
+                take(name, form.plain(columns[name]), rule)
+        formats = finder.formats()
+    table = table_of_polars(pl.DataFrame(columns), asked.missing)
+    return replace(table, in_file=True, taken=taken, formats=formats)
+
+
+def _rows_of_no_data(
+    columns: Sequence[pl.Series], rules: Mapping[str, Rule], n_rows: int
+) -> list[int]:
+    """Return at most three rows (a repeated header, say) that keep most columns from being numbers."""
+    import polars as pl
+
+    rows: set[int] = set()
+    n_kept = 0
+    for series in columns if n_rows >= _FEW_ROWS else ():
+        # Most columns of texts are settled by their last cells.
+        tail = series.tail(_FEW_ROWS).drop_nulls()
+        if not len(tail) or tail.cast(pl.Float64, strict=False).null_count() > _MOST_ODD_ROWS + 2:
+            continue
+        odd = series.is_not_null() & series.cast(pl.Float64, strict=False).is_null()
+        if odd.sum() > max(_MOST_ODD_ROWS, n_rows // 2):
+            continue
+        looks_missing = rules[series.name].looks_missing
+        own = [row for row in odd.arg_true().to_list() if not looks_missing(series[row])]
+        if 0 < len(own) <= _MOST_ODD_ROWS:
+            rows.update(own)
+            n_kept += 1
+    most = n_kept >= 2 and 2 * n_kept > len(columns)
+    return sorted(rows) if most and len(rows) <= _MOST_ODD_ROWS else []
+
+
+def without_rows(frame: pl.DataFrame, rows: Sequence[int]) -> pl.DataFrame:
+    """Return a frame without some of its rows."""
+    import polars as pl
+
+    kept = [row not in rows for row in range(frame.height)]
+    return frame.filter(pl.Series(kept, dtype=pl.Boolean)) if rows else frame
+
+
+# Numbers, dates and booleans.
 
 
 def type_texts(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     """Turn texts into numbers, dates or booleans if all known ones are such; None if they are not."""
+    import polars as pl
+
+    plain = plain_numbers(series)
+    if plain is not None:
+        return plain, Found()
     first = series.head(4 * _SAMPLE).drop_nulls().head(_SAMPLE).to_list()
-    plain = [value for value in first if not rule.looks_missing(value)]
-    parsers: tuple[tuple[Callable[[str], Any], Any], ...] = (
-        (as_number, _numbers),
-        (parsed_date, _dates),
-        (_boolean, _booleans),
-    )
-    for parse, typed in parsers:
-        if all(parse(value) is not None for value in plain):
-            found: tuple[pl.Series, Found] | None = typed(series, rule)
-            if found is not None or plain:
-                return found
+    known = [value for value in first if not rule.looks_missing(value)]
+    if all(as_number(value) is not None for value in known):
+        numbers = _numbers(series, rule)
+        if numbers is not None or known:
+            return numbers
+    if all(parsed_date(value) is not None for value in known):
+        dates = _parsed(series, rule, parsed_date, pl.Int64)
+        if dates is not None or known:
+            return None if dates is None else (dates[0].cast(pl.Datetime("us")), dates[1])
+    if all(_boolean(value) is not None for value in known):
+        return _parsed(series, rule, _boolean, pl.Boolean)
     return None
 
 
+def plain_numbers(texts: pl.Series) -> pl.Series | None:
+    """Return texts as numbers if all are plain ones; None if they are not.
+
+    Only quick operations: a file may have ten thousand columns.
+    """
+    import polars as pl
+
+    first, nulls = texts.first(), texts.null_count()
+    if nulls == len(texts) or (first is not None and as_number(str(first)) is None):
+        return None
+    floats = texts.cast(pl.Float64, strict=False)
+    # A sum is finite only if all numbers are.
+    if floats.null_count() > nulls or not math.isfinite(floats.sum()):
+        return None
+    whole = texts.cast(pl.Int64, strict=False)
+    if whole.null_count() == nulls:
+        return whole
+    return floats if exact_as_doubles(floats) else None
+
+
+def exact_as_doubles(floats: pl.Series) -> bool:
+    """Return whether doubles stand for the texts that they were: no large integers, infinity or NaN."""
+    ends = [float(end) for end in (floats.min(), floats.max()) if end is not None]  # type: ignore[arg-type]
+    return all(abs(end) < LARGEST_DOUBLE_INTEGER for end in ends) and math.isfinite(floats.sum())
+
+
 def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
+    """Return numbers among which texts mean missing, or have spaces around them."""
     import polars as pl
 
     floats = series.cast(pl.Float64, strict=False)
-    odd = series.filter(floats.is_null() | ~floats.is_finite()).drop_nulls().unique()
-    if len(odd) > _MANY_ODD:
+    odd = series.filter(floats.is_null() | ~floats.is_finite()).drop_nulls().unique().to_list()
+    spelled = [value for value in odd if rule.looks_missing(value)]
+    others = {*odd}.difference(spelled)
+    if len(odd) > _MANY_ODD or any(as_number(value) is None for value in others):
         return None
-    found = Found()
-    if len(odd):
-        spelled = [value for value in odd.to_list() if rule.looks_missing(value)]
-        if any(as_number(value) is None for value in {*odd.to_list()}.difference(spelled)):
-            return None
-        taken = _found(series, rule, spelled)
-        if taken is None:
-            return None
-        found = taken
+    found = _spelled_missing(series, rule, spelled)
+    if found is None:
+        return None
+    if odd:
         series = series.set(series.is_in([*found.gone]), None).str.strip_chars(" \t\r\n")
         floats = series.cast(pl.Float64, strict=False)
     if series.null_count() == len(series):
@@ -74,21 +187,8 @@ def _numbers(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
     return floats, found
 
 
-def _dates(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
-    import polars as pl
-
-    typed = _parsed(series, rule, parsed_date, pl.Int64)
-    return None if typed is None else (typed[0].cast(pl.Datetime("us")), typed[1])
-
-
-def _booleans(series: pl.Series, rule: Rule) -> tuple[pl.Series, Found] | None:
-    import polars as pl
-
-    return _parsed(series, rule, _boolean, pl.Boolean)
-
-
 def _boolean(value: str) -> bool | None:
-    return _BOOLEANS.get(value.strip().lower())
+    return {"true": True, "false": False}.get(value.strip().lower())
 
 
 def _parsed(
@@ -99,70 +199,69 @@ def _parsed(
     odd = [value for value, parsed in values.items() if parsed is None]
     if len(odd) == len(values) or not all(map(rule.looks_missing, odd)):
         return None
-    found = _found(series, rule, odd)
+    found = _spelled_missing(series, rule, odd)
     if found is None:
         return None
     return series.replace_strict(values, default=None, return_dtype=dtype), found
 
 
-def _found(series: pl.Series, rule: Rule, spelled: list[str]) -> Found | None:
+def _spelled_missing(series: pl.Series, rule: Rule, spelled: list[str]) -> Found | None:
     """Return the spellings of missing; None if a doubtful one is a value."""
+    if not spelled:
+        return Found()
     gone = [*(value.strip() for value in spelled), *rule.named]
     others = series.filter(~series.str.strip_chars().is_in(gone)).drop_nulls().unique().head(2)
     found = rule.find(spelled, others.to_list(), bool(series.null_count()))
     return None if found.kept else found
 
 
-# Formats: how people write numbers and dates.
+# Formats: how people write numbers and dates. A column has a format if exactly one fits all of its texts.
 
-Doubt = Literal["two readings", "several ways", "day or month"]
 # By column, the name of its format.
 Formats = Mapping[str, str]
 COMMA, POINT = "decimal comma", "decimal point"
 DAY_FIRST, MONTH_FIRST, YEAR_FIRST = "day first", "month first", "year first"
 _CURRENCIES = ("$", "€", "£", "¥")
-_UNITS = (*_CURRENCIES, "%")
 _SPACE = "[ \t\u00a0\u202f]*"
 _GROUP = "[ \u00a0\u202f'’]"
-_LOOSE = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
+# What any number or date of a person looks like, and a number that is not plain.
+_NUMBER = f"{_SPACE}[+-]?[$€£¥]?{_SPACE}[+-]?[0-9][0-9.,'’ \u00a0\u202f]*{_SPACE}[$€£¥%]?{_SPACE}"
 _MARKED = f"[,$€£¥%]|[0-9]{_GROUP}[0-9]"
 _TIME = "([ T][0-9]{2}:[0-9]{2}(?::[0-9]{2})?)?"
-_SLASHES = f"{_SPACE}([0-9]{{1,2}})[/-]([0-9]{{1,2}})[/-]([0-9]{{4}}){_TIME}{_SPACE}"
-_DOTS = rf"{_SPACE}([0-9]{{1,2}})\.([0-9]{{1,2}})\.([0-9]{{4}}){_TIME}{_SPACE}"
-_DATES = rf"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
-_YEARS = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_DATE = f"{_SPACE}([0-9]{{1,2}})[/.-]([0-9]{{1,2}})[/.-]([0-9]{{4}}){_TIME}{_SPACE}"
+_YEAR_DATE = f"{_SPACE}([0-9]{{4}})[/.]([0-9]{{1,2}})[/.]([0-9]{{1,2}}){_TIME}{_SPACE}"
+_ANY_FORMAT = f"{_NUMBER}|{_DATE}|{_YEAR_DATE}"
+_WRITTEN = re.compile(_ANY_FORMAT)
 _ORDERS = {
-    DAY_FIRST: (_DATES, r"\3-\2-\1\4"),
-    MONTH_FIRST: (_DATES, r"\3-\1-\2\4"),
-    YEAR_FIRST: (_YEARS, r"\1-\2-\3\4"),
+    DAY_FIRST: (_DATE, r"\3-\2-\1\4"),
+    MONTH_FIRST: (_DATE, r"\3-\1-\2\4"),
+    YEAR_FIRST: (_YEAR_DATE, r"\1-\2-\3\4"),
 }
-# Month and day with two digits.
+# Which orders dates may have: with points the day comes first; with several marks nobody knows.
+_DATE_PATTERNS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (_YEAR_DATE, (YEAR_FIRST,)),
+    (_DATE.replace("[/.-]", "[.]"), (DAY_FIRST,)),
+    (_DATE.replace("[/.-]", "[/-]"), (DAY_FIRST, MONTH_FIRST)),
+    (_DATE, ()),
+)
+# Write month and day with two digits.
 _PADS = (
     ("^([0-9]{4})-([0-9])-", r"\1-0\2-"),
     ("^([0-9]{4}-[0-9]{2})-([0-9])([ T]|$)", r"\1-0\2\3"),
 )
-# What any number or date of a person looks like; which one it is, a whole column says.
-_AS_WRITTEN = f"{_LOOSE}|{_DATES}|{_YEARS}"
-_WRITTEN = re.compile(_AS_WRITTEN)
 
 
 def is_amount(written: str) -> bool:
     """Return whether a text is a number or a date, in whichever format."""
     if written[:1].isalpha():
         return as_number(written) is not None
-    return (
-        _WRITTEN.fullmatch(written) is not None
-        or as_number(written) is not None
-        or parsed_date(written) is not None
-    )
+    fits = _WRITTEN.fullmatch(written) is not None
+    return fits or as_number(written) is not None or parsed_date(written) is not None
 
 
 @dataclass(frozen=True)
 class Format:
-    """What a text must look like as a whole, and the replacements that make it plain.
-
-    polars writes the groups of replacements in another way.
-    """
+    """What a text must look like as a whole, and the replacements that make it plain."""
 
     name: str
     pattern: str
@@ -172,9 +271,19 @@ class Format:
         """Return a series with every text that fits made plain."""
         made = series
         for pattern, by in self.steps:
+            # polars writes groups as ${1}.
             made = made.str.replace_all(pattern, re.sub(r"\\(\d)", r"${\1}", by))
         fits = series.str.contains(f"^(?:{self.pattern})$").fill_null(value=False)
         return made.zip_with(fits, series)
+
+    def fits(self, texts: pl.Series) -> bool:
+        """Return whether all texts have this format, and no date is a day that does not exist."""
+        if not _all_fit(texts, self.pattern):
+            return False
+        if self.name not in _ORDERS:
+            return True
+        days = self.plain(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
+        return not days.null_count()
 
 
 def format_named(name: str) -> Format:
@@ -183,9 +292,19 @@ def format_named(name: str) -> Format:
         pattern, order = _ORDERS[name]
         return Format(name, pattern, ((f"^{pattern}$", order), *_PADS))
     mark, _, unit = name.partition(" with ")
-    if mark == COMMA:
-        return Format(name, _number(mark, unit), (("[^0-9+,-]", ""), (",", ".")))
-    return Format(name, _number(mark, unit), (("[^0-9+.-]", ""),))
+    group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
+    # Money has no thousandths: $1,200 is twelve hundred.
+    digits = "[0-9]{1,2}" if unit in _CURRENCIES else "[0-9]+"
+    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
+    three = "[1-9][0-9]{0,2}"
+    whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
+    number = f"{whole}(?:{point}{digits})?"
+    if unit == "%":
+        number = f"{number}{_SPACE}%"
+    elif unit:
+        number = f"(?:[{unit}]{_SPACE}{number}|{number}{_SPACE}[{unit}])"
+    steps = (("[^0-9+,-]", ""), (",", ".")) if mark == COMMA else (("[^0-9+.-]", ""),)
+    return Format(name, f"{_SPACE}[+-]?{number}{_SPACE}", steps)
 
 
 def plain_text(written: str, name: str | None) -> str:
@@ -197,70 +316,28 @@ def plain_text(written: str, name: str | None) -> str:
     return str(format_named(name).plain(pl.Series([written])).item())
 
 
-def _number(mark: str, unit: str) -> str:
-    """Return the pattern of a number with a decimal mark, thousands in groups, and a unit."""
-    group, point = (r"\.", ",") if mark == COMMA else (",", r"\.")
-    # Money has no thousandths: $1,200 is twelve hundred.
-    digits = "[0-9]{1,2}" if unit in _CURRENCIES else "[0-9]+"
-    # A group of thousands never begins with 0: 0.125 is no hundred and twenty-five.
-    three = "[1-9][0-9]{0,2}"
-    whole = f"(?:[0-9]+|{three}(?:{group}[0-9]{{3}})+|{three}(?:{_GROUP}[0-9]{{3}})+)"
-    number = f"{whole}(?:{point}{digits})?"
-    sign = f"{_SPACE}[+-]?"
-    if not unit:
-        return f"{sign}{number}{_SPACE}"
-    if unit == "%":
-        return f"{sign}{number}{_SPACE}%{_SPACE}"
-    return f"{sign}(?:[{unit}]{_SPACE}{number}|{number}{_SPACE}[{unit}]){_SPACE}"
-
-
-def _judged(texts: pl.Series, *, semicolons: bool) -> Format | Doubt | None:
-    """Return the format of the distinct known texts of a column, or what is in doubt; None for plain text.
-
-    In files separated by semicolons a comma alone is a decimal mark.
-    """
-    if _all(texts, _YEARS):
-        return _if_days(texts, format_named(YEAR_FIRST))
-    if _all(texts, _DATES):
-        return _judged_dates(texts)
-    if not _all(texts, _LOOSE) or not texts.str.contains(_MARKED).any():
-        return None
-    unit = next((unit for unit in _UNITS if unit in texts[0]), "")
-    tail = f" with {unit}" if unit else ""
-    comma, point = (format_named(mark + tail) for mark in (COMMA, POINT))
-    is_comma, is_point = (_all(texts, either.pattern) for either in (comma, point))
-    if is_comma and is_point:
-        return "two readings" if texts.str.contains("[.,]").any() else point
-    if is_point:
-        return point
-    if is_comma:
-        sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
-        return comma if sure else "two readings"
-    return "several ways"
-
-
-def _judged_dates(texts: pl.Series) -> Format | Doubt | None:
-    import polars as pl
-
-    if _all(texts, _DOTS):
-        return _if_days(texts, format_named(DAY_FIRST))
-    if not _all(texts, _SLASHES):
-        return "day or month"
-    parts = texts.str.extract_groups(f"^{_SLASHES}$").struct.unnest()
-    day_first, month_first = ((parts[place].cast(pl.Int64) > 12).any() for place in ("1", "2"))
-    if day_first == month_first:
-        return "day or month"
-    return _if_days(texts, format_named(DAY_FIRST if day_first else MONTH_FIRST))
-
-
-def _if_days(texts: pl.Series, found: Format) -> Format | None:
-    """Return the format, unless it makes a day that does not exist."""
-    days = found.plain(texts).str.slice(0, 10).str.to_date("%Y-%m-%d", strict=False)
-    return None if days.null_count() else found
-
-
-def _all(texts: pl.Series, pattern: str) -> bool:
+def _all_fit(texts: pl.Series, pattern: str) -> bool:
     return bool(texts.str.contains(f"^(?:{pattern})$").all())
+
+
+def _fitting_formats(texts: pl.Series, *, semicolons: bool) -> list[Format] | None:
+    """Return the formats that the distinct known texts of a column may have; None for plain text.
+
+    In files separated by semicolons a comma alone is a decimal mark; elsewhere ``3,14`` is in doubt.
+    """
+    for pattern, orders in _DATE_PATTERNS:
+        if _all_fit(texts, pattern):
+            return [form for form in map(format_named, orders) if form.fits(texts)]
+    if not _all_fit(texts, _NUMBER) or not texts.str.contains(_MARKED).any():
+        return None
+    unit = next((unit for unit in (*_CURRENCIES, "%") if unit in texts[0]), "")
+    tail = f" with {unit}" if unit else ""
+    point, comma = format_named(POINT + tail), format_named(COMMA + tail)
+    if not texts.str.contains("[.,]").any():
+        return [point] if point.fits(texts) else []
+    found = [form for form in (point, comma) if form.fits(texts)]
+    sure = semicolons or unit or texts.str.contains(rf"\.|[0-9]{_GROUP}[0-9]").any()
+    return [point, comma] if found == [comma] and not sure else found
 
 
 class FormatFinder:
@@ -268,57 +345,46 @@ class FormatFinder:
 
     def __init__(self, *, semicolons: bool) -> None:
         self._semicolons = semicolons
-        self._found: dict[str, tuple[str, str]] = {}
-        self._doubts: dict[str, tuple[str, str]] = {}
+        self._found: dict[str, str] = {}
+        # By format, or "" where it is in doubt: the columns, each with an example.
+        self._examples: dict[str, list[str]] = {}
 
     def may_have_one(self, texts: pl.Series, rule: Rule) -> bool:
         """Return whether some of the texts of a column leave it open that it has a format."""
-        return _all(_known(texts, rule), _AS_WRITTEN)
+        return _all_fit(_known_texts(texts, rule), _ANY_FORMAT)
 
     def look_at(self, name: str, texts: pl.Series, rule: Rule) -> Format | None:
         """Return the format of a column of texts, if it has one."""
         if not self.may_have_one(texts.head(1000), rule):
             return None
-        known = _known(texts, rule)
-        if not len(known):
+        known = _known_texts(texts, rule)
+        fitting = _fitting_formats(known, semicolons=self._semicolons) if len(known) else None
+        if fitting is None:
             return None
-        verdict = _judged(known, semicolons=self._semicolons)
-        if isinstance(verdict, Format):
-            self._found[name] = verdict.name, known[0]
-            return verdict
-        if verdict is not None:
-            self._doubts[name] = verdict, known[0]
-        return None
+        form = fitting[0] if len(fitting) == 1 else None
+        example = f"{name!r} ({cut(known[0].strip(), 20)!r})"
+        self._examples.setdefault("" if form is None else form.name, []).append(example)
+        if form is not None:
+            self._found[name] = form.name
+        return form
 
     def formats(self) -> dict[str, str]:
         """Return the formats that were found; a notice names them and what is in doubt."""
-        for name in dict.fromkeys(name for name, _ in self._found.values()):
-            kind = "dates" if name in _ORDERS else "numbers"
-            notice(f"read as {kind} ({name}): {_columns(self._found, name)}")
-        for doubt, what in _DOUBTS.items():
-            columns = _columns(self._doubts, doubt)
-            if columns:
-                notice(f"left as text: {columns}; {what}")
-        return {column: name for column, (name, _) in self._found.items()}
+        doubtful = self._examples.pop("", [])
+        for form, columns in self._examples.items():
+            kind = "dates" if form in _ORDERS else "numbers"
+            notice(f"read as {kind} ({form}): {some(columns, 5)}")
+        if doubtful:
+            notice(
+                f"left as text: {some(doubtful, 5)}; their format is in doubt, so write plain "
+                "numbers like 1234.5 and dates like 2024-12-31"
+            )
+        return self._found
 
 
-def _known(texts: pl.Series, rule: Rule) -> pl.Series:
+def _known_texts(texts: pl.Series, rule: Rule) -> pl.Series:
     """Return the different texts without those that mean missing, sorted."""
     found = texts.drop_nulls().unique()
     short = found.filter(found.str.len_chars() <= rule.longest)
     spelled = [value for value in short.to_list() if rule.looks_missing(value)]
     return found.filter(~found.is_in(spelled)).sort()
-
-
-_DOUBTS: dict[Doubt, str] = {
-    "two readings": "the comma or point may mark thousands or a fraction, so write plain numbers like "
-    "1234 or 1.234",
-    "several ways": "the numbers are written in several ways, so write them all plain, like 1234.5",
-    "day or month": "the day and the month cannot be told apart, so write dates like 2024-12-31",
-}
-
-
-def _columns(found: Mapping[str, tuple[str, str]], wanted: str) -> str:
-    """Return the columns of which one thing was found, each with one of its texts."""
-    own = ((column, text.strip()) for column, (what, text) in found.items() if what == wanted)
-    return some((f"{column!r} ({text[:20]!r})" for column, text in own), 5)

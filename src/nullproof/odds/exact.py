@@ -118,13 +118,18 @@ def _merged(values: NDArray[Any], weights: Weights) -> Supports:
 
 
 def exact_bounds(
-    terms: Terms, products: Products, codes: list[int], supports: LogSupports
+    terms: Terms,
+    products: Products,
+    codes: list[int],
+    supports: LogSupports,
+    near: NDArray[np.intp],
 ) -> tuple[Floats, Floats] | None:
-    """Bound the odds of one point by all products of its counts; None if there are too many.
+    """Bound the odds of the near labels of one point by all products of their counts.
 
-    The bounds differ only by roundings and by the tails of binomial numbers.
+    As if the other labels stood no chance; the bounds of these are 0 and 1. None if there are too many
+    products. The bounds differ only by roundings and by the tails of binomial numbers.
     """
-    labels = tuple(np.flatnonzero(supports.possible[0]).tolist())
+    labels = tuple(near.tolist())
     found, n_roundings = [], 16
     for i in labels:
         counts = [terms.of(j, code).counts[i] for j, code in enumerate(codes)]
@@ -133,11 +138,12 @@ def exact_bounds(
             return None
         found.append(made)
         n_roundings += sum(len(count.probs) for count in counts) + len(made[0])
-    shares = np.zeros(terms.model.m)
-    shares[list(labels)] = _shares(products.compared(labels, found))
+    shares = _shares(products.compared(labels, found))
     # Only sums and products of positive numbers: as many roundings as there are terms.
     error = float(supports.error[0]) + 8 * EPS * n_roundings
-    return np.maximum(shares - error, 0.0), np.minimum(shares + error, 1.0)
+    lower, upper = np.zeros(terms.model.m), np.ones(terms.model.m)
+    lower[near], upper[near] = np.maximum(shares - error, 0.0), np.minimum(shares + error, 1.0)
+    return lower, upper
 
 
 def _shares(table: Floats) -> Floats:

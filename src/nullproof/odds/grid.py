@@ -86,8 +86,10 @@ class Grid:
     ) -> tuple[Floats, Floats] | None:
         """Bound the odds of some labels of one point, as if the others stood no chance.
 
-        None if the grid would be too large.
+        None if the grid would be too large, or finer than the supports are known.
         """
+        if 2.0**-level < float(supports.slack[0, near].max(initial=0.0)):
+            return None
         window = self._window(codes, supports, near, level)
         if window.size > MAX_SIZE:
             return None
@@ -120,8 +122,9 @@ class Grid:
         base, mean, above, below, slack = (
             getattr(supports, name)[0, near] for name in ("base", "mean", "above", "below", "slack")
         )
-        # Whichever bound of the rounding errors is closer; a little more for their own roundings.
-        room = slack + 1e-9 * h
+        # Whichever bound of the rounding errors is closer; a little more for their own roundings, and for
+        # those of the window below.
+        room = slack + 1e-9 * h + 8 * EPS * (np.abs(base) + np.abs(mean) + above + below)
         under = np.maximum(lowest, -(falls + self._log_chance) / slope) - room
         over = np.minimum(highest, (rises + self._log_chance) / slope) + room
         start = np.floor((mean - base - below - over) / h) - 1

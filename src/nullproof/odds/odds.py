@@ -45,6 +45,8 @@ _POINTS, _NUMBERS = 256, 1 << 21
 _FEW = 6.0
 # A grid is made finer by so many halvings at most, to reach this part of the gap.
 _FURTHEST, _AIM = 3, 0.8
+# No grid has wider steps than this power of a half.
+_COARSEST = -20
 Bounds = tuple[Floats, Floats]
 
 
@@ -287,7 +289,7 @@ def odds_of(
         widest = float((upper - lower).max())
         notice(
             f"the odds of {many(n_wide, 'point')} are known only to within {widest:.2g}, not {gap:g}: "
-            "labels tie too often there"
+            "labels tie too often there, or the gap is too small for so many columns"
         )
     return LabelOdds(model, predictions(model, points), lower, upper, points.frame, points.names)
 
@@ -312,12 +314,17 @@ class _Work:
 
     def _narrowed(self, codes: list[int], supports: LogSupports, bounds: Bounds) -> Bounds:
         """Make the bounds of a point closer: on ever finer grids, by exact products where labels tie."""
+        labels, others = near_labels(supports, bounds[1], self._gap)
         is_tried = supports.log_products.max() <= _FEW
         if is_tried and (exact := self._exactly(codes, supports, bounds)) is not None:
             return exact
-        labels, others = near_labels(supports, bounds[1], self._gap)
         level, jump, before = self._grid.first_level(supports, labels, self._gap), 0, math.inf
-        while (found := self._grid.bounds(codes, supports, labels, level)) is not None:
+        found = self._grid.bounds(codes, supports, labels, level)
+        while found is None and level > _COARSEST:
+            # A coarser grid is better than none.
+            level -= 1
+            found = self._grid.bounds(codes, supports, labels, level)
+        while found is not None:
             lower, upper = bounds[0].copy(), bounds[1].copy()
             # Who wins is ahead of these labels, but another one may be ahead of the one that leads them.
             lower[0, labels], upper[0, labels] = found[0] - others, found[1]
@@ -335,14 +342,23 @@ class _Work:
             jump = max(1, min(math.ceil(math.log2(width / (_AIM * self._gap))), _FURTHEST))
             level += jump
             labels, others = near_labels(supports, bounds[1], self._gap)
+            found = self._grid.bounds(codes, supports, labels, level)
         return bounds if is_tried else self._exactly(codes, supports, bounds) or bounds
 
     def _exactly(self, codes: list[int], supports: LogSupports, bounds: Bounds) -> Bounds | None:
-        found = exact_bounds(self._terms, self._products, codes, supports)
-        return None if found is None else _closer(bounds, found, supports.possible)
+        labels, others = near_labels(supports, bounds[1], self._gap)
+        if not len(labels) or supports.zero[0, labels].prod() > 0:
+            # Where no label may have any support, the ones without a chance share the tie.
+            labels, others = np.flatnonzero(supports.possible[0]), 0.0
+        found = exact_bounds(self._terms, self._products, codes, supports, labels)
+        if found is None:
+            return None
+        return _closer(bounds, (found[0] - others, found[1]), supports.possible)
 
 
 def _closer(bounds: Bounds, others: Bounds, possible: Mask) -> Bounds:
     """Keep the closer ones of two pairs of bounds."""
     lower, upper = np.maximum(bounds[0], others[0]), np.minimum(bounds[1], others[1])
+    if not (lower <= upper).all():
+        raise AssertionError("bounds of odds cross")
     return together(lower, upper, possible)

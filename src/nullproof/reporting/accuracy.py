@@ -6,11 +6,11 @@ from typing import Any
 
 import numpy as np
 
+from nullproof.attacks.accuracy import AccuracyCurve
+from nullproof.attacks.radius import Radii
 from nullproof.data.points import evenly
 from nullproof.model.accuracy import CertaintyCurve
 from nullproof.model.verdicts import Verdicts
-from nullproof.radii.accuracy import AccuracyCurve
-from nullproof.radii.results import Radii
 from nullproof.words import many, per_cent
 
 _MOST_STEPS = 200

@@ -124,6 +124,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from nullproof.attacks.radius import Radii, radii_of
 from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, place_of
@@ -136,8 +137,6 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import radii_of
-from nullproof.radii.results import Radii
 from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.accuracy import accuracy

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.radius import Radii
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import RowNames, key_at
 from nullproof.data.notices import standing_notices
@@ -18,7 +19,6 @@ from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.verdicts import Verdicts
 from nullproof.odds.odds import SURE
-from nullproof.radii.results import Radii
 from nullproof.show import histogram
 from nullproof.words import many, number, some, text
 

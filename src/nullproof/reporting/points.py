@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.poisoning import single_attack
+from nullproof.attacks.poison import single_attack
+from nullproof.attacks.radius import Radii
 from nullproof.data.points import Points
 from nullproof.model.certify import Certificates
 from nullproof.model.explain import Explanation, Known, Lead, terms_against
@@ -19,7 +20,6 @@ from nullproof.model.witness import World, disagreeing
 from nullproof.odds.filling import have_odds
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress, over, within
-from nullproof.radii.results import Radii
 from nullproof.reporting.overview import gap, named, weakest
 from nullproof.results import CellWords, cell_words, value_words
 from nullproof.words import cut, text

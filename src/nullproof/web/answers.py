@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.radius import radii_of
 from nullproof.counts.index import CountIndex
 from nullproof.data import types
 from nullproof.data.points import Points, encode_quietly
@@ -22,7 +23,6 @@ from nullproof.model.accuracy import CertaintyCurve
 from nullproof.model.certify import Certificates, certificates_of
 from nullproof.model.model import Model
 from nullproof.model.verdicts import verdicts
-from nullproof.radii.cells import radii_of
 from nullproof.reporting import points as details
 from nullproof.web import changes
 from nullproof.web.analysis import Result

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import glob
+import os
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,7 +35,10 @@ _SAMPLE = 1_000
 
 def is_many(path: str | Path) -> bool:
     """Return whether a path is a folder or a pattern rather than one file."""
-    return Path(path).is_dir() or (not Path(path).exists() and glob.has_magic(str(path)))
+    # Of a path that is too long, these say no instead of an error.
+    if os.path.isdir(path):  # noqa: PTH112
+        return True
+    return not os.path.exists(path) and glob.has_magic(str(path))  # noqa: PTH110
 
 
 class LazyFiles(NamedTuple):

@@ -1,8 +1,11 @@
-"""Float bounds on the radius of many certain points: which attacks are worth a look, and their length.
+"""A fast path for equal weights: float bounds on the radius of many certain points at once (T8).
 
-A cheapest attack ends in one of three ways (T8). The rival is raised to where the winner is after A2
-has exhausted some features (none, one, two, …). Or the winner is lowered to where the rival is now.
-Or the rival is raised as far as it goes, and the winner lowered to there. Each way gives an interval.
+Raising smallest counts first and lowering smallest counts first are both optimal (T5), so a cheapest
+attack ends in one of three ways. The rival is raised to where the winner is after some of
+its smallest counts (none, one, two, …) are blanked away. Or the winner is lowered to where the rival is
+now. Or the rival is raised as far as it goes, and the winner lowered to there. Each way gives an
+interval: fewer steps than its first number surely fail, as many as its second surely succeed (infinite:
+none surely do). What is left open is for `search`, which takes any weights and limits.
 """
 
 from __future__ import annotations
@@ -14,55 +17,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.search import Bounds, Places, error_of_logs
+from nullproof.model.bias import Floats
 from nullproof.model.model import Model
-from nullproof.radii.steps import Floats, Interval, LeastRaising, Lowering, Places, Raising
 
+Interval = tuple[Floats, Floats]
 _BLOCK = 8192
 _MANY_VALUES = 4096
-
-
-@dataclass(frozen=True)
-class Bounds:
-    """Per point: the radius is at least and at most this; the best attack known and its rival."""
-
-    at_least: Floats
-    at_most: Floats
-    rival: NDArray[np.int32]
-    n_raise: Floats
-    n_lower: Floats
-
-    @classmethod
-    def none_known(cls, n_points: int) -> Bounds:
-        """The bounds before any attack is tried."""
-        at_least, at_most = np.full((2, n_points), np.inf)
-        nobody = np.full(n_points, -1, dtype=np.int32)
-        return cls(at_least, at_most, nobody, np.zeros(n_points), np.zeros(n_points))
-
-    def at(self, places: Places | slice) -> Bounds:
-        """The same for some of the points; a view if they are a slice."""
-        return Bounds(
-            self.at_least[places],
-            self.at_most[places],
-            self.rival[places],
-            self.n_raise[places],
-            self.n_lower[places],
-        )
-
-    def copy(self, sources: Places, places: Places) -> None:
-        """Give some points what is known of others."""
-        for own in (self.at_least, self.at_most, self.rival, self.n_raise, self.n_lower):
-            own[places] = own[sources]
-
-    def offer(self, places: Places, rival: int, n_raise: Interval, n_lower: Interval) -> None:
-        """Take in one more kind of attack on some of the points."""
-        at_least, at_most = n_raise[0] + n_lower[0], n_raise[1] + n_lower[1]
-        self.at_least[places] = np.minimum(self.at_least[places], at_least)
-        is_better = at_most < self.at_most[places]
-        chosen = places[is_better]
-        self.at_most[chosen] = at_most[is_better]
-        self.rival[chosen] = rival
-        self.n_raise[chosen] = n_raise[1][is_better]
-        self.n_lower[chosen] = n_lower[1][is_better]
+# A few roundings of a step count on its way through products, quotients and functions.
+_ROUNDINGS = 8 * float(np.finfo(np.float64).eps)
 
 
 def bound_radii(
@@ -85,9 +48,6 @@ def bound_radii(
     """
     (min_log, max_log), n_points = logs, codes.shape[1]
     bounds = Bounds.none_known(n_points)
-    if not model.floats_hold:
-        bounds.at_least[:] = 1
-        return bounds
     tables = _Tables(model, codes, columns)
     for start in range(0, n_points, _BLOCK):
         block = slice(start, start + _BLOCK)
@@ -111,7 +71,7 @@ class _Tables:
         index = model.index
         self.model, self.codes, self.alpha = model, codes, float(model.alpha)
         self.caps = index.label_counts.astype(np.float64)
-        self.slack = _slack(model)
+        self.slack = error_of_logs(model)
         moving = np.flatnonzero((index.n_values >= 2) & columns).tolist()
         self.n_moving = len(moving)
         self.out_of_reach = np.flatnonzero(~columns).tolist()
@@ -267,21 +227,6 @@ class _Block:
                 self.bounds.offer(places[kept], rival, steps, (n_lower[kept], n_lower[kept]))
 
 
-def _slack(model: Model) -> float:
-    """Bound the error of every log support computed here.
-
-    Each adds up at most four terms a feature, none larger than the largest log of a count or total.
-    """
-    alpha, sizes = float(model.alpha), model.index.n_values
-    n_rows = float(model.index.label_counts.max())
-    largest = math.log(n_rows + alpha * float(sizes.max()) + 1)
-    if alpha > 0:
-        largest = max(largest, -math.log(alpha))
-    shares = model.log_prior[np.isfinite(model.log_prior)]
-    magnitude = float(np.abs(shares).max(initial=0)) + 4 * (model.d + 1) * largest
-    return 2 * float(model.slack(magnitude))
-
-
 def used_codes(codes: NDArray[Any], n_values: int) -> tuple[NDArray[Any], NDArray[Any]]:
     """Which rows of a feature's counts to look at, and which of them each point takes."""
     if n_values <= _MANY_VALUES:
@@ -289,3 +234,171 @@ def used_codes(codes: NDArray[Any], n_values: int) -> tuple[NDArray[Any], NDArra
         return np.arange(n_values + 2), codes
     used, rows = np.unique(codes, return_inverse=True)
     return used, rows
+
+
+@dataclass(frozen=True)
+class Lowering:
+    """The winner's side, points × (pieces + 1).
+
+    Parameters
+    ----------
+    ends
+        The numbers of steps after which A2 has exhausted 0, 1, 2, … features.
+    logs
+        The winner's log support there.
+    """
+
+    ends: Floats
+    logs: Floats
+    alpha: float
+    slack: float
+
+    @classmethod
+    def without_smoothing(cls, smallest: Floats, log_support: Floats, slack: float) -> Lowering:
+        """One piece: once the smallest count is exhausted, the support is 0.
+
+        An infinite one means that there is no count to lower.
+        """
+        is_fixed = np.isinf(smallest)
+        ends = np.column_stack([np.zeros_like(smallest), np.where(is_fixed, 0.0, smallest)])
+        logs = np.column_stack([log_support, np.where(is_fixed, log_support, -np.inf)])
+        return cls(ends, logs, 0.0, slack)
+
+    @classmethod
+    def smoothed(
+        cls, counts: Floats, logs: Floats, log_support: Floats, alpha: float, slack: float
+    ) -> Lowering:
+        """One piece for each feature; ``counts`` ascend, ``logs`` are those of ``counts + alpha``."""
+        falls = _running_sums(math.log(alpha) - logs)
+        return cls(_running_sums(counts), log_support[:, None] + falls, alpha, slack)
+
+    @property
+    def n_pieces(self) -> int:
+        return int(self.ends.shape[1]) - 1
+
+    def at(self, places: Places) -> Lowering:
+        """The same for some of the points."""
+        return Lowering(self.ends[places], self.logs[places], self.alpha, self.slack)
+
+    def fewest(self, target: Floats) -> Interval:
+        """Bound the steps that bring the winner's log support to ``target`` or below."""
+        points = np.arange(len(target))
+        piece = (self.logs[:, 1:] > target[:, None]).sum(axis=1)
+        following = np.minimum(piece + 1, self.n_pieces)
+        start, top = self.ends[points, piece], self.logs[points, piece]
+        size = self.ends[points, following] - start
+        # Within a piece every step takes the same share of the support that the piece starts with.
+        ratio = np.exp(np.minimum(target - top, 1.0))
+        steps = (size + self.alpha) * (1 - ratio)
+        error = (size + self.alpha) * (4 * self.slack * ratio + _ROUNDINGS)
+        at_least = start + np.maximum(np.ceil(steps - error), 0)
+        # So close to where the piece starts, the answer may be in the piece before.
+        at_least[(piece > 0) & (top - target < 2 * self.slack)] = 0
+        needed = np.maximum(np.ceil(steps + error), 0)
+        is_reached = self.logs[points, following] <= target - 2 * self.slack
+        at_most = start + np.where(needed <= size, needed, np.where(is_reached, size, np.inf))
+        # Where all features are exhausted, the support falls no further.
+        spent = start == self.ends[:, -1]
+        at_most[spent] = np.inf
+        at_least[spent] = np.where(top - target > 2 * self.slack, np.inf, 0)[spent]
+        return at_least, at_most
+
+
+class Raising:
+    """One rival's side.
+
+    Parameters
+    ----------
+    counts, logs
+        Points × features: the counts that can grow, ascending, and ``log(count + alpha)``; infinite
+        for a count that cannot. Without smoothing, the log of a zero is that of a one.
+    base
+        The rival's log support from those logs.
+    cap
+        The number of the rival's rows.
+    """
+
+    def __init__(
+        self, counts: Floats, logs: Floats, base: Floats, *, cap: float, alpha: float, slack: float
+    ) -> None:
+        self.counts, self.base = counts, base
+        self.cap, self.alpha, self.slack = cap, alpha, slack
+        self._first_level = 0.0 if alpha > 0 else 1.0
+        self._sum_counts, self._sum_logs = _running_sums(counts), _running_sums(logs)
+        with np.errstate(invalid="ignore"):
+            # How much log support it takes to bring the lower features to the level of the next.
+            self._turns = np.arange(1, counts.shape[1]) * logs[:, 1:] - self._sum_logs[:, 1:-1]
+
+    def saturated(self) -> tuple[Floats, Floats]:
+        """Return the steps until no count can grow, and the log support then."""
+        everywhere = np.arange(len(self.base))
+        n_steps, _, log_support = self._filled(everywhere, np.full_like(self.base, self.cap))
+        return n_steps, log_support
+
+    def fewest(self, places: Places, target: Floats) -> Interval:
+        """Bound the steps that bring the log support of some points to ``target`` or above."""
+        level = self._level(places, target)
+        cost, n_wet, log_support = self._filled(places, level)
+        room = np.where(level < self.cap, n_wet, 0)
+        # From one level to the next every step multiplies the support by the same factor.
+        gain = np.log1p(1 / (level + self.alpha))
+        steps = (target - log_support) / gain
+        error = 2 * self.slack / gain + np.abs(steps) * _ROUNDINGS
+        needed = np.ceil(steps - error)
+        at_least = cost + np.clip(needed, 0, room + 1)
+        at_least[(needed > room) & (level >= self.cap - 1)] = np.inf
+        # A level guessed too high says nothing of fewer steps; there is none below the first.
+        at_least[(needed < 1) & (level > self._first_level)] = 0
+        needed = np.ceil(steps + error)
+        at_most = np.where(needed <= room, cost + np.maximum(needed, 0), np.inf)
+        return at_least, at_most
+
+    def _level(self, places: Places, target: Floats) -> Floats:
+        """Guess the last whole water level whose log support is below ``target``."""
+        need = target - self.base[places]
+        n_wet = 1 + (self._turns[places] < need[:, None]).sum(axis=1)
+        with np.errstate(over="ignore"):
+            level = np.exp((need + self._sum_logs[places, n_wet]) / n_wet) - self.alpha
+        level = np.ceil(level * (1 - 1e-12)) - 1
+        level = np.maximum(np.minimum(level, self.cap - 1), self._first_level)
+        return np.asarray(level, dtype=np.float64)
+
+    def _filled(self, places: Places, level: Floats) -> tuple[Floats, Floats, Floats]:
+        """Raise all counts to a level: steps, features at or below it, log support."""
+        n_wet = (self.counts[places] <= level[:, None]).sum(axis=1)
+        cost = n_wet * level - self._sum_counts[places, n_wet]
+        gain = n_wet * np.log(level + self.alpha) - self._sum_logs[places, n_wet]
+        return cost, n_wet.astype(np.float64), self.base[places] + gain
+
+
+@dataclass(frozen=True)
+class LeastRaising:
+    """A cheap lower bound on A1 steps, so that the counts of most points need not be sorted.
+
+    ``smallest`` is each point's smallest count plus smoothing, ``base`` its log support.
+    """
+
+    n_features: int
+    smallest: Floats
+    base: Floats
+    slack: float
+
+    def at(self, places: Places) -> LeastRaising:
+        """The same for some of the points."""
+        smallest, base = self.smallest[places], self.base[places]
+        return LeastRaising(self.n_features, smallest, base, self.slack)
+
+    def steps(self, target: Floats) -> Floats:
+        """Return a number of steps below which the log support stays under ``target``."""
+        # a steps multiply the support by at most (1 + a / (d * smallest)) ** d, since an arithmetic
+        # mean is no smaller than a geometric one.
+        need = np.maximum(target - self.base - 2 * self.slack, 0) / self.n_features
+        with np.errstate(over="ignore", invalid="ignore"):
+            steps = self.n_features * self.smallest * np.expm1(need) * (1 - 1e-6)
+        return np.asarray(steps, dtype=np.float64)
+
+
+def _running_sums(terms: Floats) -> Floats:
+    sums = np.zeros((len(terms), terms.shape[1] + 1))
+    np.cumsum(terms, axis=1, out=sums[:, 1:])
+    return sums

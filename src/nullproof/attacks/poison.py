@@ -1,7 +1,7 @@
-"""poison: which training cells to blank until none of the given points is certain any more.
+"""poison: which training cells to blank, or rows to add, until no given point is certain any more.
 
-For one point the frontier of radii gives a proven optimum. For several points the search for a joint
-attack starts from the union of the single attacks (theory 5).
+For one point the attack of its radius is a proven optimum. For several points the search for a joint attack
+starts from the union of the single attacks (theory 5).
 """
 
 from __future__ import annotations
@@ -15,11 +15,10 @@ from typing import Any, Literal, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.attack import Attack, Target, taken
-from nullproof.attacks.joint.effort import Effort
-from nullproof.attacks.joint.problem import Problem
-from nullproof.attacks.joint.proof import Found, solve
-from nullproof.attacks.row_attack import RowAttack
+from nullproof.attacks.attack import Attack, RowAttack, Target
+from nullproof.attacks.cells import Sides, spent
+from nullproof.attacks.radius import Radii, Threat, radii_of, refuse_question
+from nullproof.attacks.reach import Only, Reach
 from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
@@ -30,16 +29,10 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress, within
-from nullproof.radii.cells import radii_of, refuse_threat
-from nullproof.radii.reach import Only, Reach
-from nullproof.radii.results import Radii, Threat
-from nullproof.radii.solving import PointCounts
 from nullproof.seeds import refuse_seed
 from nullproof.words import some
 
 Codes = tuple[int, ...]
-# Of the winner and of the rival, for each feature.
-Counts = tuple[list[int], list[int]]
 
 
 @overload
@@ -106,9 +99,7 @@ def poison(  # noqa: PLR0913
         As for `certify`. Points that are open already cost nothing. A certain point whose radius is
         not worked out is left out, with a warning.
     own_missing
-        ``"skip"``: a point is predicted from the cells that it knows, so blanking cells of the
-        features that it lacks changes nothing. ``"any"``: it falls as soon as one of its completions
-        does.
+        Only ``"skip"``: a point is predicted from the cells that it knows.
     only
         Which cells can be blanked, as for `radius`; by default all.
     time_limit
@@ -129,16 +120,16 @@ def poison(  # noqa: PLR0913
     >>> labels = ["yes", "yes", "yes", "no"]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")])
     >>> attack
-    Attack: 2 cells break 1 certain point (optimal)
+    Attack: 2 blank cells make 1 certain point no longer certain (optimal)
     >>> attack.apply(rows, labels)
     [(None, None), ('a', 'x'), ('a', 'x'), ('b', 'y')]
     >>> attack = poison(CountIndex.from_rows(rows, labels), [("b", "y")], threat="rows")
     >>> attack
-    RowAttack: 1 added row breaks 1 certain point (optimal)
+    RowAttack: 1 added row makes 1 certain point no longer certain (optimal)
     >>> attack.apply(rows, labels)[0][-1], attack.apply(rows, labels)[1][-1]
     (('b', 'y'), 'yes')
     """
-    refuse_threat(threat, only)
+    refuse_question(index, threat, own_missing, only)
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_missing, key)
     if threat == "rows":
@@ -149,20 +140,12 @@ def poison(  # noqa: PLR0913
         encoded,
         verdicts(model, encoded),
         reach=Reach.of(index, only),
-        effort=effort_of(time_limit, steps),
+        time_limit=time_limit,
+        steps=steps,
         seed=seed,
         skip_unbreakable=skip_unbreakable,
         on_progress=on_progress,
     )
-
-
-def effort_of(time_limit: float = 10.0, steps: int | None = None) -> Effort:
-    """How long to look for a better attack: so many seconds, or so many rounds."""
-    if time_limit < 0 or (steps is not None and steps < 0):
-        raise NullproofError(
-            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
-        )
-    return Effort(seconds=time_limit, rounds=steps)
 
 
 def attack_of(
@@ -170,35 +153,42 @@ def attack_of(
     points: Points,
     judged: Verdicts,
     *,
-    effort: Effort,
     reach: Reach | None = None,
+    time_limit: float = 10.0,
+    steps: int | None = None,
     seed: int = 0,
     skip_unbreakable: bool = False,
     on_progress: Progress | None = None,
 ) -> Attack:
     """The attack on points whose verdicts, over all worlds, are known; options as for `poison`."""
-    model.refuse_weights("poison")
     refuse_seed(seed)
+    if time_limit < 0 or (steps is not None and steps < 0):
+        raise NullproofError(
+            f"time_limit is {time_limit} and steps is {steps}; give numbers that are 0 or more"
+        )
     found = radii_of(model, points, judged, within(on_progress, 0.0, 0.1), reach=reach)
     model, reach = found.model, found.reach
     _refuse_unbreakable(found, points, skip_unbreakable)
-    places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
+    places = different(found)
     plans = [single_attack(found, place) for place in places.values()]
     rivals = [rival for rival, _ in plans]
     blanks = union(blanks for _, blanks in plans)
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
+        from nullproof.attacks.joint import Effort, solve
+        from nullproof.attacks.problem import Problem
+
         problem = Problem.of(found, list(places.values()))
-        tell = _told(within(on_progress, 0.1, 1.0))
-        cells, needed = solve(problem, effort=effort, seed=seed, on_progress=tell)
-        if cells.sum() < sum(blank.n_cells for blank in blanks):
-            blanks = problem.blanks(cells)
-            rivals = problem.fallen_to(cells)
-        if points.complete[found.radius > 0].all():
-            # In a joint attack another completion than a point's weakest may be cheaper.
-            bound = max(bound, needed)
-    fallen_to = dict(zip(places, rivals, strict=True))
-    targets = tuple(_targets(model.index, found, fallen_to))
+        cells, needed = solve(
+            problem,
+            problem.cells_of(blanks),
+            effort=Effort(time_limit, steps),
+            seed=seed,
+            on_progress=_progress_of_search(within(on_progress, 0.1, 1.0)),
+        )
+        blanks, rivals = problem.blanks(cells), problem.fallen_to(cells)
+        bound = max(bound, needed)
+    targets = tuple(_targets(found, dict(zip(places, rivals, strict=True))))
     return Attack(model, reach, blanks, bound, targets, points.names)
 
 
@@ -210,24 +200,23 @@ def row_attack_of(
     on_progress: Progress | None = None,
 ) -> RowAttack:
     """The attack by added rows on points whose verdicts, over all worlds, are known."""
-    model.refuse_weights("poison")
     model = model.unbiased
     found = radii_of(model, points, judged, on_progress, threat="rows")
     _refuse_unbreakable(found, points, skip_unbreakable)
-    places = different(found, np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)))
+    places = different(found)
     chosen = np.array([*places.values()], dtype=np.intp)
     search = RowSearch(model, found.codes[:, chosen], found.winner[chosen], found.overtaker[chosen])
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(chosen) == 1:
         (place,) = chosen.tolist()
         search.take(0, int(found.n_raise[place]), int(found.n_lower[place]))
-    elif not search.run(bound):
+    elif len(chosen) and not search.run(bound):
         raise NullproofError(
             f"no rows were found that break all {len(chosen)} points at once, though each can be broken "
-            "alone; attack fewer points"
+            "alone; rows that do may exist, for the search does not try all; attack fewer points"
         )
     rivals = [search.fallen_to(place) for place in range(len(chosen))]
-    targets = tuple(_targets(model.index, found, dict(zip(places, rivals, strict=True))))
+    targets = tuple(_targets(found, dict(zip(places, rivals, strict=True))))
     return RowAttack(model, search.rows, bound, targets, points.names)
 
 
@@ -238,30 +227,29 @@ def _refuse_unbreakable(found: Radii, points: Points, skip: bool) -> None:
         raise _no_attack(names, found)
 
 
-def different(found: Radii, places: NDArray[np.intp]) -> dict[Codes, int]:
-    """Each different point once, with the first place where it stands."""
+def different(found: Radii) -> dict[Codes, int]:
+    """Return each different point that an attack breaks once, with the first place where it stands."""
     first: dict[Codes, int] = {}
-    for place in places.tolist():
+    for place in np.flatnonzero((found.radius > 0) & np.isfinite(found.radius)).tolist():
         first.setdefault(tuple(found.codes[:, place].tolist()), place)
     return first
 
 
 def single_attack(found: Radii, place: int) -> tuple[int, tuple[Cells, ...]]:
-    """The rival and the cells of a cheapest attack on one point.
+    """Return the rival and the cells of a cheapest attack on one point.
 
     An attack that lets the rival win outright is preferred to one that only makes a tie.
     """
     winner, n_cells = int(found.winner[place]), int(found.radius[place])
-    expected = int(found.overtaker[place])
-    counts = PointCounts(found.model, found.codes[:, place : place + 1], found.reach)
+    expected, codes = int(found.overtaker[place]), found.codes[:, place]
     others = (k for k in range(found.model.m) if k not in (winner, expected))
     ways = [(rival, True) for rival in (expected, *others)] + [(expected, False)]
     for rival, strict in ways:
-        after = counts.attacks(0, winner, rival, strict=strict).after(n_cells)
-        if after is not None:
-            before = counts.low[:, 0, winner].tolist(), counts.high[:, 0, rival].tolist()
-            codes = found.codes[:, place]
-            return rival, _blanks(found.reach.index, codes, (winner, rival), before, after)
+        pair = np.array([[winner], [rival]], dtype=np.int32)
+        sides = Sides.of(found.model, codes[:, None], pair[0], pair[1], found.reach)
+        changes = spent(sides, n_cells, strict=strict)
+        if changes is not None:
+            return rival, _blanks(found.reach.index, codes, (winner, rival), *changes)
     raise AssertionError("no attack has as many cells as the radius")
 
 
@@ -274,7 +262,7 @@ def union(attacks: Iterable[Iterable[Cells]]) -> tuple[Cells, ...]:
     return tuple(Cells(*key, n_cells) for key, n_cells in sorted(needed.items()))
 
 
-def _told(on_progress: Progress | None) -> Found | None:
+def _progress_of_search(on_progress: Progress | None) -> Any:
     """Say in words how good the best attack so far is."""
     if on_progress is None:
         return None
@@ -307,11 +295,11 @@ def _no_attack(points: list[str], found: Radii) -> NullproofError:
     )
 
 
-def _targets(index: CountIndex, found: Radii, rivals: dict[Codes, int]) -> Iterator[Target]:
-    labels = found.label
+def _targets(found: Radii, rivals: dict[Codes, int]) -> Iterator[Target]:
+    labels, names = found.label, found.model.index.labels
     for place in range(len(found)):
         codes = tuple(found.codes[:, place].tolist())
-        rival = index.labels[rivals[codes]] if codes in rivals else None
+        rival = names[rivals[codes]] if codes in rivals else None
         radius, reason = float(found.radius[place]), found.not_worked_out[place]
         yield Target(place, labels[place], rival, radius, codes, reason)
 
@@ -320,27 +308,22 @@ def _blanks(
     reachable: CountIndex,
     codes: NDArray[np.int32],
     labels: tuple[int, int],
-    before: Counts,
-    after: Counts,
+    lowered: list[int],
+    raised: list[int],
 ) -> tuple[Cells, ...]:
-    """Turn counts into cells: the winner's that hold the point's value, the rival's that cannot hold it."""
+    """Turn changes of counts into cells: the winner's that hold the value, the rival's that do not."""
     winner, rival = labels
     blanks: list[Cells] = []
     for j, code in enumerate(codes.tolist()):
-        n_lower, n_raise = before[0][j] - after[0][j], after[1][j] - before[1][j]
-        if n_lower:
-            blanks.append(Cells(winner, j, (code,), n_lower))
-        if n_raise:
-            blanks += taken(_others(reachable, j, rival, code), n_raise)
+        if lowered[j]:
+            blanks.append(Cells(winner, j, (code,), lowered[j]))
+        left = raised[j]
+        known = reachable.exact(j)[:, rival]
+        known[min(code, len(known) - 1)] = 0
+        # The most frequent values first.
+        for value in np.argsort(-known, kind="stable").tolist():
+            part = min(left, int(known[value]))
+            if part:
+                blanks.append(Cells(rival, j, (value,), part))
+                left -= part
     return tuple(blanks)
-
-
-def _others(index: CountIndex, j: int, label: int, code: int) -> Iterator[Cells]:
-    """Cells of a label that cannot hold a value: known ones first, the most frequent values first."""
-    known = index.exact(j)[:, label]
-    known[code] = 0
-    for value in np.argsort(-known, kind="stable").tolist():
-        yield Cells(label, j, (value,), int(known[value]))
-    for candidates, counts in index.sets[j].items():
-        if code not in candidates:
-            yield Cells(label, j, candidates, int(counts[label]))

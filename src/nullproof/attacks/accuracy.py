@@ -14,6 +14,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from nullproof.attacks.radius import Threat, radii_of, refuse_question
+from nullproof.attacks.reach import Only, Reach
 from nullproof.counts.index import CountIndex
 from nullproof.data.points import OwnHoles, Points
 from nullproof.data.sources import native_frame
@@ -24,9 +26,6 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.predict import log_supports, winners
 from nullproof.model.verdicts import verdicts
-from nullproof.radii.cells import radii_of, refuse_threat
-from nullproof.radii.reach import Only, Reach
-from nullproof.radii.results import Threat
 from nullproof.show import ROWS, shown_table
 from nullproof.words import PLAIN, per_cent
 
@@ -53,7 +52,7 @@ class AccuracyCurve:
     >>> from nullproof import CountIndex
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> from nullproof.radii import certified_accuracy_curve
+    >>> from nullproof.attacks import certified_accuracy_curve
     >>> curve = certified_accuracy_curve(index, [("a", "x"), ("b", "y")], ["yes", "no"])
     >>> curve.at(0), curve.at(1), curve.at(100)
     (1.0, 0.0, 0.0)
@@ -187,9 +186,8 @@ def certified_accuracy_curve(
     >>> curve.at(3)
     0.5
     """
-    refuse_threat(threat, only)
+    refuse_question(index, threat, own_missing, only)
     model, reach = Model(index, alpha, prior), Reach.of(index, only)
-    model.refuse_weights("certified_accuracy_curve")
     return accuracy_curve_of(model, model.points(points, own_missing), labels, threat, reach)
 
 

@@ -72,7 +72,7 @@ class Reach:
         return self.mask is None and bool(self.columns.all())
 
     def cells(self) -> Iterator[Cells]:
-        """All cells within reach that blanking changes, known ones first."""
+        """Give all cells within reach that blanking changes."""
         index = self.index
         for feature, size in enumerate(index.n_values.tolist()):
             # A one-value domain forces even its blank cells, so blanking changes nothing.
@@ -80,10 +80,6 @@ class Reach:
                 values, labels, counts = index.known[feature].cells()
                 for value, label, n_cells in zip(values, labels, counts, strict=True):
                     yield Cells(int(label), feature, (int(value),), int(n_cells))
-        for feature, sets in enumerate(index.sets):
-            for candidates, counts in sets.items():
-                for label in np.flatnonzero(counts).tolist():
-                    yield Cells(label, feature, candidates, int(counts[label]))
 
 
 def _refuse_keys(only: Any) -> None:
@@ -157,9 +153,7 @@ def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
         for j in range(mask.shape[1]):
             encoded, mine = training.writer(j).encoded, mask[:, j]
             codes = np.where(mine, encoded.codes, -1)[labelled]
-            place = np.cumsum(labelled) - 1
-            sets = {int(place[row]): own for row, own in encoded.sets.items() if mine[row]}
-            yield Encoded(codes, sets)
+            yield Encoded(codes, {})
 
     return CountIndex.of(count_codes(training.schema, columns(), training.row_labels[labelled]))
 
@@ -167,12 +161,12 @@ def _counted(training: TrainingTable, mask: Bools) -> CountIndex:
 def _without_columns(index: CountIndex, gone: Bools) -> CountIndex:
     """The index as if some columns were missing altogether."""
     nothing = np.empty(0, dtype=np.int64)
-    known, sets, n_null = list(index.known), list(index.sets), index.n_null.copy()
+    known, n_null = list(index.known), index.n_null.copy()
     for j in np.flatnonzero(gone).tolist():
         shape = (int(index.n_values[j]), len(index.labels))
-        known[j], sets[j] = from_cells(nothing, nothing, nothing, shape), {}
+        known[j] = from_cells(nothing, nothing, nothing, shape)
         n_null[j] = index.label_counts
-    return replace(index, known=tuple(known), sets=tuple(sets), n_null=n_null)
+    return replace(index, known=tuple(known), n_null=n_null)
 
 
 def _refuse_other_table(index: CountIndex, reachable: CountIndex) -> None:
@@ -181,9 +175,6 @@ def _refuse_other_table(index: CountIndex, reachable: CountIndex) -> None:
     for j, own in enumerate(reachable.known):
         values, labels, counts = own.cells()
         same &= bool((counts <= index.known[j].at(values, labels)).all())
-        for candidates, cells in reachable.sets[j].items():
-            counted = index.sets[j].get(candidates)
-            same &= counted is not None and bool((cells <= counted).all())
     if not same:
         raise NullproofError(
             "the table of only is not the one that was counted: it has other labels or cells "

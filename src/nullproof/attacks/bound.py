@@ -1,0 +1,518 @@
+"""How many cells every joint attack needs at least: a linear relaxation and weak duality (theory 5).
+
+A *mode* of a point is a way to fall: to one rival while the winner keeps positive support (a *pair*),
+or, with ``alpha = 0``, to anyone because one of the winner's counts is blanked away (a *kill*). Take an
+optimal attack, if it has fewer than ``limit`` cells. Give each point share 1 of one mode in which it
+falls, and let the *takings* of that mode be all that is blanked of the groups that lower the point's
+winner. Then every row of the program holds, so its least value is a lower bound:
+
+* *modes*: each point has one, or pays ``limit``, which makes every box feasible;
+* *share*: only one mode of a point takes anything, and it takes no more than there is;
+* *logs*: the rival's gain plus the winner's loss reaches the gap between them. The gain is concave in the
+  integer number of cells, so it lies below every line through two neighbouring integers; the loss lies
+  below its chord. All terms are nonnegative, so the row of an unused mode holds too;
+* *zeros*: with ``alpha = 0`` a rival needs one cell at least in each feature where it has none;
+* *alone*: the cells that serve a pair are an attack on that point alone, so there are as many at least;
+* *taken*: no taking exceeds what the box allows, and without a kill one cell is left.
+
+Coefficients are widened by more than their rounding error, and the bound is not the solver's: it is
+recomputed from the dual solution (`certified_value`). A box whose bound is too low is split.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import count
+from math import ceil, inf
+from typing import Any
+
+import numpy as np
+
+from nullproof.attacks.polish import sparse
+from nullproof.attacks.problem import Bools, Ints, Problem
+from nullproof.model.bias import Floats
+
+# Rounds of cuts for the first box, and for all others.
+ROUNDS_AT_FIRST, ROUNDS = 12, 2
+# A cut is dropped when so many solutions in a row did not need it.
+MAX_AGE = 30
+# What is overrated by less is not worth a split.
+LITTLE = 1e-6
+# A program with more takings than this takes seconds; then the bound is that of some points only.
+MAX_TAKINGS = 4_000
+# Relative and least absolute widening, both far above the rounding of logs of counts.
+WIDEN, MARGIN = 1e-11, 1e-9
+
+
+@dataclass(frozen=True)
+class Box:
+    """A part of the search space: bounds on the cells per group, and the modes still allowed."""
+
+    lower: Ints
+    upper: Ints
+    allowed: Bools
+
+
+@dataclass(frozen=True)
+class Relaxed:
+    """A solution of the relaxation: the certified bound and the columns.
+
+    ``price`` belongs to the cells, then the shares (`certified_value`).
+    """
+
+    bound: float
+    cells: Floats
+    share: Floats
+    taken: Floats
+    price: Floats
+
+
+class Modes:
+    """Pairs and kills of all points, and what each pair can take from a group that lowers its winner."""
+
+    def __init__(self, problem: Problem, alone: Floats, limit: int) -> None:
+        self.problem, self.limit, self.alpha = problem, limit, problem.alpha
+        self.pair_point, self.pair_rival = np.nonzero(alone < limit)
+        self.alone = alone[self.pair_point, self.pair_rival]
+        at = np.full(problem.low.shape, -1, dtype=np.int64)
+        group, point = np.nonzero(problem.lowers)
+        at[point, problem.feature[group]] = group
+        self._find_raising()
+        self.take_pair, feature = np.nonzero(at[self.pair_point] >= 0)
+        self.take_point = self.pair_point[self.take_pair]
+        self.take_group = at[self.take_point, feature]
+        self.take_low = problem.low[self.take_point, feature].astype(np.float64)
+        self.take_weight = problem.weights[feature]
+        # With alpha = 0 the last cell is a kill, a mode of its own.
+        self.take_last = self.take_low - (self.alpha == 0)
+        point, feature = np.nonzero(at >= 0)
+        low = problem.low[point, feature]
+        is_kill = (low < limit) & (self.alpha == 0)
+        self.kill_point, self.kill_group = point[is_kill], at[point, feature][is_kill]
+        self.kill_count = low[is_kill].astype(np.float64)
+        self.owner = np.concatenate([self.pair_point, self.kill_point])
+
+    @property
+    def n_pairs(self) -> int:
+        """Number of pairs of a point and a rival."""
+        return len(self.pair_point)
+
+    def _find_raising(self) -> None:
+        problem, point, rival = self.problem, self.pair_point, self.pair_rival
+        self.able = (problem.raises[:, point] & (problem.label[:, None] == rival)).T
+        self.high = problem.high[point, rival] + problem.added[point]
+        self.room = self.raised(problem.capacity.astype(np.float64))
+        # With alpha = 0 a count of zero has to be raised before any log of it makes sense. It can be,
+        # or the rival would never catch up but by a kill.
+        self.must = (self.high == 0) & (self.room > 0)
+        self.base = np.where(self.high == 0, 1.0, self.high)
+        constants = problem.constants
+        low = problem.low[point] + problem.added[point]
+        winner = (problem.weights * np.log(low)).sum(axis=1)
+        winner += constants[point, problem.winner[point]]
+        own = (problem.weights * np.log(self.base)).sum(axis=1) + constants[point, rival]
+        self.gap = np.minimum(winner - own, 1e3)
+
+    def raised(self, cells: Floats) -> Floats:
+        """Return how far ``cells`` raise each pair's rival, pairs × features."""
+        done = np.zeros(self.high.shape)
+        pair, group = np.nonzero(self.able)
+        np.add.at(done, (pair, self.problem.feature[group]), cells[group])
+        return done
+
+    def loss(self, taken: Floats) -> Floats:
+        """Return the winner's loss in log support when each taking has this size."""
+        after = np.log(self.take_low - taken + self.alpha)
+        return np.asarray(self.take_weight * (np.log(self.take_low + self.alpha) - after))
+
+    def most_taken(self, box: Box) -> Floats:
+        """Return the most that each taking can be on ``box``."""
+        return np.minimum(box.upper[self.take_group], self.take_last)
+
+    def chords(self, box: Box) -> tuple[Floats, Floats, Floats]:
+        """Return lines above the losses on ``box``, cut off at the gap: start, loss there, slope.
+
+        The loss is convex, so up to the last place before it reaches the gap it lies below the
+        chord to that place; from there on the gap is all that counts. Even if rounding moves that
+        place (``reach``), the steeper of the two lines is above both parts.
+        """
+        last = self.most_taken(box)
+        start = np.minimum(box.lower[self.take_group], last)
+        loss, gap = self.loss(start), self.gap[self.take_pair]
+        need = np.maximum(gap - loss, 0.0)
+        size = self.take_low + self.alpha
+        reach = np.ceil(-size * np.expm1(-np.maximum(gap, 0.0) / self.take_weight) - 1e-9 * size)
+        far, before = np.minimum(reach, last), np.minimum(reach - 1, last)
+        at_far = np.where(reach <= last, need, self.loss(far) - loss)
+        slope = np.maximum(
+            at_far / np.maximum(far - start, 1),
+            (self.loss(before) - loss) / np.maximum(before - start, 1),
+        )
+        return start, loss, slope
+
+
+class Relaxation:
+    """The program for a box, with the lines above the gains that have proved useful so far.
+
+    Columns are, in this order: cells per group, share per pair, share per kill, slack per point, takings.
+    """
+
+    def __init__(self, modes: Modes, seconds_left: Callable[[], float]) -> None:
+        self.modes, self.seconds_left = modes, seconds_left
+        sizes = [modes.problem.n_groups, modes.n_pairs, len(modes.kill_point)]
+        sizes += [modes.problem.n_points, len(modes.take_pair)]
+        self.pair, self.kill, self.slack, self.take, self.n_columns = np.cumsum(sizes).tolist()
+        self.cut_pair = np.zeros(0, dtype=np.int64)
+        self.cut_at = np.zeros((0, modes.high.shape[1]))
+        self.cut_age = np.zeros(0, dtype=np.int64)
+        self.too_slow = False
+        if modes.n_pairs:
+            # Cut where a point alone would raise its rival: at a common level of the small counts.
+            floor = np.where(modes.room > 0, modes.base, np.inf).min(axis=1)
+            floor = np.where(np.isfinite(floor), floor, 1.0)
+            for share in np.linspace(0.0, 1.0, 7):
+                level = floor ** (1 - share) * (floor + modes.alone) ** share
+                self._add_cuts(np.arange(len(floor)), level[:, None] - modes.high)
+
+    def _add_cuts(self, pairs: Ints, raised: Floats) -> None:
+        """Bound the gain of ``pairs`` by lines that touch it at ``raised``, per feature."""
+        modes = self.modes
+        at = np.clip(np.floor(raised), modes.must[pairs], np.maximum(modes.room, modes.must)[pairs])
+        self.cut_pair = np.concatenate([self.cut_pair, pairs])
+        self.cut_at = np.concatenate([self.cut_at, at])
+        self.cut_age = np.concatenate([self.cut_age, np.zeros(len(pairs), dtype=np.int64)])
+
+    def solve(self, box: Box, rounds: int = 1) -> Relaxed:
+        """Solve the relaxation on ``box``, adding violated cuts for some more rounds."""
+        best = self._solve_once(box)
+        for _ in range(rounds - 1):
+            if self.seconds_left() == 0 or not self._cut_off(best):
+                break
+            again = self._solve_once(box)
+            is_stalled = again.bound - best.bound < 1e-4 * max(1.0, best.bound)
+            best = again if again.bound > best.bound else best
+            if is_stalled:
+                break
+        return best
+
+    def _cut_off(self, found: Relaxed) -> bool:
+        """Add lines for pairs whose gain is overestimated at ``found``; return whether there are any."""
+        modes, share = self.modes, found.share[: self.modes.n_pairs]
+        raised = modes.raised(found.cells) / np.maximum(share, 1e-9)[:, None]
+        slope, constant = self._lines()
+        height = (slope * raised[self.cut_pair]).sum(axis=1) + constant
+        least = np.full(len(share), np.inf)
+        np.minimum.at(least, self.cut_pair, height)
+        logs = np.log(np.maximum(modes.high + raised, modes.base) / modes.base)
+        true = (modes.problem.weights * logs).sum(axis=1)
+        pairs = np.flatnonzero((share > 1e-3) & (least > true + 1e-3))
+        self._add_cuts(pairs, raised[pairs])
+        return len(pairs) > 0
+
+    def _lines(self) -> tuple[Floats, Floats]:
+        """Return the cuts: lines above the gains of pairs, as slope per feature and constant."""
+        modes = self.modes
+        high, base = modes.high[self.cut_pair], modes.base[self.cut_pair]
+        # A count of zero that cannot be raised counts as one, whatever is blanked.
+        now = np.maximum(high + self.cut_at, base)
+        slope = modes.problem.weights * np.log1p(1.0 / now)
+        constant = modes.problem.weights * np.log(now / base) - slope * self.cut_at
+        return slope, constant.sum(axis=1)
+
+    def _solve_once(self, box: Box) -> Relaxed:
+        from scipy.optimize import linprog
+
+        matrix, right = self._rows(box)
+        cost, low, high = self._columns(box)
+        found = linprog(
+            cost,
+            A_ub=-matrix,
+            b_ub=-right,
+            bounds=np.column_stack([low, high]),
+            method="highs-ds",
+            # Half of the time is kept for the search, in case the program does not end.
+            options={"time_limit": self.seconds_left() / 2, "presolve": False},
+        )
+        if found.status != 0:
+            # Out of time or of precision: the box keeps the bound it came with.
+            self.too_slow = True
+            cells, n_takes = box.lower.astype(np.float64), len(self.modes.take_pair)
+            nothing = np.zeros(len(self.modes.owner)), np.zeros(n_takes), np.zeros(self.slack)
+            return Relaxed(float(cells.sum()), cells, *nothing)
+        duals = np.maximum(-found.ineqlin.marginals, 0.0)
+        bound, price = certified_value(cost, matrix, right, (low, high), duals)
+        self.cut_age = np.where(duals[-len(self.cut_age) :] > 1e-12, 0, self.cut_age + 1)
+        keep = self.cut_age <= MAX_AGE
+        self.cut_pair, self.cut_at = self.cut_pair[keep], self.cut_at[keep]
+        self.cut_age = self.cut_age[keep]
+        cells, share = found.x[: self.pair], found.x[self.pair : self.slack]
+        return Relaxed(bound, cells, share, found.x[self.take :], price[: self.slack])
+
+    def _columns(self, box: Box) -> tuple[Floats, Floats, Floats]:
+        """Return the cost, lower and upper bound of each column."""
+        modes = self.modes
+        cost, low, high = (
+            np.zeros(self.n_columns),
+            np.zeros(self.n_columns),
+            np.ones(self.n_columns),
+        )
+        cost[: self.pair] = 1.0
+        cost[self.slack : self.take] = modes.limit
+        low[: self.pair], high[: self.pair] = box.lower, box.upper
+        high[self.pair : self.slack] = box.allowed
+        high[self.kill : self.slack] *= box.upper[modes.kill_group] >= modes.kill_count
+        high[self.take :] = modes.most_taken(box)
+        return cost, low, high
+
+    def _rows(self, box: Box) -> tuple[Any, Floats]:
+        """Return the matrix and the right-hand sides; the cuts come last."""
+        modes, problem = self.modes, self.modes.problem
+        rows = _Rows(self.n_columns)
+        owner = np.concatenate([modes.owner, np.arange(problem.n_points)])
+        every = (owner, self.pair + np.arange(len(owner)), 1.0)
+        rows.add(np.ones(problem.n_points), every)
+        # Share: the modes of one point take disjoint parts of a group.
+        group, point = np.nonzero(problem.lowers)
+        row_of = np.full(problem.lowers.shape, -1, dtype=np.int64)
+        row_of[group, point] = np.arange(len(group))
+        takes, kills = np.arange(len(modes.take_pair)), np.arange(len(modes.kill_point))
+        rows.add(
+            np.zeros(len(group)),
+            (np.arange(len(group)), group, 1.0),
+            (row_of[modes.take_group, modes.take_point], self.take + takes, -1.0),
+            (row_of[modes.kill_group, modes.kill_point], self.kill + kills, -modes.kill_count),
+        )
+        # Zeros: a rival needs a cell in each feature where it has none.
+        pair, feature = np.nonzero(modes.must)
+        feeds = modes.able[pair] & (problem.feature[None, :] == feature[:, None])
+        zero, group = np.nonzero(feeds)
+        own = (np.arange(len(pair)), self.pair + pair, -1.0)
+        rows.add(np.zeros(len(pair)), (zero, group, 1.0), own)
+        # Alone: what serves a pair is an attack on its point.
+        pairs, (pair, group) = np.arange(modes.n_pairs), np.nonzero(modes.able)
+        rows.add(
+            np.zeros(modes.n_pairs),
+            (pair, group, 1.0),
+            (modes.take_pair, self.take + takes, 1.0),
+            (pairs, self.pair + pairs, -modes.alone),
+        )
+        last = modes.most_taken(box)
+        rows.add(
+            np.zeros(len(takes)),
+            (takes, self.pair + modes.take_pair, last),
+            (takes, self.take + takes, -1.0),
+        )
+        self._add_logs(rows, box)
+        return rows.stacked()
+
+    def _add_logs(self, rows: _Rows, box: Box) -> None:
+        """Make gain plus loss reach the gap, as far as the mode is used."""
+        modes, pairs = self.modes, self.cut_pair
+        start, loss, slope = modes.chords(box)
+        slope = slope * (1 + WIDEN)
+        line_slope, constant = self._lines()
+        line, group = np.nonzero(modes.able[pairs])
+        gain = line_slope[line, modes.problem.feature[group]] * (1 + WIDEN)
+        free = np.zeros(modes.n_pairs)
+        np.add.at(free, modes.take_pair, loss - slope * start)
+        margin = max(MARGIN, modes.problem.unsure)
+        need = np.maximum((modes.gap - free)[pairs] - constant - margin, 0.0)
+        # Takings are sorted by pair.
+        first = np.searchsorted(modes.take_pair, pairs)
+        length = np.searchsorted(modes.take_pair, pairs, side="right") - first
+        row = np.repeat(np.arange(len(pairs)), length)
+        take = np.arange(len(row)) - (np.cumsum(length) - length)[row] + first[row]
+        rows.add(
+            np.zeros(len(pairs)),
+            (line, group, gain),
+            (row, self.take + take, slope[take]),
+            (np.arange(len(pairs)), self.pair + pairs, -need),
+        )
+
+
+class _Rows:
+    """Rows of a program, block after block; the rows of a block are numbered from 0."""
+
+    def __init__(self, n_columns: int) -> None:
+        self.n_columns, self.n_rows = n_columns, 0
+        self.entries: list[tuple[Ints, Ints, Floats]] = []
+        self.right: list[Floats] = []
+
+    def add(self, right: Floats, *entries: tuple[Ints, Ints, Any]) -> None:
+        """Add a block with these right-hand sides; entries are rows, columns and values."""
+        for row, column, value in entries:
+            values = np.broadcast_to(np.asarray(value, dtype=np.float64), row.shape)
+            self.entries.append((row + self.n_rows, column, values))
+        self.right.append(right)
+        self.n_rows += len(right)
+
+    def stacked(self) -> tuple[Any, Floats]:
+        """Return the matrix and the right-hand sides."""
+        row, column, value = map(np.concatenate, zip(*self.entries, strict=True))
+        matrix = sparse(row, column, value, (self.n_rows, self.n_columns))
+        return matrix, np.concatenate(self.right)
+
+
+def certified_value(
+    cost: Floats, matrix: Any, right: Floats, bounds: tuple[Floats, Floats], duals: Floats
+) -> tuple[float, Floats]:
+    """Return a number below ``min cost x, matrix x >= right, bounds`` whatever ``duals >= 0`` are.
+
+    With it comes the price of each column: the number rises by at least that much per unit by which
+    the column is kept above its lower bound or, if the price is negative, below its upper bound.
+
+    Weak duality: ``cost x >= duals right + (cost - matrix' duals) x`` for every feasible ``x``, and
+    the last term is least at an end of each interval. The rounding of a float sum of ``n`` terms
+    is below ``n * eps`` times the sum of their sizes; twice that is taken off.
+    """
+    low, high = bounds
+    eps = 2.0 * float(np.finfo(np.float64).eps)
+    reduced = cost - matrix.T @ duals
+    length = np.diff(matrix.tocsc().indptr) + 3
+    unsure = eps * length * (np.abs(cost) + abs(matrix).T @ duals)
+    far = np.maximum(np.abs(low), np.abs(high))
+    ends = np.minimum(reduced * low, reduced * high)
+    value = float(duals @ right + ends.sum() - (unsure * far).sum())
+    size = float(np.abs(duals * right).sum() + np.abs(ends).sum())
+    price = np.sign(reduced) * np.maximum(np.abs(reduced) - unsure, 0.0)
+    return value - eps * (len(cost) + len(right) + 8) * (size + 1.0), price
+
+
+class Tree:
+    """The open boxes, best bound first.
+
+    An optimal attack with fewer than ``limit`` cells lies in one of the open boxes, so the least
+    certified bound among them, or ``limit`` if none is left, bounds the optimum from below.
+    """
+
+    def __init__(
+        self, problem: Problem, alone: Floats, limit: int, seconds_left: Callable[[], float]
+    ) -> None:
+        points = _hardest(problem, alone)
+        # Who breaks all points breaks these.
+        problem, alone = problem.part(points), alone[points]
+        self.problem, self.limit, self.ticket = problem, limit, count()
+        self.modes = Modes(problem, alone, limit)
+        self.relaxation = Relaxation(self.modes, seconds_left)
+        self.alone = alone.min(axis=1)
+        self.floor, self.leaf, self.n_boxes = float(self.alone.max()), float(limit), 0
+        box = Box(
+            lower=np.zeros(problem.n_groups, dtype=np.int64),
+            upper=np.minimum(problem.capacity, limit - 1),
+            allowed=np.ones(len(self.modes.owner), dtype=bool),
+        )
+        self.open: list[tuple[float, int, Box]] = [(self.floor, next(self.ticket), box)]
+
+    @property
+    def bound(self) -> int:
+        """Cells that every attack needs at least."""
+        least = min(self.open[0][0] if self.open else inf, self.leaf)
+        # Relaxations speak of attacks with fewer cells than the limit; others have as many at least.
+        return ceil(min(max(least, self.floor), self.limit))
+
+    @property
+    def done(self) -> bool:
+        """Whether no open box can hold a better attack, or the program is too slow to find out."""
+        return self.bound >= min(self.limit, self.leaf) or self.relaxation.too_slow
+
+    def step(self) -> Floats:
+        """Solve and split the box with the least bound; return the cells of its solution.
+
+        The box leaves the heap only after its parts are in, so an interrupt at any time leaves a
+        heap that still covers every better attack.
+        """
+        bound, _, box = self.open[0]
+        self.n_boxes += 1
+        found = self.relaxation.solve(box, ROUNDS_AT_FIRST if self.n_boxes == 1 else ROUNDS)
+        box, bound = self._tightened(box, found), max(bound, found.bound)
+        for part in self._parts(box, found, bound):
+            heapq.heappush(self.open, (bound, next(self.ticket), part))
+        heapq.heappop(self.open)
+        return found.cells
+
+    def _tightened(self, box: Box, found: Relaxed) -> Box:
+        """Return the part of a box in which prices leave room for a better attack."""
+        # One cell fewer than the best known; the rest is far above the rounding of these lines.
+        slack = max(self.limit - 1 - found.bound, 0.0) + 1e-6
+        price, use = np.split(found.price, [self.problem.n_groups])
+        with np.errstate(divide="ignore"):
+            steps = np.minimum(slack / np.abs(price), 1e15).astype(np.int64)
+        upper = np.where(price > 0, np.minimum(box.upper, box.lower + steps), box.upper)
+        lower = np.where(price < 0, np.maximum(box.lower, box.upper - steps), box.lower)
+        return Box(lower, upper, box.allowed & (use <= slack))
+
+    def _parts(self, box: Box, found: Relaxed, bound: float) -> list[Box]:
+        """Split a box that may hold a better attack; one with a single member is decided exactly."""
+        if ceil(bound) >= self.limit or (box.lower > box.upper).any():
+            return []
+        width = box.upper - box.lower
+        if not width.any():
+            if self.problem.succeeds(box.lower):
+                self.leaf = min(self.leaf, float(box.lower.sum()))
+            return []
+        if self.relaxation.too_slow:
+            return [box]
+        # Split where the relaxation errs most: in a group, or in a point that mixes modes.
+        excess = self._excess(box, found)
+        mode, mixed = self._mixed_mode(found)
+        group = int(np.argmax(excess))
+        if mixed > max(excess[group], LITTLE):
+            return self._split_mode(mode, box)
+        if excess[group] <= LITTLE:
+            off = np.where(width > 0, np.abs(found.cells - np.round(found.cells)), -1.0)
+            group = int(np.argmax(off if off.max() > LITTLE else width))
+        return _split_group(group, float(found.cells[group]), box)
+
+    def _excess(self, box: Box, found: Relaxed) -> Floats:
+        """Return by how much the relaxation overrates what each group does to winners."""
+        modes = self.modes
+        start, loss, slope = modes.chords(box)
+        gap = np.maximum(modes.gap[modes.take_pair], 1e-9)
+        pair_share, kill_share = np.split(found.share, [modes.n_pairs])
+        share = pair_share[modes.take_pair]
+        claimed = np.minimum(((loss - slope * start) * share + slope * found.taken) / gap, share)
+        cells = np.minimum(found.cells[modes.take_group], modes.take_last)
+        true = np.minimum(modes.loss(cells) / gap, 1.0) * share
+        excess = np.zeros(self.problem.n_groups)
+        np.add.at(excess, modes.take_group, np.maximum(claimed - true, 0.0))
+        is_alive = found.cells[modes.kill_group] < modes.kill_count - 1e-6
+        np.add.at(excess, modes.kill_group, kill_share * is_alive)
+        excess[box.upper <= box.lower] = 0.0
+        return excess
+
+    def _mixed_mode(self, found: Relaxed) -> tuple[int, float]:
+        """Return the main mode of the point that mixes modes most, and how much it does."""
+        owner, top = self.modes.owner, np.zeros(self.problem.n_points)
+        np.maximum.at(top, owner, found.share)
+        point = int(np.argmax((1 - top) * self.alone))
+        mode = int(np.argmax(np.where(owner == point, found.share, -1.0)))
+        return mode, float(1 - top[point])
+
+    def _split_mode(self, mode: int, box: Box) -> list[Box]:
+        """Let the mode's point use it alone, or not at all."""
+        others = self.modes.owner == self.modes.owner[mode]
+        others[mode] = False
+        this = np.arange(len(others)) == mode
+        return [Box(box.lower, box.upper, box.allowed & ~gone) for gone in (others, this)]
+
+
+def _split_group(group: int, value: float, box: Box) -> list[Box]:
+    """Split at what the relaxation takes of a group, but leave no part much smaller than the other."""
+    low, high = int(box.lower[group]), int(box.upper[group])
+    if low >= high:
+        return [box]
+    cut = int(np.clip(ceil(value - 1e-6), low + max(1, (high - low) // 5), high))
+    upper, lower = box.upper.copy(), box.lower.copy()
+    upper[group], lower[group] = cut - 1, cut
+    return [Box(box.lower, upper, box.allowed), Box(lower, box.upper, box.allowed)]
+
+
+def _hardest(problem: Problem, alone: Floats) -> Ints:
+    """Return points whose program is small enough: all, or those that need the most cells alone."""
+    sizes = problem.lowers.sum(axis=0) * np.isfinite(alone).sum(axis=1)
+    order = np.argsort(-alone.min(axis=1), kind="stable")
+    fits = np.cumsum(sizes[order]) <= MAX_TAKINGS
+    fits[0] = True
+    return np.sort(order[fits])

@@ -1,0 +1,333 @@
+"""The joint problem on counts (theory 5): groups of cells, and attacks that are being changed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from nullproof.attacks.cells import Sides
+from nullproof.attacks.radius import Radii
+from nullproof.attacks.reach import Reach
+from nullproof.attacks.search import error_of_logs
+from nullproof.counts.index import LEFT_OUT
+from nullproof.counts.update import Cells
+from nullproof.model.bias import Floats
+from nullproof.model.model import Model
+
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+# Gaps closer to 0 are left to integers, even where their error is less.
+_UNSURE = 1e-8
+# The search counts fewer cells of one group than this.
+_MOST_CELLS = 1 << 40
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Groups of interchangeable cells and what they do to each point.
+
+    ``low`` holds the winner's counts, points × features; ``high`` those of all labels, points × labels ×
+    features; `LEFT_OUT` where the point leaves the feature out. Groups are sorted by label, then feature;
+    ``lowers`` and ``raises`` (groups × points) say whose counts they move, ``sorts`` are the cells of each.
+    """
+
+    model: Model
+    reach: Reach
+    codes: NDArray[np.int32]
+    winner: Ints
+    low: Ints
+    high: Ints
+    label: Ints
+    feature: Ints
+    lowers: Bools
+    raises: Bools
+    sorts: tuple[tuple[Cells, ...], ...]
+    capacity: Ints
+
+    @classmethod
+    def of(cls, found: Radii, places: Sequence[int]) -> Problem:
+        """Group the cells within reach by what they do to some different points, all breakable."""
+        model, reach, sizes = found.model, found.reach, found.model.index.n_values
+        codes, winner = found.codes[:, places], found.winner[places].astype(np.int64)
+        low = np.stack(
+            [model.low(j, own)[np.arange(len(own)), winner] for j, own in enumerate(codes)]
+        )
+        high = np.stack([model.high(j, own) for j, own in enumerate(codes)])
+        groups: dict[tuple[int, int, bytes, bytes], list[Cells]] = {}
+        for cells in reach.cells():
+            j = cells.feature
+            if not (reach.columns[j] and model.weights[j]):
+                continue
+            holds, is_movable = codes[j] == cells.candidates[0], codes[j] < sizes[j]
+            is_winner = winner == cells.label
+            lowers, raises = is_winner & holds, ~is_winner & ~holds & is_movable
+            if lowers.any() or raises.any():
+                key = (cells.label, j, lowers.tobytes(), raises.tobytes())
+                groups.setdefault(key, []).append(cells)
+        keys = sorted(groups)
+        shape = (len(keys), len(winner))
+        return cls(
+            model,
+            reach,
+            codes,
+            winner,
+            low.T,
+            high.transpose(1, 2, 0),
+            label=np.array([key[0] for key in keys], dtype=np.int64),
+            feature=np.array([key[1] for key in keys], dtype=np.int64),
+            lowers=np.array([np.frombuffer(key[2], bool) for key in keys], bool).reshape(shape),
+            raises=np.array([np.frombuffer(key[3], bool) for key in keys], bool).reshape(shape),
+            sorts=tuple(tuple(groups[key]) for key in keys),
+            capacity=np.array(
+                [sum(c.n_cells for c in groups[key]) for key in keys], dtype=np.int64
+            ),
+        )
+
+    def part(self, points: Ints) -> Problem:
+        """Return the problem for some of the points, with the same groups."""
+        return replace(
+            self,
+            codes=self.codes[:, points],
+            winner=self.winner[points],
+            low=self.low[points],
+            high=self.high[points],
+            lowers=self.lowers[:, points],
+            raises=self.raises[:, points],
+        )
+
+    @property
+    def n_points(self) -> int:
+        """Number of points to break."""
+        return len(self.winner)
+
+    @property
+    def n_labels(self) -> int:
+        """Number of labels of the model."""
+        return self.model.m
+
+    @property
+    def n_groups(self) -> int:
+        """Number of groups of interchangeable cells."""
+        return len(self.capacity)
+
+    @property
+    def floats_hold(self) -> bool:
+        """Whether no group has more cells than the search can count."""
+        return int(self.capacity.max(initial=0)) < _MOST_CELLS
+
+    @property
+    def alpha(self) -> float:
+        """The smoothing."""
+        return float(self.model.alpha)
+
+    @property
+    def weights(self) -> Floats:
+        """The weight of each feature."""
+        return self.model.float_weights
+
+    @cached_property
+    def unsure(self) -> float:
+        """Gaps of log supports this near to 0 are decided by integers."""
+        return max(_UNSURE, error_of_logs(self.model))
+
+    @cached_property
+    def added(self) -> Floats:
+        """What to add to counts before taking logs, points × features.
+
+        That is the smoothing; for a feature that is left out, what makes its factor 1.
+        """
+        return np.where(self.low == LEFT_OUT, 1.0 - LEFT_OUT, self.alpha)
+
+    @cached_property
+    def constants(self) -> Floats:
+        """The logarithm of all in a support that no count changes, points × labels."""
+        index = self.model.index
+        sizes = index.label_counts[:, None] + self.alpha * index.n_values
+        # The constant of a label without any support is -inf already.
+        below = self.weights * np.log(np.where(sizes == 0, 1.0, sizes))
+        # The denominators of features that are left out come back.
+        return np.asarray(self.model.log_constants + (self.low == LEFT_OUT) @ below.T)
+
+    def sides(self, points: Ints, rival: int) -> Sides:
+        """Return the races of some points against one rival."""
+        winner = self.winner[points].astype(np.int32)
+        rivals = np.full(len(points), rival, dtype=np.int32)
+        return Sides.of(self.model, self.codes[:, points], winner, rivals, self.reach)
+
+    def lowered(self, cells: Ints) -> Ints:
+        """Return how far ``cells`` lower the winner's counts, points × features."""
+        done = np.zeros(self.low.shape, dtype=np.int64)
+        group, point = np.nonzero(self.lowers)
+        np.add.at(done, (point, self.feature[group]), cells[group])
+        return done
+
+    def raised(self, cells: Ints) -> Ints:
+        """Return how far ``cells`` raise every other label's counts, points × labels × features."""
+        done = np.zeros(self.high.shape, dtype=np.int64)
+        for group in np.flatnonzero(cells):
+            done[self.raises[group], self.label[group], self.feature[group]] += cells[group]
+        return done
+
+    def falls(self, point: int, rival: int, low: Ints, high: Ints) -> bool:
+        """Decide exactly whether ``rival`` catches up with the winner of ``point`` with these counts."""
+        return not self.model.exceeds(int(self.winner[point]), low.tolist(), rival, high.tolist())
+
+    def fallen_to(self, cells: Ints) -> list[int]:
+        """Return for each point a label that catches up with its winner, -1 where none does."""
+        low, high = self.low - self.lowered(cells), self.high + self.raised(cells)
+        found = []
+        for point in range(self.n_points):
+            rivals = (k for k in range(self.n_labels) if k != self.winner[point])
+            falls = (k for k in rivals if self.falls(point, k, low[point], high[point, k]))
+            found.append(next(falls, -1))
+        return found
+
+    def succeeds(self, cells: Ints) -> bool:
+        """Decide exactly whether ``cells`` is an attack: within capacity, and every point falls."""
+        inside = bool(np.all(cells >= 0) and np.all(cells <= self.capacity))
+        return inside and -1 not in self.fallen_to(cells)
+
+    def cells_of(self, blanks: Sequence[Cells]) -> Ints:
+        """Return the cells per group of an attack."""
+        group_of = {
+            (own.label, own.feature, own.candidates): group
+            for group, sorts in enumerate(self.sorts)
+            for own in sorts
+        }
+        cells = np.zeros(self.n_groups, dtype=np.int64)
+        for blank in blanks:
+            cells[group_of[blank.label, blank.feature, blank.candidates]] += blank.n_cells
+        return cells
+
+    def blanks(self, cells: Ints) -> tuple[Cells, ...]:
+        """Return which cells of the table to blank: those of a group are taken sort by sort."""
+        return tuple(
+            blank
+            for group in np.flatnonzero(cells).tolist()
+            for blank in taken(self.sorts[group], int(cells[group]))
+        )
+
+
+def taken(sorts: Sequence[Cells], n_cells: int) -> list[Cells]:
+    """Take a number of cells from some sorts, one sort after the other."""
+    found = []
+    for cells in sorts:
+        part = min(n_cells, cells.n_cells)
+        if part:
+            found.append(replace(cells, n_cells=part))
+            n_cells -= part
+    return found
+
+
+class State:
+    """An attack that is being changed: cells per group with everything derived from them kept up to date.
+
+    Floats only filter; a gap too close to zero to call is decided exactly, so `stands` is exact.
+    ``low`` and ``high`` are counts with smoothing, ``log_low`` and ``log_high`` their weighted
+    logarithms.
+    """
+
+    def __init__(self, problem: Problem, cells: Ints) -> None:
+        self.problem = problem
+        self.lower_points = [np.flatnonzero(row) for row in problem.lowers]
+        self.raise_points = [np.flatnonzero(row) for row in problem.raises]
+        self.set_all(cells)
+
+    def set_all(self, cells: Ints) -> None:
+        """Replace the whole attack."""
+        problem = self.problem
+        self.cells = cells.copy()
+        # Subtracting counts before adding the smoothing keeps a small smoothing's digits.
+        self.low = problem.low - problem.lowered(cells) + problem.added
+        self.high = problem.high + problem.raised(cells) + problem.added[:, None]
+        with np.errstate(divide="ignore"):
+            self.log_low = problem.weights * np.log(self.low)
+            self.log_high = problem.weights * np.log(self.high)
+
+    @property
+    def n_cells(self) -> int:
+        """Number of cells blanked."""
+        return int(self.cells.sum())
+
+    def add(self, group: int, count: int) -> None:
+        """Blank ``count`` more cells of ``group``; a negative count gives cells back."""
+        problem = self.problem
+        label, feature = problem.label[group], problem.feature[group]
+        self.cells[group] += count
+        low, high = self.lower_points[group], self.raise_points[group]
+        cells = np.round(self.low[low, feature] - problem.alpha) - count
+        self.low[low, feature] = cells + problem.alpha
+        cells = np.round(self.high[high, label, feature] - problem.alpha) + count
+        self.high[high, label, feature] = cells + problem.alpha
+        with np.errstate(divide="ignore"):
+            weight = problem.weights[feature]
+            self.log_low[low, feature] = weight * np.log(self.low[low, feature])
+            self.log_high[high, label, feature] = weight * np.log(self.high[high, label, feature])
+
+    def gaps(self, points: Ints) -> Floats:
+        """Return the log gap between winner and each label; the winner's own gap is infinite."""
+        winner, constants = self.problem.winner[points], self.problem.constants[points]
+        left = self.log_low[points].sum(axis=1) + constants[np.arange(len(winner)), winner]
+        right = self.log_high[points].sum(axis=2) + constants
+        with np.errstate(invalid="ignore"):
+            gap = left[:, None] - right
+        gap[np.isneginf(left)] = -np.inf
+        gap[np.arange(len(winner)), winner] = np.inf
+        return np.asarray(gap, dtype=np.float64)
+
+    def stands(self, points: Ints | None = None) -> Bools:
+        """Return for each of ``points`` whether it is still certain."""
+        if points is None:
+            points = np.arange(self.problem.n_points)
+        gap = self.gaps(points)
+        least = gap.min(axis=1)
+        stands = least > 0
+        for row in np.flatnonzero(np.abs(least) <= self.problem.unsure):
+            stands[row] = not self._fallen(int(points[row]), gap[row])
+        return np.asarray(stands)
+
+    def _fallen(self, point: int, gap: Floats) -> bool:
+        problem = self.problem
+        low = np.round(self.low[point] - problem.added[point]).astype(np.int64)
+        high = np.round(self.high[point] - problem.added[point]).astype(np.int64)
+        rivals = np.flatnonzero(gap <= problem.unsure).tolist()
+        return any(problem.falls(point, k, low, high[k]) for k in rivals)
+
+    def trim(self, group: int) -> None:
+        """Give back the cells of ``group`` that no point needs, if all points have fallen.
+
+        From a guess in floats the exact number is reached by single steps.
+        """
+        points = np.concatenate([self.lower_points[group], self.raise_points[group]])
+        give = self._spare(group)
+        self.add(group, -give)
+        while give and self.stands(points).any():
+            self.add(group, 1)
+            give -= 1
+
+    def _spare(self, group: int) -> int:
+        """Return, up to rounding, how many cells of ``group`` its points can do without."""
+        problem = self.problem
+        label, feature = problem.label[group], problem.feature[group]
+        weight, spare = problem.weights[feature], [float(self.cells[group])]
+        low, high = self.lower_points[group], self.raise_points[group]
+        if len(low):
+            right = self.log_high[low].sum(axis=2) + problem.constants[low]
+            right[np.arange(len(low)), problem.winner[low]] = -np.inf
+            right = np.maximum(right.max(axis=1), -1e300)
+            rest = self.log_low[low].sum(axis=1, where=np.arange(self.log_low.shape[1]) != feature)
+            allowed = np.exp((right - rest - problem.constants[low, problem.winner[low]]) / weight)
+            spare.append(float((allowed - self.low[low, feature]).min()))
+        if len(high):
+            gap = self.gaps(high)
+            own = gap[:, label].copy()
+            gap[:, label] = np.inf
+            needs = gap.min(axis=1) > 0
+            less = -np.expm1(np.minimum(own / weight, 1.0)) * self.high[high, label, feature]
+            spare.extend(less[needs].tolist())
+        # Where rounding calls a gap open, nothing is spared.
+        return int(max(0.0, min(spare)) + 1e-6)
