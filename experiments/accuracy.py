@@ -34,7 +34,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "alpha=0.1": {"alpha": 0.1},
     'binning="quantile"': {"binning": "quantile"},
     'binning="uniform"': {"binning": "uniform"},
-    'weights="learned"': {"weights": "learned"},
+    'weights="equal"': {"weights": "equal"},
 }
 # What a person who knows the table leaves out for every model: numbers that only name a row.
 IDS = {

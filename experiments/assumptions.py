@@ -24,7 +24,7 @@ N_PATTERNS, HOLED_SHARE = 100, 0.3
 def run(*, quick: bool) -> list[str]:
     n_rows, n_points = (ROWS // 10, 10_000) if quick else (ROWS, 100_000)
     complete, incomplete, labels = random_codes(n_rows)
-    index = CountIndex.from_codes(incomplete, labels)
+    index = CountIndex.from_codes(incomplete, labels, weights="equal")
     theirs = CategoricalNB().fit(complete, labels)
     points = _points(2 * n_points)
     some, holed = points[:n_points], _with_holes(points[:n_points])

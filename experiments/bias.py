@@ -82,7 +82,7 @@ def least_bias(known: NDArray[Any], blanked: NDArray[Any], alpha: float = ALPHA)
 
 def measure_table(name: str, path: Path) -> Iterator[Group]:
     label, frame = LABELS[name], frame_of(name, path)
-    options: dict[str, Any] = {"binning": BINNING}
+    options: dict[str, Any] = {"binning": BINNING, "weights": "equal"}
     index = CountIndex.from_table(frame, label, **options)
     training = TrainingTable.open(index.schema, frame)
     codes = {feature: training.writer(j).encoded.codes for j, feature in enumerate(index.features)}

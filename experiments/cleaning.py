@@ -104,7 +104,7 @@ def _load(folder: Path, name: str) -> tuple[NDArray[np.int64], NDArray[np.int64]
     path = folder / f"{name}.csv.gz"
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(
-        path, LABELS[name], missing=MISSING, ignore=ignore, binning="uniform"
+        path, LABELS[name], missing=MISSING, ignore=ignore, binning="uniform", weights="equal"
     )
     table = TrainingTable.open(index.schema, path)
     columns = [table.writer(j).encoded.codes for j in range(len(index.features))]
@@ -136,7 +136,9 @@ def _case(
     chosen = rng.choice(
         np.arange(cut, len(labels)), min(N_POINTS, len(labels) - cut), replace=False
     )
-    index = CountIndex.from_codes(holed.astype(np.int32), known_labels, n_values=sizes)
+    index = CountIndex.from_codes(
+        holed.astype(np.int32), known_labels, n_values=sizes, weights="equal"
+    )
     return Case(
         index,
         _frame(index, holed, known_labels),

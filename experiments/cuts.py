@@ -63,7 +63,7 @@ def _predicted(cells: pl.DataFrame, labels: Any) -> Any:
         warnings.simplefilter("ignore")
         splits = StratifiedKFold(FOLDS, shuffle=True, random_state=0)
         for train, test in splits.split(labels, labels):
-            model = CertifiedNB().fit(cells[train], labels[train])
+            model = CertifiedNB(weights="equal").fit(cells[train], labels[train])
             predicted[test] = model.predict(cells[test])
     return predicted
 

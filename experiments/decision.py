@@ -49,7 +49,7 @@ def _counting(rows: int) -> list[str]:
     wide = np.ascontiguousarray(complete.astype(np.int64))
     seconds = times(
         7,
-        ours=lambda: CountIndex.from_codes(incomplete, labels),
+        ours=lambda: CountIndex.from_codes(incomplete, labels, weights="equal"),
         int64=lambda: CategoricalNB().fit(wide, labels),
         same=lambda: CategoricalNB().fit(complete, labels),
     )
@@ -69,7 +69,7 @@ def _counting(rows: int) -> list[str]:
 
 def _certifying(rows: int) -> list[str]:
     complete, incomplete, labels = random_codes(rows)
-    index = CountIndex.from_codes(incomplete, labels)
+    index = CountIndex.from_codes(incomplete, labels, weights="equal")
     model = CategoricalNB().fit(complete, labels)
     lines = ["## Certifying", "", "| points | certify | CategoricalNB.predict | ratio |"]
     lines.append("|---|---|---|---|")
@@ -89,7 +89,7 @@ def _certifying(rows: int) -> list[str]:
 
 def _growth(rows: int) -> list[str]:
     _, incomplete, labels = random_codes(rows * 4)
-    index = CountIndex.from_codes(incomplete, labels)
+    index = CountIndex.from_codes(incomplete, labels, weights="equal")
     points = random_codes(100_000, seed=1)[0].astype(np.int64)
     lines = ["## Growth", "", "| rows counted | time | | points certified | time |"]
     lines.append("|---|---|---|---|---|")
@@ -98,7 +98,7 @@ def _growth(rows: int) -> list[str]:
         some = np.ascontiguousarray(points[: 25_000 * factor])
         seconds = times(
             9,
-            count=partial(CountIndex.from_codes, part, labels[: len(part)]),
+            count=partial(CountIndex.from_codes, part, labels[: len(part)], weights="equal"),
             decide=partial(certify, index, some),
         )
         lines.append(
@@ -112,7 +112,8 @@ _OURS = """
 from nullproof import CountIndex, certify
 import polars
 start = time.perf_counter()
-certify(CountIndex.from_table(sys.argv[1], "label", binning=sys.argv[3]), sys.argv[2])
+index = CountIndex.from_table(sys.argv[1], "label", binning=sys.argv[3], weights="equal")
+certify(index, sys.argv[2])
 """
 _READERS = {
     "polars": "import polars\nstart = time.perf_counter()\npolars.read_csv(sys.argv[1])",

@@ -25,7 +25,7 @@ LIMIT = "1GB"
 OURS = """
 from nullproof.counts.index import CountIndex
 start = time.perf_counter()
-CountIndex.from_table(sys.argv[1], "label", memory_limit=sys.argv[2], binning=sys.argv[3])
+CountIndex.from_table(sys.argv[1], "label", memory_limit=sys.argv[2], binning=sys.argv[3], weights="equal")
 """
 BARE = """
 import duckdb
@@ -178,7 +178,7 @@ def _spark_seconds(session: Any, path: str, runs: int) -> dict[str, list[float]]
     )
     whole = f"SELECT j, label, value, count(*) AS n FROM ({cells}) GROUP BY j, label, value"
     tasks = {
-        "ours": lambda: CountIndex.from_table(table, "label", binning="uniform"),
+        "ours": lambda: CountIndex.from_table(table, "label", binning="uniform", weights="equal"),
         "each": lambda: session.sql(each).collect(),
         "whole": lambda: session.sql(whole).collect(),
     }

@@ -87,7 +87,12 @@ def _measure(
     cut = len(table) * 4 // 5
     ignore = IGNORED.get(name, [])
     index = CountIndex.from_table(
-        table[:cut], LABELS[name], missing=("?", "-"), ignore=ignore, binning="uniform"
+        table[:cut],
+        LABELS[name],
+        missing=("?", "-"),
+        ignore=ignore,
+        binning="uniform",
+        weights="equal",
     )
     found = radius(index, table[cut : cut + 2_000], alpha=0)
     places = [*different(found).values()][:n_points]

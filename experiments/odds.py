@@ -47,7 +47,9 @@ class Dataset:
     n_values: list[int]
 
     def with_holes(self, share: float, seed: int = 0) -> CountIndex:
-        return CountIndex.from_codes(self.holes(share, seed), self.labels, n_values=self.n_values)
+        return CountIndex.from_codes(
+            self.holes(share, seed), self.labels, n_values=self.n_values, weights="equal"
+        )
 
     def holes(self, share: float, seed: int = 0) -> NDArray[Any]:
         rng = np.random.default_rng(seed)
@@ -82,7 +84,7 @@ def datasets_or_like() -> Iterator[Dataset]:
 
 
 def _read(name: str, path: Path, label: str) -> Dataset:
-    index = CountIndex.from_table(path, label, missing=("?",), binning="uniform")
+    index = CountIndex.from_table(path, label, missing=("?",), binning="uniform", weights="equal")
     points = index.encode(path)
     codes = np.where(points.codes < points.n_values[:, None], points.codes, -1).T
     column = open_table(path, as_text=[label]).labels(label)
@@ -128,7 +130,9 @@ def _speed(data: Dataset, n_points: int) -> list[str]:
         filled = holes.copy()
         filled[missing] = rng.integers(0, sizes)
         certify(
-            CountIndex.from_codes(filled, data.labels, n_values=data.n_values), points[:1], alpha=0
+            CountIndex.from_codes(filled, data.labels, n_values=data.n_values, weights="equal"),
+            points[:1],
+            alpha=0,
         )
 
     tables = _seconds(one_table, 20) * ENOUGH
@@ -183,7 +187,7 @@ def _all_rows() -> list[str]:
     path = titanic()
     if not path.exists():
         return []
-    index = CountIndex.from_table(path, "Survived", binning="uniform")
+    index = CountIndex.from_table(path, "Survived", binning="uniform", weights="equal")
     certain = int(certify(index, path).certain.sum())
     seconds = _seconds(lambda: label_odds(index, path, gap=GAP))
     return [

@@ -28,7 +28,7 @@ def run(*, quick: bool) -> list[str]:
     ]
     for n_rows in (rows // 16, rows // 4, rows):
         complete, _, labels = random_codes(n_rows)
-        index = CountIndex.from_codes(complete, labels)
+        index = CountIndex.from_codes(complete, labels, weights="equal")
         model = CategoricalNB().fit(complete, labels)
         threats: tuple[Threat, ...] = ("cells", "rows")
         for alpha, threat in product((0.0, 1.0), threats):
@@ -54,7 +54,7 @@ def _against_greedy() -> list[str]:
     )
     codes = np.where(rng.random(codes.shape) < 0.3, labels[:, None], codes)
     points = codes[:2_679]
-    index = CountIndex.from_codes(codes, labels)
+    index = CountIndex.from_codes(codes, labels, weights="equal")
     table = CodedTable.of(codes, labels)
     seconds = times(
         3,

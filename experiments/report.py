@@ -86,7 +86,9 @@ def generated(
     points = codes.copy()
     codes[rng.random(codes.shape) < holes] = -1
     names = np.array([f"label {i}" for i in range(n_labels)])
-    return CountIndex.from_codes(codes, names[labels], n_values=[n_values] * n_features), points
+    return CountIndex.from_codes(
+        codes, names[labels], n_values=[n_values] * n_features, weights="equal"
+    ), points
 
 
 def opening(page: str) -> str:

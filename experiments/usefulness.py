@@ -7,6 +7,7 @@ in the points, by chance and by value; 80 % of the rows train. Alpha 1, one seed
 
 from __future__ import annotations
 
+import itertools
 import os
 import sys
 from collections.abc import Iterator
@@ -29,6 +30,8 @@ BINNING = os.environ.get("NULLPROOF_BINNING", "mdl")
 N_POINTS = 600
 BIASES = (0.02, 0.05, 0.1)
 HOLDS = 0.05
+# The default, and plain Naive Bayes beside it.
+WEIGHTS: tuple[Any, ...] = ("learned", "equal")
 SETTINGS: dict[str, tuple[float, Mechanism]] = {
     "as it is": (0.0, "uniform"),
     "5 % by chance": (0.05, "uniform"),
@@ -40,7 +43,7 @@ SETTINGS: dict[str, tuple[float, Mechanism]] = {
 
 @dataclass(frozen=True)
 class Measured:
-    """What was found for one table and one way to blank cells.
+    """What was found for one table, one way to blank cells, and one kind of weights.
 
     Parameters
     ----------
@@ -55,6 +58,7 @@ class Measured:
 
     table: str
     setting: str
+    weights: str
     certain: tuple[float, float]
     curve: CertaintyCurve
     n_changed: tuple[int, int]
@@ -76,7 +80,8 @@ def run(*, quick: bool) -> list[str]:
     names = [*found][:4] if quick else [*found]
     measured = [one for name in names for one in measure_table(name, found[name])]
     if not quick:
-        draw(measured, Path(__file__).parent.parent / "docs" / "figures" / "usefulness.png")
+        default = [one for one in measured if one.weights == WEIGHTS[0]]
+        draw(default, Path(__file__).parent.parent / "docs" / "figures" / "usefulness.png")
     return [*_preface(), *_summary(measured), *_listing(measured)]
 
 
@@ -84,13 +89,15 @@ def measure_table(name: str, path: Path) -> Iterator[Measured]:
     frame = frame_of(name, path)
     for setting, (rate, mechanism) in SETTINGS.items():
         print(name, setting, file=sys.stderr, flush=True)
-        yield measure(name, frame, setting, rate=rate, mechanism=mechanism)
+        for weights in WEIGHTS:
+            yield measure(name, frame, setting, weights, rate=rate, mechanism=mechanism)
 
 
 def measure(
     name: str,
     frame: pl.DataFrame,
     setting: str,
+    weights: Any,
     *,
     rate: float,
     mechanism: Mechanism,
@@ -103,9 +110,9 @@ def measure(
         holed = inject_missing(frame, rate, label=label, mechanism=mechanism, seed=seed)
     cut = len(frame) * 4 // 5
     cells = holed[cut : cut + N_POINTS].drop(label)
-    options: dict[str, Any] = {"binning": BINNING}
+    options: dict[str, Any] = {"binning": BINNING, "weights": weights}
     whole = CountIndex.from_table(frame[:cut], label, **options)
-    # The same bins and domains, so that nothing but the blanked cells differs.
+    # The same bins, weights and domains, so that nothing but the blanked cells differs.
     index = CountIndex.from_table(holed[:cut], label, like=whole)
     result = certify(index, cells, alpha=1)
     curve = result.curve(frame[cut : cut + N_POINTS, label])
@@ -115,6 +122,7 @@ def measure(
     return Measured(
         name,
         setting,
+        weights,
         (float(strict.mean()), float(result.certain.mean())),
         curve,
         (int(changed[holds].sum()), int(changed[~holds].sum())),
@@ -125,8 +133,9 @@ def _preface() -> list[str]:
     return [
         f"Up to {N_POINTS} held-out points a table, at most {MOST_ROWS:,} rows of it, 80/20 split, alpha "
         f"1, one seed; bins of numbers: {BINNING}. Cells are blanked in the training table and in the "
-        "points, beside the holes that a table has; bins and domains are those of the training table "
-        "before. *Certain, any*: whatever a point's own holes hold; from there on they are skipped. "
+        "points, beside the holes that a table has; bins, weights and domains are those of the training "
+        "table before. Learned weights are the default, equal ones plain Naive Bayes. *Certain, any*: "
+        "whatever a point's own holes hold; from there on they are skipped. "
         "*Changed*: predictions that the table without the blanked training cells gives another label, of "
         "those that hold at 0.05 and of the rest.",
         "",
@@ -140,19 +149,21 @@ def _summary(measured: list[Measured]) -> Iterator[str]:
     yield "## Medians over the tables, and all points together"
     yield ""
     yield (
-        "| blanked | certain, any | certain | holds 0.02 | 0.05 | 0.1 | lowest 0.05 "
+        "| blanked | weights | certain, any | certain | mean | holds 0.02 | 0.05 | 0.1 | lowest 0.05 "
         "| right: all / holds / rest | changed: holds / rest |"
     )
-    yield "|---" * 9 + "|"
-    for setting in SETTINGS:
-        own = [one for one in measured if one.setting == setting]
+    yield "|---" * 11 + "|"
+    for setting, weights in itertools.product(SETTINGS, WEIGHTS):
+        own = [one for one in measured if (one.setting, one.weights) == (setting, weights)]
         medians = [
             np.median([one.certain[0] for one in own]),
             np.median([one.certain[1] for one in own]),
+            np.mean([one.certain[1] for one in own]),
             *(np.median([one.share(bias) for one in own]) for bias in BIASES),
             min(one.share(HOLDS) for one in own),
         ]
-        yield f"| {setting} | {' | '.join(map(_two, medians))} | {_right(own)} | {_changed(own)} |"
+        shares = " | ".join(map(_two, medians))
+        yield f"| {setting} | {weights} | {shares} | {_right(own)} | {_changed(own)} |"
     yield ""
 
 
@@ -160,30 +171,35 @@ def _listing(measured: list[Measured]) -> Iterator[str]:
     yield "## Table by table"
     yield ""
     yield (
-        "| table | blanked | points | certain, any | certain | holds 0.02 | 0.05 | 0.1 "
+        "| table | blanked | weights | points | certain, any | certain | holds 0.02 | 0.05 | 0.1 "
         "| right: all / holds / rest | changed: holds / rest |"
     )
-    yield "|---" * 10 + "|"
+    yield "|---" * 11 + "|"
     for one in measured:
         shares = [*one.certain, *(one.share(bias) for bias in BIASES)]
-        cells = [one.table, one.setting, str(one.curve.n_points), *map(_two, shares)]
+        cells = [one.table, one.setting, one.weights, str(one.curve.n_points), *map(_two, shares)]
         yield f"| {' | '.join(cells)} | {_right([one])} | {_changed([one])} |"
     yield ""
 
 
 def _right(some: list[Measured]) -> str:
     ends = [one.at(HOLDS) for one in some]
-    n_hold, n_rest = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
-    right, wrong = (sum(end[field] or 0 for end in ends) for field in (3, 4))
-    n_right = right + wrong
-    return f"{_three(n_right, n_hold + n_rest)} / {_three(right, n_hold)} / {_three(wrong, n_rest)}"
+    n_hold, n_rest = _sizes(some)
+    right_hold = sum(end.hold.n_right for end in ends)
+    right_rest = sum(end.rest.n_right for end in ends)
+    shares = (right_hold + right_rest, n_hold + n_rest), (right_hold, n_hold), (right_rest, n_rest)
+    return " / ".join(_three(n_right, size) for n_right, size in shares)
 
 
 def _changed(some: list[Measured]) -> str:
-    ends = [one.at(HOLDS) for one in some]
-    sizes = sum(end.n_hold for end in ends), sum(end.n_rest for end in ends)
     changed = (sum(one.n_changed[place] for one in some) for place in (0, 1))
-    return " / ".join(f"{n} of {size}" for n, size in zip(changed, sizes, strict=True))
+    return " / ".join(f"{n} of {size}" for n, size in zip(changed, _sizes(some), strict=True))
+
+
+def _sizes(some: list[Measured]) -> tuple[int, int]:
+    """How many predictions hold, and how many do not."""
+    ends = [one.at(HOLDS) for one in some]
+    return sum(end.n_hold for end in ends), sum(end.rest.n_points for end in ends)
 
 
 def _two(share: float) -> str:

@@ -72,12 +72,12 @@ def _bars(panel: Axes, tables: list[str], own: dict[str, Shown]) -> None:
 def _accuracies(panel: Axes, tables: list[str], own: dict[str, Shown]) -> None:
     ends = {name: own[name].at(0.05) for name in tables}
     for name, end in ends.items():
-        if end.accuracy_hold is not None and end.accuracy_rest is not None:
-            both = [end.accuracy_rest, end.accuracy_hold]
+        if end.hold.accuracy is not None and end.rest.accuracy is not None:
+            both = [end.rest.accuracy, end.hold.accuracy]
             panel.plot(both, [name, name], color="#999999", linewidth=0.8)
     for label, color, found in (
-        ("right among those that hold at 0.05", RIGHT, [e.accuracy_hold for e in ends.values()]),
-        ("right among the rest", REST, [e.accuracy_rest for e in ends.values()]),
+        ("right among those that hold at 0.05", RIGHT, [e.hold.accuracy for e in ends.values()]),
+        ("right among the rest", REST, [e.rest.accuracy for e in ends.values()]),
     ):
         shown = [(x, name) for x, name in zip(found, tables, strict=True) if x is not None]
         xs, ys = [x for x, _ in shown], [name for _, name in shown]

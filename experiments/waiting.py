@@ -172,7 +172,9 @@ def baseline(quick: bool) -> Iterator[Row]:
         codes, labels, n_values = table.codes, table.labels, table.n_values
 
         def ours(c: Any = codes, y: Any = labels, n: Any = n_values, p: Any = points) -> Any:
-            return certify(CountIndex.from_codes(c, y, n_values=n), p, alpha=0).certain
+            return certify(
+                CountIndex.from_codes(c, y, n_values=n, weights="equal"), p, alpha=0
+            ).certain
 
         yield compared(
             f"16 points of {dataset.title}, {len(labels):,} × {len(n_values)}; Iterate+Index",
@@ -259,10 +261,13 @@ def wide(quick: bool) -> Iterator[Row]:
         f"count {rows:,} × {features:,}; four times a quarter of the columns",
         1.2,
         3,
-        partial(CountIndex.from_codes, holes, labels),
-        lambda: [CountIndex.from_codes(part, labels) for _ in range(4)],
+        partial(CountIndex.from_codes, holes, labels, weights="equal"),
+        lambda: [CountIndex.from_codes(part, labels, weights="equal") for _ in range(4)],
     )
-    index, theirs = CountIndex.from_codes(holes, labels), CategoricalNB().fit(codes, labels)
+    index, theirs = (
+        CountIndex.from_codes(holes, labels, weights="equal"),
+        CategoricalNB().fit(codes, labels),
+    )
     points = np.ascontiguousarray(rng.integers(0, 3, (1_000, features)))
     yield compared(
         f"verdicts of 1,000 points × {features:,}; CategoricalNB.predict",
@@ -286,7 +291,7 @@ def odds(quick: bool) -> Iterator[Alone]:
         len(points),
     )
     if titanic().exists():
-        index = CountIndex.from_table(titanic(), "Survived", binning="uniform")
+        index = CountIndex.from_table(titanic(), "Survived", binning="uniform", weights="equal")
         ask = partial(label_odds, index, titanic(), gap=GAP)
         yield alone("odds of all rows of titanic", 3.0, runs, ask)
 
@@ -311,7 +316,10 @@ def many_labels(quick: bool) -> Iterator[Row]:
     labels = rng.integers(0, 300, rows)
     codes = ((labels[:, None] + rng.integers(0, 4, (rows, 20))) % 7).astype(np.int8)
     holes = np.asfortranarray(np.where(rng.random(codes.shape) < 0.02, np.int8(-1), codes))
-    index, theirs = CountIndex.from_codes(holes, labels), CategoricalNB().fit(codes, labels)
+    index, theirs = (
+        CountIndex.from_codes(holes, labels, weights="equal"),
+        CategoricalNB().fit(codes, labels),
+    )
     for n_points in (1_000, 10_000):
         points = np.ascontiguousarray(codes[:n_points].astype(np.int64))
         yield compared(

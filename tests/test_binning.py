@@ -36,7 +36,7 @@ N_COLUMNS = max(25, round(2500 * MORE))
 def counted(cells: Any, labels: Any = None, **options: Any) -> CountIndex:
     """Count one column; without labels these tell nothing."""
     labels = [k % 2 for k in range(len(cells))] if labels is None else labels
-    return CountIndex.from_table({"a": cells, "y": labels}, "y", **options)
+    return CountIndex.from_table({"a": cells, "y": labels}, "y", weights="equal", **options)
 
 
 # Against the truth --------------------------------------------------------------------------------
@@ -242,7 +242,7 @@ def test_neither_row_order_nor_names_of_labels_matter(n: int) -> None:
         assert edges(again) == edges(index)
         assert values(again) == values(index)
     lazy = pl.LazyFrame({"a": cells, "y": labels})
-    assert CountIndex.from_table(lazy, "y", keep="a") == index
+    assert CountIndex.from_table(lazy, "y", keep="a", weights="equal") == index
 
 
 @pytest.mark.parametrize("seed", range(4))

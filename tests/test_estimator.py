@@ -318,8 +318,9 @@ def test_chunks_count_as_the_whole(size: int, library: str) -> None:
         "pandas": lambda part: part.to_pandas(),
         "lists": lambda part: [list(row) for row in part.rows()],
     }
-    whole = CertifiedNB(bins=9, binning="uniform").fit(convert[library](frame), labels)
-    model = CertifiedNB(bins=9, binning="uniform")
+    options: dict[str, Any] = {"bins": 9, "binning": "uniform", "weights": "equal"}
+    whole = CertifiedNB(**options).fit(convert[library](frame), labels)
+    model = CertifiedNB(**options)
     for start in range(0, len(labels), size):
         part, names = frame[start : start + size], labels[start : start + size]
         model.partial_fit(convert[library](part), names, classes=["yes", "no"])

@@ -59,10 +59,11 @@ def least_term(
     judge: Judge, j: int, cell: Any, pair: tuple[Any, Any], bias: Bias, reading: OwnHoles
 ) -> float:
     """The least that a cell adds to the lead of the first label, over all worlds and its own values."""
-    if cell is None and reading == "skip":
+    weight = judge.exponents[1 + j] / judge.exponents[0]
+    if not weight or (cell is None and reading == "skip"):
         sizes = [judge.n_rows[label] + judge.alpha for label in pair]
         return least([(Fraction(bool(sizes[0])), Fraction(bool(sizes[1])))])
-    return min(
+    return weight * min(
         least(itertools.product(*(shares(judge, label, j, value, bias) for label in pair)))
         for value in oracle.candidates(cell, judge.domains[j])
     )
@@ -73,10 +74,11 @@ def least_lead(
 ) -> float:
     """The least lead of the first label over all worlds and completions, from whole supports."""
     kept, points = shortened(point, judge.domains, reading)
-    return min(
+    power = min(
         least(itertools.product(*(judge.supports(label, kept, own, bias) for label in pair)))
         for own in points
     )
+    return power / judge.exponents[0]
 
 
 class Asked(NamedTuple):
@@ -100,9 +102,10 @@ def tables() -> list[Asked]:
 
 def asked(rng: random.Random) -> Asked:
     """Draw a table and ask."""
-    holed = random_holed(rng, n_rows=9, own_missing=0.2)
+    weighted = rng.random() < 0.5
+    holed = random_holed(rng, n_rows=9, own_missing=0.2, weighted=weighted)
     while len(holed.names) < 2:
-        holed = random_holed(rng, n_rows=9, own_missing=0.2)
+        holed = random_holed(rng, n_rows=9, own_missing=0.2, weighted=weighted)
     judge, reading = holed.judge(), rng.choice(READINGS)
     mapping, bias = random_mapping(rng, holed, judge)
     options = {**holed.options, "bias": mapping, "own_missing": reading}
@@ -139,7 +142,8 @@ def test_the_reference_is_the_estimate_that_predict_uses() -> None:
     """The reference lead is the logarithm of a quotient of probabilities, for every rival."""
     n_compared = 0
     for number in range(60):
-        holed = random_holed(random.Random(f"{SEED}-{number}"), own_missing=0.2, only_text=True)
+        rng = random.Random(f"{SEED}-{number}")
+        holed = random_holed(rng, own_missing=0.2, only_text=True, weighted=number % 2 == 0)
         if len(holed.names) < 2:
             continue
         model = fitted(holed)

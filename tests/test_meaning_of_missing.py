@@ -25,10 +25,10 @@ LABELS = ["p", "q"]
 
 
 def noticed(table: Any, label: str = "y", **options: Any) -> tuple[CountIndex, list[str]]:
-    """Count a table, and return what was said about it."""
+    """Count a table with equal weights, and return what was said about it."""
     with warnings.catch_warnings(record=True) as said:
         warnings.simplefilter("always")
-        index = CountIndex.from_table(table, label, **options)
+        index = CountIndex.from_table(table, label, weights="equal", **options)
     return index, [str(one.message) for one in said if one.category is NullproofWarning]
 
 

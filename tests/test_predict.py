@@ -17,7 +17,16 @@ from numpy.typing import NDArray
 from sklearn.naive_bayes import CategoricalNB
 from support import oracle
 from support.large_counts import two_labels
-from support.strategies import EXTREME_ALPHAS, HARD_TABLES, Case, cases, random_case, table
+from support.strategies import (
+    EXTREME_ALPHAS,
+    HARD_TABLES,
+    Case,
+    cases,
+    random_case,
+    random_weights,
+    table,
+    weights_by_name,
+)
 
 from nullproof import CertifiedNB, certify
 
@@ -50,7 +59,8 @@ def both(
     theirs = CategoricalNB(alpha=alpha, force_alpha=True, min_categories=list(sizes))
     with np.errstate(divide="ignore"):
         theirs.fit(rows, labels)
-    return CertifiedNB(alpha, binning="none", domains=domains).fit(rows, labels), theirs
+    ours = CertifiedNB(alpha, binning="none", domains=domains, weights="equal")
+    return ours.fit(rows, labels), theirs
 
 
 TIED = np.array([[0], [0], [0], [1], [2], [1]])
@@ -109,8 +119,17 @@ def fitted(case: Case) -> CertifiedNB:
     """Fit a CertifiedNB to the plain rows of a case."""
     declared = {f"x{case.features.index(name)}": own for name, own in (case.declared or {}).items()}
     prior = case.prior_for(sorted(set(case.labels)))
-    model = CertifiedNB(case.alpha, prior=prior, binning="none", domains=declared)
+    weights = weights_by_name([f"x{j}" for j in range(len(case.features))], case.weights)
+    model = CertifiedNB(case.alpha, prior=prior, binning="none", domains=declared, weights=weights)
     return model.fit(list(case.rows), list(case.labels))
+
+
+def weighted_case(rng: random.Random) -> Case:
+    """Draw a case, every other time with weights."""
+    case = random_case(rng)
+    if rng.random() < 0.5:
+        return case
+    return replace(case, weights=random_weights(rng, len(case.features)))
 
 
 def assert_certain_labels_predicted(case: Case) -> int:
@@ -155,7 +174,7 @@ def test_certain_points_of_random_tables(alphas: Sequence[Any] | None) -> None:
     rng = random.Random(SEED)
     n_certain = 0
     for _ in range(3 * N_TABLES):
-        case = random_case(rng)
+        case = weighted_case(rng)
         if alphas is not None:
             case = replace(case, alpha=rng.choice(alphas))
         n_certain += assert_certain_labels_predicted(case)
@@ -226,12 +245,20 @@ def share(case: Case, j: int, label: Any, values: Sequence[Any]) -> Fraction:
 
 
 def supports(case: Case, point: Sequence[Any]) -> dict[Any, Fraction]:
-    """The support of each label by the known cells, with the missing cells of the point skipped."""
-    found = oracle.shares(case.labels, oracle.distinct(case.labels), case.prior)
+    """The support of each label by the known cells, with the missing cells of the point skipped.
+
+    To the eighth power, which is a fraction whatever the weights.
+    """
+    prior = oracle.shares(case.labels, oracle.distinct(case.labels), case.prior)
+    found = {label: own**8 for label, own in prior.items()}
     for j, cell in enumerate(point):
+        eighths = 8 if case.weights is None else case.weights[j]
         if cell is not None:
             values = oracle.candidates(cell, case.domains[j])
-            found = {label: own * share(case, j, label, values) for label, own in found.items()}
+            found = {
+                label: own * share(case, j, label, values) ** eighths
+                for label, own in found.items()
+            }
     return found
 
 
@@ -253,9 +280,11 @@ def assert_predicted_by_fractions(case: Case, own_missing: Any) -> int:
         assert told[place] == (only if len(names) > 1 else names[0]), (point, exact, case)
         some = exact
         if not any(exact.values()):
-            some = oracle.shares(case.labels, list(exact), case.prior)
+            prior = oracle.shares(case.labels, list(exact), case.prior)
+            some = {label: own**8 for label, own in prior.items()}
         assert predicted[place] in oracle.winners(some), (point, exact, case)
-        expected = [float(some[name] / sum(some.values())) for name in names]
+        roots = [float(some[name] / max(some.values())) ** 0.125 for name in names]
+        expected = [root / sum(roots) for root in roots]
         assert shares[place] == pytest.approx(expected, rel=1e-9, abs=1e-300), (point, case)
         with np.errstate(divide="ignore"):
             assert logs[place] == pytest.approx(np.log(expected), rel=1e-9, abs=1e-9), case
@@ -268,7 +297,7 @@ def test_predictions_are_those_of_the_known_cells(own_missing: Any) -> None:
     rng = random.Random(SEED)
     n_tied = 0
     for _ in range(3 * N_TABLES):
-        case = random_case(rng)
+        case = weighted_case(rng)
         n_tied += assert_predicted_by_fractions(case, own_missing)
     assert n_tied > 20
 
@@ -297,7 +326,7 @@ def test_near_ties(name: str) -> None:
         rows, labels = table(n_rows, **{one: counts[one] for one in names})
         if not any(math.prod(own) for own in (a, b)):
             expected = {*names}
-        model = CertifiedNB(0, binning="none").fit(rows, labels)
+        model = CertifiedNB(0, binning="none", weights="equal").fit(rows, labels)
         assert model.predict([("a",) * len(a)])[0] in expected
         told = model.certify([("a",) * len(a)]).predicted[0]
         assert told == (min(expected) if len(expected) == 1 else None)

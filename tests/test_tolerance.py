@@ -115,7 +115,7 @@ def test_what_was_asked_before_changes_nothing() -> None:
             for _ in range(300)
         ]
         labels = [rng.choice("ABC" if row[0] == "a" else "AAB") for row in rows]
-        index = CountIndex.from_rows(rows, labels)
+        index = CountIndex.from_rows(rows, labels, weights="equal")
         judge = BoxJudge.of_rows(rows, labels, ["abc", "xyz"], alpha=1)
         kept.append((certify(index, points), judge))
     for found, judge in (*kept, *kept[::-1]):

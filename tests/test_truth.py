@@ -59,11 +59,11 @@ def test_counts_by_verdict_and_along_the_bias(seed: int) -> None:
     for bias in BIASES:
         at = told.curve.at(bias)
         n, n_right, accuracy, balanced = shares((p, a) for p, a, _, t in lines if t >= bias)
-        assert (at.n_known_hold, at.n_right_hold) == (n, n_right)
-        assert at.accuracy_hold == (None if not n else pytest.approx(accuracy))
-        assert at.balanced_hold == (None if not n else pytest.approx(balanced))
+        assert (at.hold.n, at.hold.n_right) == (n, n_right)
+        assert at.hold.accuracy == (None if not n else pytest.approx(accuracy))
+        assert at.hold.balanced_accuracy == (None if not n else pytest.approx(balanced))
         rest = shares((p, a) for p, a, _, t in lines if not t >= bias)
-        assert (at.n_known_rest, at.n_right_rest) == rest[:2]
+        assert (at.rest.n, at.rest.n_right) == rest[:2]
 
 
 def test_true_labels_change_no_verdict() -> None:

@@ -109,7 +109,7 @@ def test_many_labels_and_points(n_features: int, alpha: Any) -> None:
     n_values = draw.integers(1, 4, n_features).tolist()
     labels = np.arange(400) % 20
     codes = np.stack([draw.integers(-1, size, 400) for size in n_values], axis=1)
-    index = CountIndex.from_codes(codes, labels, n_values=n_values)
+    index = CountIndex.from_codes(codes, labels, n_values=n_values, weights="equal")
     judge = judge_of_codes(codes, labels, n_values, alpha=alpha, prior=None)
     points = [tuple(None if code < 0 else code for code in row) for row in codes.tolist()]
     for asked, reading in itertools.product((points, points[:9]), READINGS):

@@ -36,9 +36,9 @@ from nullproof.estimator import certainty_rate, certified_accuracy
 from nullproof.odds import count_worlds
 
 # What the record was made with, whatever has become the default since: the bias asked about besides 1,
-# and options of tables that came later (weights="equal", once there are others).
+# and equal weights.
 BIAS = 0.05
-TABLE_OPTIONS: dict[str, Any] = {}
+TABLE_OPTIONS: dict[str, Any] = {"weights": "equal"}
 REFUSED = "refused"
 # Keys of JSON that hold sentences, which may be improved.
 SENTENCES = ("title", "notes", "meaning", "how", "asked", "command", "next", "findings", "finding")
@@ -84,11 +84,12 @@ def ask_random(kind: str, seed: int) -> dict[str, Any]:
     if kind == "small":
         domains = {f"x{j}": domain for j, domain in enumerate(table.domains)}
         index = CountIndex.from_rows(
-            table.rows, table.labels, domains=domains if seed % 2 else None
+            table.rows, table.labels, domains=domains if seed % 2 else None, **TABLE_OPTIONS
         )
     else:
         codes = np.array([[-1 if c is None else c for c in row] for row in table.rows], np.int32)
-        index = CountIndex.from_codes(codes, table.labels, n_values=[*map(len, table.domains)])
+        sizes = [*map(len, table.domains)]
+        index = CountIndex.from_codes(codes, table.labels, n_values=sizes, **TABLE_OPTIONS)
     case = Case(index, (table.rows, table.labels), table.points, table.true_labels, table.model)
     answers = ask_case(case)
     answers["masked"] = {
@@ -447,7 +448,7 @@ def _commands(
         frame.write_csv(folder / f"{name}.csv")
     train_file, points_file, few_file = (str(folder / f"{name}.csv") for name in paths)
     left_out = [word for name in ignore for word in ("--ignore", name)]
-    options = ("--label", label, *left_out)
+    options = ("--label", label, *left_out, "--weights", "equal")
     settings = {"default": (), "paper": ("--alpha", "0", "--binning", "uniform", "--bins", "5")}
     answers: dict[str, Any] = {}
     for name, setting in settings.items():

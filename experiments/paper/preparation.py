@@ -68,4 +68,4 @@ def split(dataset: Dataset, run: int) -> Split:
 def index_of(table: CodedTable) -> CountIndex:
     """Count a table of codes with nullproof."""
     labels: Any = table.labels
-    return CountIndex.from_codes(table.codes, labels, n_values=table.n_values)
+    return CountIndex.from_codes(table.codes, labels, n_values=table.n_values, weights="equal")

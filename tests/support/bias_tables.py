@@ -353,5 +353,6 @@ def fitted(holed: Holed, **options: Any) -> CertifiedNB:
     from nullproof import CertifiedNB
 
     domains = {f"x{j}": domain for j, domain in enumerate(holed.domains)}
+    options["weights"] = weights_by_name([*domains], holed.eighths)
     model = CertifiedNB(holed.alpha, prior=holed.weights, domains=domains, **options)
     return model.fit(list(holed.rows), list(holed.labels))

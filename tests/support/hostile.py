@@ -24,7 +24,7 @@ Rows = list[tuple[str | None, ...]]
 
 def hostile_index() -> CountIndex:
     rows, labels = _table(120, holes=0.06)
-    return CountIndex.from_rows(rows, labels, features=FEATURES)
+    return CountIndex.from_rows(rows, labels, features=FEATURES, weights="equal")
 
 
 def hostile_points() -> Rows:

@@ -16,18 +16,22 @@ Cell = str | frozenset[str] | None
 
 
 def quietly(table: Any, label: str = "y", **options: Any) -> CountIndex:
-    """Count a table without its notices."""
+    """Count a table without its notices, with equal weights unless they are given."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NullproofWarning)
-        return CountIndex.from_table(table, label, **options)
+        return CountIndex.from_table(table, label, **_unweighted(options))
 
 
 def notices(table: Any, label: str = "y", **options: Any) -> list[str]:
-    """Return what is said when a table is counted."""
+    """Return what is said when a table is counted, with equal weights unless they are given."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        CountIndex.from_table(table, label, **options)
+        CountIndex.from_table(table, label, **_unweighted(options))
     return [str(notice.message) for notice in caught]
+
+
+def _unweighted(options: dict[str, Any]) -> dict[str, Any]:
+    return options if options.get("like") is not None else {"weights": "equal", **options}
 
 
 def feature(index: CountIndex, name: str | None = None) -> Any:

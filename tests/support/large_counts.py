@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from nullproof import CountIndex
 from support.bias_box import BoxJudge
 from support.bias_oracle import Group
+from support.strategies import weights_by_name
 
 Piles = Sequence[tuple[Any, int]]  # cells of one label in one column, and how often each comes
 
@@ -95,10 +96,12 @@ def index_from_counts(
     return index
 
 
-def two_labels(sizes: tuple[int, int], winner: Sequence[int], rival: Sequence[int]) -> CountIndex:
+def two_labels(
+    sizes: tuple[int, int], winner: Sequence[int], rival: Sequence[int], weights: Any = "equal"
+) -> CountIndex:
     """Make an index with two values a feature; so many rows of each label hold the value ``"0"``."""
     known = [[(w, r), (sizes[0] - w, sizes[1] - r)] for w, r in zip(winner, rival, strict=True)]
-    return index_from_counts(sizes, known)
+    return index_from_counts(sizes, known, weights=weights)
 
 
 @dataclass(frozen=True)
@@ -111,6 +114,7 @@ class LargeTable:
     n_open: dict[Group, int]
     domains: tuple[tuple[str, ...], ...]
     alpha: Any
+    eighths: tuple[int, ...] | None = None  # the weights of the columns
     prior: Any = None  # None or a mapping from label to number
 
     @property
@@ -122,7 +126,13 @@ class LargeTable:
     def judge(self) -> BoxJudge:
         """Put the counts before the judge who believes in the box."""
         return BoxJudge(
-            self.n_rows, self.known, self.n_open, self.domains, alpha=self.alpha, prior=self.prior
+            self.n_rows,
+            self.known,
+            self.n_open,
+            self.domains,
+            alpha=self.alpha,
+            prior=self.prior,
+            weights=self.eighths,
         )
 
     def point(self, rng: random.Random) -> tuple[str, ...]:
@@ -131,7 +141,10 @@ class LargeTable:
 
 
 def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable:
-    """Draw about ``size`` rows a label; the labels differ little, so that biases matter."""
+    """Draw about ``size`` rows a label; the labels differ little, so that biases matter.
+
+    Every other table has weights of 1/8, 1 and 15/8.
+    """
     names = [f"L{i}" for i in range(rng.choice((2, 2, 3)))]
     n_rows = {label: size - rng.randint(0, size // 50) for label in names}
     known: Counter[tuple[Any, int, Any]] = Counter()
@@ -157,7 +170,10 @@ def large_table(rng: random.Random, alpha: Any, size: int = 10**7) -> LargeTable
                 n_open[label, j, frozenset("01")] += n_pair
                 n_open[label, j, frozenset(values)] += n_null - n_pair
     groups = {group: n for group, n in n_open.items() if n}
-    return LargeTable(index_of_piles(columns, domains), n_rows, known, groups, domains, alpha)
+    eighths = rng.choice((None, tuple(rng.choice((1, 8, 15)) for _ in domains)))
+    given = weights_by_name([f"x{j}" for j in range(len(domains))], eighths)
+    index = index_of_piles(columns, domains, given)
+    return LargeTable(index, n_rows, known, groups, domains, alpha, eighths)
 
 
 def judge_of_codes(

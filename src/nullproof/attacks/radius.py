@@ -28,8 +28,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
 from nullproof.progress import Progress
-from nullproof.reasons import reasons_of, tell_of
-from nullproof.selection import chosen
+from nullproof.results import chosen, reasons_of, tell_of
 from nullproof.show import ROWS, shown_table
 
 Threat = Literal["cells", "rows"]

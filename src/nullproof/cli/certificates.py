@@ -212,23 +212,26 @@ def _right(group: Group) -> str:
 
 
 def _remarks(result: Certificates) -> list[str]:
-    """What else to know: columns with a bias of their own, labels that were left out, own holes."""
+    """List what else to know: what certain is meant for, bias by column, missing cells of points."""
     model = result.model
     named = [
         f"{name} {float(bias):g}"
         for name, bias, own in zip(model.index.features, model.bias, model.fixed, strict=True)
         if own
     ]
-    found = [f"Columns that keep a bias of their own: {either(named, 'and')}."] if named else []
+    found = []
+    if result.learned:
+        found.append(
+            f"Certain is meant {result.learned}; count a completed table with --like INDEX."
+        )
+    if named:
+        found.append(f"Columns that keep a bias of their own: {either(named, 'and')}.")
     if result.truth is not None:
         n_unknown = len(result) - result.truth.everything.n
         if n_unknown:
             found.append(
                 f"{many(n_unknown, 'point')} without a label that TRAIN has: not counted as right or wrong."
             )
-    found += [f"{result.fixed_parts} Count a completed table with --like."] * bool(
-        result.fixed_parts
-    )
     return found + _own_missing(result, result.points.own_missing)
 
 

@@ -15,8 +15,8 @@ from nullproof.data.keys import label_positions
 from nullproof.data.schema import Schema
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
-from nullproof.lines import VERDICTS
 from nullproof.model.bias import Floats
+from nullproof.model.verdicts import VERDICTS
 from nullproof.show import curve_by_bias, shown_figure, shown_table
 from nullproof.words import PLAIN, either, per_cent
 
@@ -28,31 +28,62 @@ _DRAWN = 200
 BIASES = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
 
 
-class CurvePoint(NamedTuple):
-    """At one bias: predictions that hold and the rest; how many of each are right, if that is known.
+class Group(NamedTuple):
+    """Some points: how many there are, how many have a known true label, how many of those are right.
 
-    The balanced shares are means over the true labels of the share of right ones.
+    ``balanced_accuracy`` is the mean over the true labels of the share of right ones among their points;
+    None if no true label is known.
     """
 
+    n_points: int
+    n: int = 0
+    n_right: int = 0
+    balanced_accuracy: float | None = None
+
+    @classmethod
+    def of(
+        cls,
+        among: NDArray[np.bool_],
+        right: NDArray[np.bool_] | None,
+        actual: NDArray[np.int32] | None,
+    ) -> Group:
+        """Count some points; ``right`` and ``actual`` are those of `CertaintyCurve`."""
+        n_points = int(among.sum())
+        if right is None or actual is None:
+            return cls(n_points)
+        known = among & (actual >= 0)
+        n_known = np.bincount(actual[known])
+        n_right = np.bincount(actual[known & right], minlength=len(n_known))
+        there = n_known > 0
+        balanced = float((n_right[there] / n_known[there]).mean()) if there.any() else None
+        return cls(n_points, int(n_known.sum()), int(n_right.sum()), balanced)
+
+    @property
+    def accuracy(self) -> float | None:
+        """The share of right predictions among the points whose true label is known; None if none."""
+        return self.n_right / self.n if self.n else None
+
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        return {
+            "n": self.n,
+            "n_right": self.n_right,
+            "accuracy": self.accuracy,
+            "balanced_accuracy": self.balanced_accuracy,
+        }
+
+
+class CurvePoint(NamedTuple):
+    """At one bias: the predictions that hold, and the rest."""
+
     bias: float
-    n_hold: int
-    n_rest: int
-    n_right_hold: int | None
-    n_right_rest: int | None
-    n_known_hold: int = 0
-    n_known_rest: int = 0
-    balanced_hold: float | None = None
-    balanced_rest: float | None = None
+    hold: Group
+    rest: Group
 
     @property
-    def accuracy_hold(self) -> float | None:
-        """The share of right ones among those that hold and whose true label is known; None if none."""
-        return _share(self.n_right_hold, self.n_known_hold)
-
-    @property
-    def accuracy_rest(self) -> float | None:
-        """The share of right ones among the rest."""
-        return _share(self.n_right_rest, self.n_known_rest)
+    def n_hold(self) -> int:
+        """How many predictions hold."""
+        return self.hold.n_points
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +95,7 @@ class CertaintyCurve:
     tolerance
         Per point the largest bias up to which its prediction holds; NaN where none does.
     right
-        Per point whether the plain prediction is right; None if that is not known.
+        Per point whether the plain prediction is known to be right; None if no true label is known.
     actual
         Per point the position of its true label, -1 if that is not known; None if none is.
 
@@ -95,37 +126,26 @@ class CertaintyCurve:
         return np.unique(self.tolerance[~np.isnan(self.tolerance)])
 
     def at(self, bias: float) -> CurvePoint:
-        """What holds at one bias."""
+        """Count what holds at one bias."""
         holds = self.tolerance >= bias
-        n_hold = int(holds.sum())
-        found = CurvePoint(float(bias), n_hold, self.n_points - n_hold, None, None)
-        if self.right is None or self.actual is None:
-            return found
-        known = self.actual >= 0
-        return found._replace(
-            n_right_hold=int(self.right[holds].sum()),
-            n_right_rest=int(self.right[~holds].sum()),
-            n_known_hold=int(known[holds].sum()),
-            n_known_rest=int(known[~holds].sum()),
-            balanced_hold=balanced_share(self.right, self.actual, holds),
-            balanced_rest=balanced_share(self.right, self.actual, ~holds),
-        )
+        both = (Group.of(among, self.right, self.actual) for among in (holds, ~holds))
+        return CurvePoint(float(bias), *both)
 
     def points(self, biases: Sequence[float] = BIASES) -> list[CurvePoint]:
-        """What holds at each of some biases."""
+        """Count what holds at each of some biases."""
         return [self.at(bias) for bias in biases]
 
     def columns(self, biases: Sequence[float] = BIASES) -> dict[str, list[Any]]:
-        """The curve as plain columns."""
-        found = self.points(biases)
+        """Return the curve as plain columns."""
+        points = self.points(biases)
         columns: dict[str, list[Any]] = {
-            "bias": [one.bias for one in found],
-            "n_hold": [one.n_hold for one in found],
-            "share": [one.n_hold / max(self.n_points, 1) for one in found],
+            "bias": [at.bias for at in points],
+            "n_hold": [at.n_hold for at in points],
+            "share": [at.n_hold / max(self.n_points, 1) for at in points],
         }
         if self.right is not None:
-            columns["accuracy_hold"] = [one.accuracy_hold for one in found]
-            columns["accuracy_rest"] = [one.accuracy_rest for one in found]
+            columns["accuracy_hold"] = [at.hold.accuracy for at in points]
+            columns["accuracy_rest"] = [at.rest.accuracy for at in points]
         return columns
 
     def _repr_html_(self) -> str:
@@ -138,50 +158,8 @@ class CertaintyCurve:
         )
 
     def __repr__(self) -> str:
-        told = ", ".join(f"{one.n_hold:,} at {one.bias:g}" for one in self.points((0, 0.05, 1)))
-        return f"CertaintyCurve: of {self.n_points:,} predictions hold {told}"
-
-
-def balanced_share(
-    right: NDArray[np.bool_], actual: NDArray[np.int32], among: NDArray[np.bool_]
-) -> float | None:
-    """The mean over true labels of the share of right ones among some points; None if no label is known."""
-    known = among & (actual >= 0)
-    n_points = np.bincount(actual[known])
-    n_right = np.bincount(actual[known & right], minlength=len(n_points))
-    there = n_points > 0
-    return float((n_right[there] / n_points[there]).mean()) if there.any() else None
-
-
-def _share(n_right: int | None, n_points: int) -> float | None:
-    return None if n_right is None or not n_points else n_right / n_points
-
-
-class Group(NamedTuple):
-    """Some points: how many there are, how many have a known true label, how many of those are right.
-
-    ``balanced_accuracy`` is the mean over the true labels of the share of right ones among their points;
-    None if no true label is known.
-    """
-
-    n_points: int
-    n: int
-    n_right: int
-    balanced_accuracy: float | None
-
-    @property
-    def accuracy(self) -> float | None:
-        """The share of right predictions among the points whose true label is known; None if none."""
-        return self.n_right / self.n if self.n else None
-
-    def document(self) -> dict[str, Any]:
-        """The JSON form."""
-        return {
-            "n": self.n,
-            "n_right": self.n_right,
-            "accuracy": self.accuracy,
-            "balanced_accuracy": self.balanced_accuracy,
-        }
+        numbers = ", ".join(f"{at.n_hold:,} at {at.bias:g}" for at in self.points((0, 0.05, 1)))
+        return f"CertaintyCurve: of {self.n_points:,} predictions hold {numbers}"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -210,8 +188,8 @@ class Truth:
     >>> from nullproof import CountIndex, certify, truth
     >>> rows = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> found = certify(index, [("a", "x"), ("b", "y")])
-    >>> truth(found, ["yes", "yes"]).groups["certain"].n_right
+    >>> result = certify(index, [("a", "x"), ("b", "y")])
+    >>> truth(result, ["yes", "yes"]).groups["certain"].n_right
     1
     """
 
@@ -223,15 +201,14 @@ class Truth:
     most_frequent: int = -1
     usual: Any = None
 
-    @property
-    def known(self) -> NDArray[np.bool_]:
-        """Which points have a true label that is known."""
-        return self.actual >= 0
-
     @cached_property
-    def right(self) -> NDArray[np.bool_]:
-        """Which predictions are known to be right."""
-        return np.asarray(self.known & (self.actual == self.predicted))
+    def curve(self) -> CertaintyCurve:
+        """How many predictions hold as the bias grows, and how many of those are right."""
+        right = np.asarray((self.actual >= 0) & (self.actual == self.predicted))
+        return CertaintyCurve(self.tolerance, right, self.actual)
+
+    def _group(self, among: NDArray[np.bool_]) -> Group:
+        return Group.of(among, self.curve.right, self.actual)
 
     @cached_property
     def groups(self) -> dict[str, Group]:
@@ -259,46 +236,41 @@ class Truth:
         """The mean over the true labels of the share of right ones among their points."""
         return self.everything.balanced_accuracy
 
-    @cached_property
-    def curve(self) -> CertaintyCurve:
-        """How many predictions hold as the bias grows, and how many of those are right."""
-        return CertaintyCurve(self.tolerance, self.right, self.actual)
-
     def columns(self) -> dict[str, list[Any]]:
-        """One row per verdict and one for all points, as plain columns."""
-        rows = {**self.groups, "all": self.everything}
-        return {
-            "verdict": [*rows],
-            "n_points": [group.n_points for group in rows.values()],
-            "n": [group.n for group in rows.values()],
-            "n_right": [group.n_right for group in rows.values()],
-            "accuracy": [group.accuracy for group in rows.values()],
-            "balanced_accuracy": [group.balanced_accuracy for group in rows.values()],
-        }
+        """Return one row per verdict and one for all points, as plain columns."""
+        groups = {**self.groups, "all": self.everything}
+        rows = [
+            {"verdict": name, "n_points": group.n_points, **group.document()}
+            for name, group in groups.items()
+        ]
+        return {name: [row[name] for row in rows] for name in rows[0]}
 
     def to_frame(self) -> Any:
-        """One row per verdict and one for all points, in the library that the points came in."""
+        """Return one row per verdict and one for all points, in the library that the points came in."""
         return native_frame(self.columns(), self.frame, same_rows=False)
 
     def document(self) -> dict[str, Any]:
-        """The JSON form."""
+        """Return the JSON form."""
+        curve = self.curve.columns()
         return {
             "n_points": len(self.actual),
             **self.everything.document(),
             "baseline": {"label": str(self.usual), **self.baseline.document()},
             "verdicts": self.by_verdict(),
-            "curve": [_curve_entry(one) for one in self.curve.points()],
+            "curve": [
+                dict(zip(curve, row, strict=True)) for row in zip(*curve.values(), strict=True)
+            ],
         }
 
     def by_verdict(self) -> dict[str, dict[str, Any]]:
-        """The JSON form of the groups, as `certify` gives it under ``truth``."""
+        """Return the JSON form of the groups, as `certify` gives it under ``truth``."""
         return {verdict: group.document() for verdict, group in self.groups.items()}
 
     def sentence(self) -> str:
-        """The accuracy of each group in words; empty if no true label is known."""
-        told = {verdict: group for verdict, group in self.groups.items() if group.n}
-        shares = [f"{per_cent(told[name].accuracy, PLAIN)} of {_SAID[name]}" for name in told]
-        if len(told) == 1:
+        """Write the accuracy of each group; empty if no true label is known."""
+        known = {verdict: group for verdict, group in self.groups.items() if group.n}
+        shares = [f"{per_cent(known[name].accuracy, PLAIN)} of {_SAID[name]}" for name in known]
+        if len(known) == 1:
             shares = [f"{per_cent(self.accuracy, PLAIN)} of the predictions"]
         return f"{either(shares, 'and')} are right" if shares else ""
 
@@ -307,29 +279,21 @@ class Truth:
         always, certain = self.baseline, self.groups["certain"].accuracy
         if always.accuracy is None:
             return ""
-        told = (
+        sentence = (
             f"Always answering {self.usual} would be right for {per_cent(always.accuracy, PLAIN)} "
             f"(balanced {per_cent(always.balanced_accuracy, PLAIN)})"
         )
         if certain is not None and certain <= always.accuracy:
-            told += "; the certain predictions are not better than that"
-        return f"{told}. {NOT_RIGHT}"
-
-    def _group(self, among: NDArray[np.bool_]) -> Group:
-        return Group(
-            int(among.sum()),
-            int((among & self.known).sum()),
-            int((among & self.right).sum()),
-            balanced_share(self.right, self.actual, among),
-        )
+            sentence += "; the certain predictions are not better than that"
+        return f"{sentence}. {NOT_RIGHT}"
 
     def _headline(self) -> str:
-        found = self.everything
-        head = f"Truth: {found.n_right:,} of {found.n:,} predictions right"
-        if not found.n:
-            return head
-        balanced = per_cent(found.balanced_accuracy, PLAIN)
-        return f"{head} ({per_cent(found.accuracy, PLAIN)}, balanced {balanced})"
+        every = self.everything
+        headline = f"Truth: {every.n_right:,} of {every.n:,} predictions right"
+        if not every.n:
+            return headline
+        balanced = per_cent(every.balanced_accuracy, PLAIN)
+        return f"{headline} ({per_cent(every.accuracy, PLAIN)}, balanced {balanced})"
 
     def _repr_html_(self) -> str:
         rows = {**self.groups, "all": self.everything, f"always {self.usual}": self.baseline}
@@ -353,7 +317,7 @@ class Truth:
 
 
 def true_positions(schema: Schema, truth: Any, n_points: int) -> NDArray[np.int32]:
-    """The position of each true label among the labels; -1 where it is not known or none of them."""
+    """Return the position of each true label among the labels; -1 where it is not known or none of them."""
     if isinstance(truth, str) or not isinstance(truth, Iterable):
         raise NullproofError(f"truth is {truth!r}; give one true label per point")
     labels = [*truth]
@@ -362,11 +326,3 @@ def true_positions(schema: Schema, truth: Any, n_points: int) -> NDArray[np.int3
             f"truth has {len(labels)} labels but there are {n_points} points; give one each"
         )
     return label_positions(schema, labels)
-
-
-def _curve_entry(one: CurvePoint) -> dict[str, Any]:
-    return {
-        **{name: value for name, value in one._asdict().items() if name != "n_rest"},
-        "accuracy_hold": one.accuracy_hold,
-        "accuracy_rest": one.accuracy_rest,
-    }

@@ -11,14 +11,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from nullproof.cell_words import CellWords, cell_words
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import key_at
 from nullproof.data.points import OwnHoles, Points
@@ -29,6 +28,7 @@ from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.predict import exact_shares, log_supports, winners
 from nullproof.model.verdicts import least_ratio, verdicts
+from nullproof.results import CellWords, cell_words
 from nullproof.show import ROWS, LeadBar, factor, leads, shown_figure
 from nullproof.words import some
 
@@ -126,11 +126,11 @@ class Explanation:
         return tuple(sorted(self.terms, key=_weight, reverse=True))
 
     def against(self, rival: Any) -> Explanation:
-        """The same point and label, explained against another rival."""
+        """Explain the same point and label against another rival."""
         return explanation_of(self.model, self.points, self.position, label=self.label, rival=rival)
 
     def said(self, log: float) -> str:
-        """A lead or a term in words: ``× 3.20 for yes``, ``rules no out``, ``even``."""
+        """Write a lead or a term: ``× 3.20 for yes``, ``rules no out``, ``even``."""
         if math.isnan(log):
             return "rules both out"
         if math.isinf(log):
@@ -138,7 +138,7 @@ class Explanation:
         return f"{factor(log)} for {self.label if log > 0 else self.rival}" if log else "even"
 
     def sentence(self) -> str:
-        """The verdict on the label, with the leads over this rival."""
+        """Write the verdict on the label, with the leads over this rival."""
         verdict = (
             f"every world predicts {self.label}"
             if self.certain
@@ -151,7 +151,7 @@ class Explanation:
         )
 
     def columns(self) -> dict[str, list[Any]]:
-        """Plain columns, one row for the prior and one per feature; each log column adds up to its lead."""
+        """Return one row for the prior and one per feature; each log column adds up to its lead."""
         cells = [None, *(term.cell for term in self.terms)]
         logs = [Lead(*(self.prior,) * 3), *(term.lead for term in self.terms)]
         return {
@@ -163,15 +163,15 @@ class Explanation:
         }
 
     def file_columns(self) -> dict[str, list[Any]]:
-        """The columns as a file holds them."""
+        """Return the columns as a file holds them."""
         return self.columns()
 
     def to_frame(self) -> Any:
-        """One row for the prior and one per feature, in the library that the point came in."""
+        """Return one row for the prior and one per feature, in the library that the point came in."""
         return native_frame(self.columns(), self.points.frame, same_rows=False)
 
     def document(self) -> dict[str, Any]:
-        """The JSON form; a log is null where a label is ruled out, and ``rules_out`` says which."""
+        """Return the JSON form; a log is null where a label is ruled out, and ``rules_out`` says which."""
         return {
             "point": self.position,
             **key_at(self.points.names, self.position),
@@ -228,14 +228,14 @@ def explain(
     own_missing: OwnHoles = "skip",
     bias: Bias = 1.0,
 ) -> Explanation:
-    """Tell which cells of a point speak for its label and against it, and by how much.
+    """Explain which cells of a point speak for its label and which against it, and by how much.
 
     Each cell adds a term to the lead of the label over a rival: the logarithm of how many times as
     frequent its value is among the rows of the label as among those of the rival, times the weight of its
-    column. Three numbers are
-    given for each: in the *least* world, where the missing cells suit the label worst; by the
-    *reference*, the estimate from the known cells that `predict` uses; and in the *greatest* world,
-    where they suit it best. The label is certain if its least lead over every rival is above 0.
+    column. Three numbers are given for each: in the *least* world, where the missing cells suit the
+    label worst; by the *reference*, the estimate from the known cells that `predict` uses; and in the
+    *greatest* world, where they suit it best. The label is certain if its least lead over every rival is
+    above 0.
 
     Parameters
     ----------
@@ -282,20 +282,15 @@ def explanation_of(
             "needs a table with two labels"
         )
     known: Known = {}
-    box = PointTerms(model, points.take(np.array([position])), known)
-    i = box.predicted if label is None else _named(model, label, "label")
-    others = [k for k in range(model.m) if k != i]
-    found = {k: box.total(i, k) for k in others}
-    k = (
-        min(others, key=lambda k: _strength(found[k]))
-        if rival is None
-        else _named(model, rival, "rival")
-    )
+    ratios = _PointRatios(model, points.take(np.array([position])), known)
+    i = ratios.predicted if label is None else _named(model, label, "label")
+    totals = {k: ratios.total(i, k) for k in range(model.m) if k != i}
+    nearest = min(totals, key=lambda k: _strength(totals[k]))
+    k = nearest if rival is None else _named(model, rival, "rival")
     if k == i:
         raise NullproofError(f"label and rival are both {rival!r}; give two labels")
-    explained = terms_against(model, points, position, (i, k), known)
-    every = {model.index.labels[other]: lead for other, lead in found.items()}
-    return replace(explained, leads=every)
+    leads = {model.index.labels[other]: lead for other, lead in totals.items()}
+    return replace(terms_against(model, points, position, (i, k), known), leads=leads)
 
 
 def terms_against(
@@ -310,28 +305,20 @@ def terms_against(
 
     ``known`` serves many points; ``cells`` are the point's own in words, if they are known.
     """
-    (i, k), labels = pair, model.index.labels
-    box = PointTerms(model, points.take(np.array([position])), known)
-    schema = model.index.schema
+    schema, label, rival = model.index.schema, *(model.index.labels[i] for i in pair)
+    ratios = _PointRatios(model, points.take(np.array([position])), known)
+    prior, *leads = ratios.leads(*pair)
     cells = cells or [cell_words(schema, points, position, j) for j in range(model.d)]
-    every = zip(cells, box.terms(i, k), model.float_weights.tolist(), strict=True)
-    terms = tuple(Term(*own) for own in every)
-    total = box.total(i, k)
+    parts = zip(cells, leads, model.float_weights.tolist(), strict=True)
+    terms = tuple(Term(cell, lead, weight) for cell, lead, weight in parts)
+    total = ratios.total(*pair)
     return Explanation(
-        model,
-        points,
-        position,
-        labels[i],
-        labels[k],
-        box.prior(i, k),
-        terms,
-        total,
-        {labels[k]: total},
+        model, points, position, label, rival, prior.reference, terms, total, {rival: total}
     )
 
 
 def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
-    """A lead or a term as JSON has it."""
+    """Return a lead or a term as JSON has it."""
     out = [label] * (log != math.inf) + [rival] * (log != -math.inf)
     ahead = None if math.isnan(log) or log == 0 else label if log > 0 else rival
     return {
@@ -343,12 +330,12 @@ def _plain(log: float, label: Any, rival: Any) -> dict[str, Any]:
 
 
 def _strength(lead: Lead) -> tuple[float, float, float]:
-    """How weak the label is against a rival: in the least world, then by the reference, then at most."""
+    """Order rivals by how weak the label is against them: at least, by the reference, at most."""
     return lead.least, 0.0 if math.isnan(lead.reference) else lead.reference, lead.greatest
 
 
 def _weight(term: Term) -> tuple[float, float]:
-    """How much a term weighs by the reference; of equal ones that first which may weigh most."""
+    """Order terms by how much they weigh by the reference, then by how much they may weigh."""
     reference = abs(term.lead.reference)
     width = max(abs(term.lead.least), abs(term.lead.greatest))
     return (math.inf if math.isnan(reference) else reference), width
@@ -362,88 +349,69 @@ def _named(model: Model, label: Any, what: str) -> int:
     raise NullproofError(f"the {what} is {label!r}; give one of {some(map(repr, labels), 8)}")
 
 
-@dataclass(frozen=True)
-class CellTerms:
-    """What one code of a feature says: per label the counts at both ends, and the share of each label.
+class CellCounts(NamedTuple):
+    """What one code of a feature stands for: per label its counts at both ends, and its share.
 
-    ``pairs`` remembers what it adds to the lead of one label over another.
+    The counts have one entry per value that the cell may hold.
     """
 
     low: list[list[int]]
     high: list[list[int]]
     shares: list[Fraction]
-    pairs: dict[tuple[int, int], tuple[Ratios, Lead]] = field(default_factory=dict)
 
 
-# What is known of codes already, by feature and code; for points of the same candidates.
-Known = dict[tuple[int, int], CellTerms]
+# The cells that were looked up already, by feature and code; for points of the same candidates.
+Known = dict[tuple[int, int], CellCounts]
 
 
-class PointTerms:
-    """The counts of one point between their two ends, and its shares by the known cells.
+class _PointRatios:
+    """The ratios of any two labels of one point, cell by cell and all together."""
 
-    ``known`` remembers the cells of other points of the same table.
-    """
-
-    def __init__(self, model: Model, one: Points, known: Known | None = None) -> None:
-        self.model, self.one = model, one
-        self._known = {} if known is None else known
-        self.cells = [self._cell(j, code) for j, code in enumerate(one.codes[:, 0].tolist())]
-
-    def _cell(self, j: int, code: int) -> CellTerms:
-        if (j, code) not in self._known:
-            own = np.array(self.one.candidates(j, code))
-            self._known[j, code] = CellTerms(
-                self.model.low(j, own).T.tolist(),
-                self.model.high(j, own).T.tolist(),
-                exact_shares(self.model, self.one, j, code),
-            )
-        return self._known[j, code]
+    def __init__(self, model: Model, point: Points, known: Known) -> None:
+        self.model, self.point = model, point
+        codes = point.codes[:, 0].tolist()
+        for j, code in enumerate(codes):
+            if (j, code) not in known:
+                values = np.array(point.candidates(j, code))
+                known[j, code] = CellCounts(
+                    model.low(j, values).T.tolist(),
+                    model.high(j, values).T.tolist(),
+                    exact_shares(model, point, j, code),
+                )
+        self.cells = [known[j, code] for j, code in enumerate(codes)]
 
     @property
     def predicted(self) -> int:
         """The label that plain Naive Bayes predicts; in a tie one of those that share it."""
-        return int(winners(self.model, self.one, log_supports(self.model, self.one))[0])
+        return int(winners(self.model, self.point, log_supports(self.model, self.point))[0])
 
-    def prior(self, i: int, k: int) -> float:
-        """What the prior adds to the lead of ``i`` over ``k``."""
-        return _log(*self._prior(i, k), nothing=math.nan)
-
-    def terms(self, i: int, k: int) -> list[Lead]:
-        """What each feature adds to the lead of ``i`` over ``k``."""
-        return [self._pair(j, i, k)[1] for j in range(len(self.cells))]
+    def leads(self, i: int, k: int) -> list[Lead]:
+        """Return what the prior and each feature add to the lead of ``i`` over ``k``."""
+        # A weight of 0 has ratios of 1, but for labels that are ruled out.
+        weights = [1.0, *(weight / ONE or 1.0 for weight in self.model.weights)]
+        return [_lead(*own) for own in zip(self._ratios(i, k), weights, strict=True)]
 
     def total(self, i: int, k: int) -> Lead:
-        """The lead of ``i`` over ``k``: all ratios multiplied, without any rounding."""
-        model = self.model
-        mine, theirs = self._prior(i, k), self._prior(k, i)
-        # A weight of 0 has ratios of 1, but for labels that are ruled out.
-        exponents = (model.power, *(exponent or 1 for exponent in model.exponents))
-        every = [(mine, mine, theirs), *(self._pair(j, i, k)[0] for j in range(len(self.cells)))]
-        least, reference, reverse = (
-            _product(ratios, exponents) for ratios in zip(*every, strict=True)
-        )
-        return _lead(least, reference, reverse, 1 / model.power)
+        """Return the lead of ``i`` over ``k``: all ratios multiplied, without any rounding."""
+        exponents = [self.model.power, *(exponent or 1 for exponent in self.model.exponents)]
+        columns = zip(*self._ratios(i, k), strict=True)
+        least, reference, reverse = (_product(ratios, exponents) for ratios in columns)
+        return _lead((least, reference, reverse), 1 / self.model.power)
 
-    def _prior(self, i: int, k: int) -> Ratio:
-        mine, theirs = self.model.prior[i], self.model.prior[k]
-        return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
+    def _ratios(self, i: int, k: int) -> list[Ratios]:
+        """Return the least ratio of ``i`` to ``k``, that by the known cells, the least of ``k`` to ``i``.
 
-    def _pair(self, j: int, i: int, k: int) -> tuple[Ratios, Lead]:
-        """What feature ``j`` adds: the least ratio, that by the known cells, the rival's least one."""
-        cell = self.cells[j]
-        if (i, k) not in cell.pairs:
-            mine, theirs = cell.shares[i], cell.shares[k]
-            reference = (
-                mine.numerator * theirs.denominator,
-                theirs.numerator * mine.denominator,
-            )
-            ratios = self._least(j, i, k), reference, self._least(j, k, i)
-            cell.pairs[i, k] = ratios, _lead(*ratios, self.model.weights[j] / ONE or 1.0)
-        return cell.pairs[i, k]
+        Those of the prior come first, then those of each feature.
+        """
+        prior = self.model.prior
+        ratios = [(_ratio(prior[i], prior[k]),) * 2 + (_ratio(prior[k], prior[i]),)]
+        for j, cell in enumerate(self.cells):
+            reference = _ratio(cell.shares[i], cell.shares[k])
+            ratios.append((self._least(j, i, k), reference, self._least(j, k, i)))
+        return ratios
 
     def _least(self, j: int, i: int, k: int) -> Ratio:
-        """Low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
+        """Return low counts of ``i`` against high counts of ``k``, at the worst candidate (T4)."""
         p, q = self.model.alpha.as_integer_ratio()
         low, high = self.cells[j].low[i], self.cells[j].high[k]
         mine, theirs = self.model.sizes[i][j], self.model.sizes[k][j]
@@ -454,8 +422,13 @@ class PointTerms:
         return a * (theirs or 1) if mine else 0, b * (mine or 1) if theirs else 0
 
 
-def _lead(least: Ratio, reference: Ratio, reverse: Ratio, weight: float) -> Lead:
-    """The three logarithms; the greatest lead of a label is the least one of its rival, reversed."""
+def _ratio(mine: Fraction, theirs: Fraction) -> Ratio:
+    return mine.numerator * theirs.denominator, theirs.numerator * mine.denominator
+
+
+def _lead(ratios: Ratios, weight: float) -> Lead:
+    """Return the three logarithms; the greatest lead is the least one of the rival, reversed."""
+    least, reference, reverse = ratios
     return Lead(
         weight * _log(*least, nothing=-math.inf),
         weight * _log(*reference, nothing=math.nan),
@@ -469,7 +442,7 @@ def _product(ratios: Iterable[Ratio], exponents: Sequence[int]) -> Ratio:
 
 
 def _log(above: int, below: int, *, nothing: float) -> float:
-    """The logarithm of a ratio, with the sign that the integers have; ``nothing`` where both are 0."""
+    """Return the logarithm of a ratio, with the sign of the integers; ``nothing`` where both are 0."""
     if not above or not below:
         return nothing if above == below else -math.inf if not above else math.inf
     if 2 * abs(above - below) < below:

@@ -18,13 +18,12 @@ from nullproof.data.points import Points
 from nullproof.model.bias import Floats
 from nullproof.model.model import WIDE, Model
 
+VERDICTS = ("certain", "holds", "open")
 # The low and the high counts of a point, label by label.
 Box = tuple[list[list[int]], list[list[int]]]
 _BLOCK = 4096
 # With many labels fewer points, so that a block stays in the cache.
 _FEWEST, _CELLS = 64, 1 << 17
-# From so many labels on most are clearly behind, and only the others are looked at.
-_MANY = 16
 # Up to so many terms, one sum is faster than one for each feature.
 _SMALL = 1 << 14
 
@@ -57,17 +56,14 @@ class Verdicts:
         return np.where(self.certain, self.possible.argmax(axis=1), -1).astype(np.int32)
 
     def with_some(self, places: NDArray[np.intp], others: Verdicts) -> Verdicts:
-        """The same with other verdicts of some of the points."""
-        possible, low, high = self.possible.copy(), self.min_log.copy(), self.max_log.copy()
-        possible[places], low[places], high[places] = (
-            others.possible,
-            others.min_log,
-            others.max_log,
-        )
-        return Verdicts(possible, low, high)
+        """Return the same with other verdicts of some of the points."""
+        merged = Verdicts(self.possible.copy(), self.min_log.copy(), self.max_log.copy())
+        for name in ("possible", "min_log", "max_log"):
+            getattr(merged, name)[places] = getattr(others, name)
+        return merged
 
     def take(self, places: NDArray[np.intp] | slice) -> Verdicts:
-        """The verdicts of some of the points."""
+        """Return the verdicts of some of the points."""
         return Verdicts(self.possible[places], self.min_log[places], self.max_log[places])
 
 
@@ -86,8 +82,7 @@ def verdicts(model: Model, points: Points) -> Verdicts:
     for start in range(0, n, step):
         block = slice(start, min(start + step, n))
         _sum_up(model, table, rows(block), sums[block], scratch)
-        compare = _compare_many if model.m >= _MANY else _compare
-        possible[block], unclear = compare(model, sums[block])
+        possible[block], unclear = _compare(model, sums[block])
         for place in (start + (unclear & complete[block]).nonzero()[0]).tolist():
             key = points.codes[:, place].tobytes()
             if key not in known:
@@ -100,20 +95,15 @@ def verdicts(model: Model, points: Points) -> Verdicts:
 
 
 def point_counts(model: Model, points: Points, position: int) -> Box:
-    """The low and the high counts of a complete point, as integers, label by label."""
+    """Return the low and the high counts of a complete point, as integers, label by label."""
     low: list[list[int]] = [[] for _ in range(model.m)]
     high: list[list[int]] = [[] for _ in range(model.m)]
     for j in range(model.d):
         code = points.codes[j, [position]]
-        for i, (a, b) in enumerate(
-            zip(
-                model.low(j, code)[0].tolist(),
-                model.high(j, code)[0].tolist(),
-                strict=True,
-            )
-        ):
-            low[i].append(a)
-            high[i].append(b)
+        least, most = model.low(j, code)[0].tolist(), model.high(j, code)[0].tolist()
+        for i in range(model.m):
+            low[i].append(least[i])
+            high[i].append(most[i])
     return low, high
 
 
@@ -154,14 +144,11 @@ def least_ratio(pairs: list[tuple[int, int]]) -> int:
 def _term_rows(
     model: Model, points: Points, is_whole: bool
 ) -> tuple[Floats, Callable[[slice], NDArray[np.int32]]]:
-    """A table of log terms and, for a block of points, the row of each feature's term in it."""
+    """Return a table of log terms and, for a block of points, the row of each feature's term in it."""
     table, starts = model.terms if is_whole else model.terms_of_any
     pairs = enumerate(points.n_values.tolist())
     special = [j for j, n_values in pairs if points.sets[j] or n_values > WIDE]
     if not special:
-        if model.m >= _MANY:
-            table, paired = _paired(table, starts, points.codes)
-            return table, lambda block: paired[:, block]
         return table, lambda block: points.codes[:, block] + starts[:, None]
     tables, places, size = [table], {}, len(table)
     for j in special:
@@ -180,34 +167,10 @@ def _term_rows(
     return np.vstack(tables), rows
 
 
-def _paired(
-    table: Floats, starts: NDArray[np.int32], codes: NDArray[np.int32]
-) -> tuple[Floats, NDArray[np.int32]]:
-    """One row for each two codes of two features, where there are enough points for it.
-
-    Rows of many labels take longer to add than to find, and here two are added once for all points.
-    """
-    if len(codes) % 2:
-        # A row of zeros stands for the feature that is lacking.
-        table = np.vstack([table, np.zeros((1, table.shape[1]))])
-        starts = np.append(starts, np.int32(len(table) - 1))
-        codes = np.vstack([codes, np.zeros((1, codes.shape[1]), dtype=codes.dtype)])
-    sizes = codes.max(axis=1, initial=0) + 1
-    ends = np.cumsum(sizes[::2] * sizes[1::2])
-    if ends[-1] > codes.shape[1]:
-        return table, codes + starts[:, None]
-    rows = [table[start : start + size] for start, size in zip(starts, sizes, strict=True)]
-    pairs = zip(rows[::2], rows[1::2], strict=True)
-    joint = [(one[:, None] + other).reshape(-1, table.shape[1]) for one, other in pairs]
-    places = codes[::2] * sizes[1::2, None] + codes[1::2]
-    places[1:] += ends[:-1, None].astype(places.dtype)
-    return np.vstack(joint), places
-
-
 def _sum_up(
     model: Model, table: Floats, rows: NDArray[np.int32], total: Floats, scratch: Floats
 ) -> None:
-    """Log supports of a block of points: least for every label, then greatest."""
+    """Add up the log supports of a block of points: least for every label, then greatest."""
     prior = np.concatenate([model.log_prior, model.log_prior])
     if rows.size * len(prior) <= _SMALL:
         np.add(table[rows].sum(axis=0), prior, out=total)
@@ -221,63 +184,28 @@ def _sum_up(
 
 
 def _compare(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Which labels of each point are possible by T3, and at which points floats cannot tell for sure."""
+    """Return which labels of each point are possible by T3, and at which points floats cannot tell.
+
+    All log terms are at most 0, so a sum is the negative of its magnitude.
+    """
     by_label = np.ascontiguousarray(sums.T)
     low, high = by_label[: model.m], by_label[model.m :]
-    top, second = low[0], low[0] - np.inf
+    top, second = low[0], np.full(len(sums), -np.inf)
     for own in low[1:]:
         second = np.maximum(second, np.minimum(top, own))
         top = np.maximum(top, own)
     # Labels that share the greatest least support have each other as a rival.
     rival = np.where(low == top, second, top)
-    possible, unclear = _against(model, high, rival)
-    return possible.T, np.logical_or.reduce(unclear)
-
-
-def _compare_many(model: Model, sums: Floats) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """As `_compare`, for many labels: all are compared with the greatest least support at once.
-
-    A label that is ``g`` behind a rival is unclear only if ``g`` is at most ``slack(g - 2·rival)``, which
-    is at most ``g / 2 + slack(-2·rival)``: not if ``g`` exceeds twice the slack of ``-2·rival``. One that
-    is ``g`` ahead is unclear only if ``g`` is at most ``slack(-2·rival - g)``, which is less than that.
-    """
-    low, high, every = sums[:, : model.m], sums[:, model.m :], np.arange(len(sums))
-    best = low.argmax(axis=1)
-    top = low[every, best]
-    low[every, best] = -np.inf
-    second = low.max(axis=1)
-    low[every, best] = top
-    doubt = 2 * model.slack(-2 * top)
-    with np.errstate(invalid="ignore"):
-        possible = high > (top + doubt)[:, None]
-        near = high >= (top - doubt)[:, None]
-    near &= ~possible
-    near[every, best] = True
-    place, label = np.divmod(np.flatnonzero(near), model.m)
-    # Labels that share the greatest least support have each other as a rival.
-    rival = np.where(label == best[place], second[place], top[place])
-    possible[place, label], is_unclear = _against(model, high[place, label], rival)
-    unclear = np.zeros(len(sums), dtype=bool)
-    unclear[place[is_unclear]] = True
-    return possible, unclear
-
-
-def _against(
-    model: Model, high: Floats, rival: Floats
-) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Whether greatest supports reach the least support of a rival, and whether floats cannot tell.
-
-    All log terms are at most 0, so a sum is the negative of its magnitude.
-    """
     with np.errstate(invalid="ignore"):
         gap = high - rival
         unclear = (np.abs(gap) <= model.slack(-(high + rival))) & np.isfinite(gap)
     # A rival with least support 0 exceeds nothing, whatever the logs of 0 subtract to.
-    return (gap > 0) | (rival == -np.inf), unclear
+    possible = (gap > 0) | (rival == -np.inf)
+    return possible.T, np.logical_or.reduce(unclear)
 
 
 def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]]) -> list[bool]:
-    """The possible labels by T3: each is compared with the greatest least support of the others."""
+    """Return the possible labels by T3: each is compared with the greatest least support of the others."""
     strongest = [0]
     for k in range(1, model.m):
         # A tie keeps both: which of them is named first makes no difference.
@@ -290,7 +218,7 @@ def _possible_exactly(model: Model, low: list[list[int]], high: list[list[int]])
 
 
 def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
-    """The undominated labels of incomplete points: pairwise worst cases add up (T4)."""
+    """Find the undominated labels of incomplete points: pairwise worst cases add up (T4)."""
     possible = np.empty((len(points), model.m), dtype=bool)
     block = max(1, _BLOCK // model.m)
     tables = [_pair_table(model, points, j) for j in range(model.d)]
@@ -321,7 +249,7 @@ def _possible_with_holes(model: Model, points: Points) -> NDArray[np.bool_]:
 
 
 def _pair_table(model: Model, points: Points, j: int) -> tuple[Floats, NDArray[np.intp], float]:
-    """Per used code and pair of labels: the least log ratio over its candidates; NaN for 0 over 0."""
+    """Return per used code and pair of labels the least log ratio over its candidates; NaN for 0 over 0."""
     used, places = points.used(j)
     table = np.empty((len(used), model.m, model.m))
     bound = 0.0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,6 @@ from nullproof.model.bias import held_exactly, share_of
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import (
-    Box,
     Verdicts,
     dominates,
     point_counts,
@@ -31,7 +30,7 @@ from nullproof.words import per_cent
 
 @dataclass(frozen=True, repr=False)
 class World:
-    """One world, told by what its holes are filled with.
+    """One world, given by what its missing cells are filled with.
 
     Rows of the labels in ``raised`` agree with the point wherever the candidates of their cells and
     the bias allow it; rows of the other labels disagree wherever these allow that.
@@ -41,7 +40,7 @@ class World:
     model
         The index with the smoothing, the prior and the bias that were asked about.
     point
-        The point, completed where it had holes of its own; None where a feature is left out.
+        The point, completed where it had missing cells; None where a feature is left out.
     winners
         The labels with the greatest support; more than one is a tie.
     log_supports
@@ -105,7 +104,7 @@ class World:
                     yield row, cells.value(code)
 
     def _shares(self, j: int, label: int, candidates: tuple[int, ...], n_cells: int) -> list[int]:
-        """How many of the open cells of a label get each of their candidates.
+        """Count how many of the open cells of a label get each of their candidates.
 
         The point's own value gets as many as it can, or as few; the others share the rest within what
         the bias allows each of them, which always works out (T9).
@@ -130,11 +129,9 @@ class World:
         return counts
 
     def filled(self) -> NDArray[np.int64]:
-        """How many open cells get the point's own value, features × labels."""
+        """Count the open cells that get the point's own value, features × labels."""
         index, codes = self.model.index, np.array(self.codes, dtype=np.int32)
-        points = Points.without_holes(codes[:, None], index.n_values)
-        low, high = point_counts(self.model, points, 0)
-        counts = [high[i] if i in self.raised else low[i] for i in range(self.model.m)]
+        counts = _counts(self.model, self.codes, self.raised)
         known = [index.exact(j, codes[[j]])[0] for j in range(len(codes))]
         return np.array(counts, dtype=np.int64).T - np.array(known, dtype=np.int64)
 
@@ -154,41 +151,36 @@ class Witness(tuple[World, World]):
     __slots__ = ()
 
     def _repr_html_(self) -> str:
-        names = [f"a world that {world.verdict}" for world in self]
-        logs = [
-            np.array([world.log_supports[label] for label in world.log_supports]) for world in self
-        ]
-        shares = [
-            np.exp(log - log.max()) if np.isfinite(log.max()) else np.zeros(len(log))
-            for log in logs
-        ]
-        columns = {"support of": [*self[0].log_supports]}
-        for name, share in zip(names, shares, strict=True):
-            columns[_apart(name, columns)] = [per_cent(part) for part in share.tolist()]
-        supports = shown_table(
-            "Two worlds, supports as shares of the greatest", columns, len(logs[0])
-        )
-        return supports + self._holes()
+        supports: dict[str, list[Any]] = {"support of": [*self[0].log_supports]}
+        for world in self:
+            logs = np.array([*world.log_supports.values()])
+            top = logs.max() if np.isfinite(logs.max()) else 0.0
+            name = _distinct(f"a world that {world.verdict}", supports)
+            supports[name] = [per_cent(share) for share in np.exp(logs - top).tolist()]
+        headline = "Two worlds, supports as shares of the greatest"
+        return shown_table(headline, supports, len(self[0].log_supports)) + self._differences()
 
-    def _holes(self) -> str:
-        """How the two worlds fill the holes that they fill in different numbers, most first."""
-        index, known = self[0].model.index, [world.filled() for world in self]
-        apart = np.abs(known[0] - known[1])
+    def _differences(self) -> str:
+        """List the missing cells that the two worlds fill in different numbers, most first."""
+        index, filled = self[0].model.index, [world.filled() for world in self]
+        apart = np.abs(filled[0] - filled[1])
         order = np.argsort(-apart, axis=None, kind="stable")[: int((apart > 0).sum())]
         missing = index.missing_cells()[0]
-        rows = [np.unravel_index(place, apart.shape) for place in order[:ROWS]]
+        cells = [np.unravel_index(place, apart.shape) for place in order[:ROWS]]
         columns: dict[str, list[Any]] = {
-            "column": [index.features[j] for j, _ in rows],
-            f"rows of {index.schema.label_name}": [index.labels[i] for _, i in rows],
-            "missing cells": [int(missing[j, i]) for j, i in rows],
+            "column": [index.features[j] for j, _ in cells],
+            f"rows of {index.schema.label_name}": [index.labels[i] for _, i in cells],
+            "missing cells": [int(missing[j, i]) for j, i in cells],
         }
-        for world, counts in zip(self, known, strict=True):
-            name = _apart(f"where it {world.verdict}", columns)
-            columns[name] = [f"{counts[j, i]:,} like the point's {world.point[j]}" for j, i in rows]
-        return shown_table("Holes that they fill differently", columns, len(order))
+        for world, counts in zip(self, filled, strict=True):
+            name = _distinct(f"where it {world.verdict}", columns)
+            columns[name] = [
+                f"{counts[j, i]:,} like the point's {world.point[j]}" for j, i in cells
+            ]
+        return shown_table("Missing cells that they fill differently", columns, len(order))
 
 
-def _apart(name: str, taken: Mapping[str, Any]) -> str:
+def _distinct(name: str, taken: Mapping[str, Any]) -> str:
     return name if name not in taken else f"{name}, too"
 
 
@@ -230,13 +222,9 @@ def witness(
 
 
 def disagreeing(
-    model: Model,
-    points: Points,
-    found: Verdicts,
-    cells: Sequence[Any],
-    box: Box | None = None,
+    model: Model, points: Points, found: Verdicts, cells: Sequence[Any]
 ) -> tuple[World, World]:
-    """Two worlds that disagree about the one open point that ``points`` holds.
+    """Return two worlds that disagree about the one open point that ``points`` holds.
 
     Parameters
     ----------
@@ -244,39 +232,23 @@ def disagreeing(
         The verdict of the point.
     cells
         The point as it was given: known cells, sets of candidates, or None.
-    box
-        The low and high counts of a complete point, if they are known.
     """
     possible = np.flatnonzero(found.possible[0])
-    start = [candidates[0] for candidates in points.choices(0)]
+    codes = [candidates[0] for candidates in points.choices(0)]
     likely = int(possible[np.argmax(found.min_log[0, possible])])
-    # A complete point has one box of counts, whichever label is raised.
-    given = None
-    if points.complete[0]:
-        given = found, point_counts(model, points, 0) if box is None else box
-    one = favouring(model, cells, start, likely, given)
+    one = favouring(model, cells, codes, likely)
     if len(one.winners) > 1:
-        others = [i for i in possible if i != likely]
-        return one, favouring(model, cells, start, int(others[0]), given)
+        other = next(int(i) for i in possible if i != likely)
+        return one, favouring(model, cells, codes, other)
     winner = model.index.labels.index(one.winners[0])
     rivals = sorted((k for k in range(model.m) if k != winner), key=lambda k: -found.max_log[0, k])
-    if given is not None:
-        low, high = given[1]
-        rival = next(k for k in rivals if not model.exceeds(winner, low[winner], k, high[k]))
-        return one, favouring(model, cells, start, rival, given)
     rival = next(k for k in rivals if not dominates(model, points, 0, winner, k))
     worst = worst_completion(model, points, 0, winner, rival)
     return one, favouring(model, cells, worst, rival)
 
 
-def favouring(
-    model: Model,
-    cells: Sequence[Any],
-    codes: list[int],
-    raised: int,
-    given: tuple[Verdicts, Box] | None = None,
-) -> World:
-    """The world that does most for one label against all others, at one completion of a point.
+def favouring(model: Model, cells: Sequence[Any], codes: list[int], raised: int) -> World:
+    """Return the world that does most for one label against all others, at one completion of a point.
 
     Parameters
     ----------
@@ -284,47 +256,41 @@ def favouring(
         The point as it was given: known cells, sets of candidates, or None.
     codes
         The completed point as codes.
-    given
-        The verdict and the low and high counts of this very completion, if they are known.
     """
-    index = model.index
-    points = Points.without_holes(np.array(codes, dtype=np.int32)[:, None], index.n_values)
-    ranges, (low, high) = given or (verdicts(model, points), point_counts(model, points, 0))
-    counts = [high[i] if i == raised else low[i] for i in range(model.m)]
+    index, counts = model.index, _counts(model, codes, {raised})
     supports = [model.support(i, own) for i, own in enumerate(counts)]
     top = max(supports)
-    winners = [i for i, support in enumerate(supports) if support == top]
-    logs = np.where(np.arange(model.m) == raised, ranges.max_log[0], ranges.min_log[0])
-    completed = (
-        _completed(feature, code, cell)
-        for feature, code, cell in zip(index.schema.features, codes, cells, strict=True)
-    )
+    parts = zip(index.schema.features, codes, cells, strict=True)
     return World(
         model,
-        tuple(completed),
+        tuple(_completed(feature, code, cell) for feature, code, cell in parts),
         tuple(codes),
         frozenset({raised}),
-        tuple(index.labels[i] for i in winners),
-        dict(zip(index.labels, logs.tolist(), strict=True)),
+        tuple(label for label, own in zip(index.labels, supports, strict=True) if own == top),
+        {label: model.log_support(i, counts[i]) for i, label in enumerate(index.labels)},
     )
+
+
+def _counts(model: Model, codes: Sequence[int], raised: Collection[int]) -> list[list[int]]:
+    """Count, label by label, the cells that agree with a completed point: most for some labels."""
+    column = np.array(codes, dtype=np.int32)[:, None]
+    low, high = point_counts(model, Points.without_holes(column, model.index.n_values), 0)
+    return [high[i] if i in raised else low[i] for i in range(model.m)]
 
 
 def _known_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
-    """The cells of the point as given; None for every spelling of missing."""
-    cells = _given_cells(index, point, points)
-    unknown = points.missing[:, 0]
+    """Return the cells of the point as given; None for every spelling of missing."""
+    if points.frame is None and points.rows is None:
+        # An array of codes is not kept.
+        cells = [*point[0]]
+    else:
+        cells = [points.own(j, name, 0) for j, name in enumerate(index.features)]
+    unknown = points.missing[:, 0].tolist()
     return tuple(None if gone else cell for cell, gone in zip(cells, unknown, strict=True))
 
 
-def _given_cells(index: CountIndex, point: Any, points: Points) -> tuple[Any, ...]:
-    if points.frame is None and points.rows is None:
-        # An array of codes is not kept.
-        return tuple(point[0])
-    return tuple(points.own(j, name, 0) for j, name in enumerate(index.features))
-
-
 def _completed(feature: Feature, code: int, cell: Any) -> Any:
-    """The cell itself if it is known, else a value with the code: one of its candidates or any.
+    """Return the cell itself if it is known, else a value with the code: one of its candidates or any.
 
     None where the point leaves the feature out.
     """

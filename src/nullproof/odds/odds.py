@@ -32,7 +32,7 @@ from nullproof.odds.exact import Products, exact_bounds
 from nullproof.odds.filling import Cells, Filling, refuse
 from nullproof.odds.grid import Grid, near_labels
 from nullproof.progress import Progress, over
-from nullproof.selection import chosen
+from nullproof.results import chosen
 from nullproof.show import ROWS, shown_table
 from nullproof.words import PLAIN, many, odds
 

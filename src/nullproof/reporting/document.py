@@ -33,7 +33,8 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     out.
 ``verdicts``
     The three groups: ``goal`` (``"certain"``, or ``"holds"`` if a bias was given), ``threshold`` (the
-    bias up to which a prediction holds), and ``groups``, certain, holds and open: ``verdict``,
+    bias up to which a prediction holds), ``learned`` (what certain is meant for: the bins and weights
+    learned from the known cells), and ``groups``, certain, holds and open: ``verdict``,
     ``n_points``, ``share``, ``n_right`` and of how many (``n_known``: those whose true label is known;
     both null if none is).
 ``own_missing``

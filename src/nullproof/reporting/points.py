@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from nullproof.attacks.poison import single_attack
 from nullproof.attacks.radius import Radii
-from nullproof.cell_words import CellWords, cell_words, value_words
 from nullproof.data.points import Points
 from nullproof.model.certify import Certificates
 from nullproof.model.explain import Explanation, Known, Lead, terms_against
@@ -22,6 +21,7 @@ from nullproof.odds.filling import have_odds
 from nullproof.odds.odds import odds_of
 from nullproof.progress import Progress, over, within
 from nullproof.reporting.overview import gap, named, weakest
+from nullproof.results import CellWords, cell_words, value_words
 from nullproof.words import cut, text
 
 MOST_VALUES = 60
@@ -279,7 +279,7 @@ def _witness(boxes: _Boxes, found: Verdicts, at: int) -> dict[str, Any]:
     point = boxes.points.take(here)
     box = boxes.of(at) if point.complete[0] else None
     # The cells themselves are not asked for, so any stand-in that is no hole will do.
-    worlds = disagreeing(model, point, found.take(here), ("",) * model.d, box)
+    worlds = disagreeing(model, point, found.take(here), ("",) * model.d)
     cells = [
         (n_cells, i, j)
         for i in sorted(worlds[0].raised ^ worlds[1].raised)

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 
 from nullproof.data.points import Points
-from nullproof.lines import VERDICTS
 from nullproof.model.accuracy import BIASES, CertaintyCurve
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
-from nullproof.model.verdicts import verdicts
+from nullproof.model.verdicts import VERDICTS, verdicts
 from nullproof.words import many, number, some, text
 from nullproof.words import tolerance as amount
 
@@ -23,14 +22,12 @@ _MOST_COLUMNS = 5
 def assumptions(judged: Certificates) -> list[str]:
     """What the words certain, holds and open mean here, one sentence each."""
     bias = judged.up_to
-    fixed = (
-        f" {judged.fixed_parts} Count a completed table like this index."
-        if judged.fixed_parts
-        else ""
-    )
+    learned, completed = "", ""
+    if judged.learned:
+        learned, completed = f" {judged.learned}", " Count a completed table like this index."
     said = [
         "A prediction is certain if every way to fill in the missing cells of the training table "
-        f"gives the same label.{fixed}",
+        f"gives the same label{learned}.{completed}",
         f"A prediction holds up to {bias} if the label stays the same as long as the missing cells "
         "are like the known ones, give or take: of the missing cells of a label and a column, the "
         "share that hold a value differs by at most that much from its share among the known cells.",
@@ -68,6 +65,7 @@ def groups(judged: Certificates, curve: CertaintyCurve) -> dict[str, Any]:
         "goal": "certain" if judged.strict else "holds",
         "threshold": judged.threshold,
         "up_to": judged.up_to,
+        "learned": judged.learned,
         "yardstick": yardstick,
         "groups": [
             {

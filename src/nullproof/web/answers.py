@@ -132,7 +132,7 @@ def curve(result: Result, biases: Sequence[float]) -> dict[str, Any]:
             {
                 "bias": one.bias,
                 "n_hold": one.n_hold,
-                "n_open": one.n_rest,
+                "n_open": one.rest.n_points,
                 **_right(labelled, one.bias),
             }
             for one in certificates.curve().points(biases)
@@ -153,7 +153,7 @@ def _right(labelled: CertaintyCurve | None, bias: float) -> dict[str, Any]:
     if labelled is None:
         return {"accuracy_hold": None, "accuracy_open": None}
     found = labelled.at(bias)
-    return {"accuracy_hold": found.accuracy_hold, "accuracy_open": found.accuracy_rest}
+    return {"accuracy_hold": found.hold.accuracy, "accuracy_open": found.rest.accuracy}
 
 
 def one_point(result: Result, position: int) -> Points:

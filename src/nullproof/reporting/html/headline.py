@@ -34,7 +34,8 @@ def _answer(document: Document) -> str:
     verb = "is" if n_points == 1 else "are"
     if verdicts["goal"] == "certain":
         return (
-            f"{of}{verb} certain: every way to fill in the missing cells gives the same label."
+            f"{of}{verb} certain: every way to fill in the missing cells gives the same label"
+            f"{verdicts['learned'] and ', '}{verdicts['learned']}."
             if document["table"]["n_missing"]
             else f"{of}{verb} certain: no cell is missing, so there is but one world."
         )
