@@ -53,7 +53,7 @@ from nullproof.data.options import TableOptions, stay_text
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.types import Column
-from nullproof.errors import NullproofError, explained
+from nullproof.errors import NullproofError, explained, notice
 from nullproof.words import many
 
 # Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
@@ -107,10 +107,10 @@ def count_lazy(
     """Count a lazy table, by a schema learned before if there is one."""
     with explained(table.frame.implementation.name):
         table.refuse_unknown(table.label)
-        if options.weights == "learned":
-            raise NullproofError(
-                "weights is 'learned', which needs the rows, but a lazy table is counted where it is; give "
-                "weights='equal', or like= an index whose weights were learned from some of its rows"
+        if options.weights == "learned" and like is None:
+            notice(
+                "Weights are equal: learning them needs rows, and the table is counted where it is; learn "
+                "them from some rows in memory and give like= that index, or say weights='equal'"
             )
         check_limits(n_columns=len(table.names))
         if options.unlabelled == "drop":
