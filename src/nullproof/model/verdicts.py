@@ -56,16 +56,6 @@ class Verdicts:
         """The position of the certain label of each certain point, -1 for the others."""
         return np.where(self.certain, self.possible.argmax(axis=1), -1).astype(np.int32)
 
-    def with_some(self, places: NDArray[np.intp], others: Verdicts) -> Verdicts:
-        """The same with other verdicts of some of the points."""
-        possible, low, high = self.possible.copy(), self.min_log.copy(), self.max_log.copy()
-        possible[places], low[places], high[places] = (
-            others.possible,
-            others.min_log,
-            others.max_log,
-        )
-        return Verdicts(possible, low, high)
-
     def take(self, places: NDArray[np.intp] | slice) -> Verdicts:
         """The verdicts of some of the points."""
         return Verdicts(self.possible[places], self.min_log[places], self.max_log[places])
