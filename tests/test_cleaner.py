@@ -172,19 +172,6 @@ def test_proposals() -> None:
             cleaner.next(wrong)  # type: ignore[arg-type]
 
 
-def test_good_cells_come_first() -> None:
-    """Cells of a column that decides are proposed before those of one that says nothing."""
-    rng = np.random.default_rng(2)
-    labels = rng.integers(0, 2, 200)
-    deciding = np.where(rng.random(200) < 0.85, labels, 1 - labels)
-    rows: Any = np.stack([deciding, rng.integers(0, 2, 200)], axis=1).astype(object)
-    rows[rng.random((200, 2)) < 0.3] = None
-    index = CountIndex.from_rows(rows.tolist(), labels.tolist())
-    points = [(a, b) for a in (0, 1) for b in (0, 1)]
-    cleaner = Cleaner(index, points, rows.tolist(), labels.tolist(), bias=1.0)
-    assert {cell.column for cell in cleaner.next(10)} == {"x0"}
-
-
 def test_another_table_is_refused() -> None:
     """A cleaner begins with the table that was counted."""
     index = CountIndex.from_rows(ROWS, LABELS)

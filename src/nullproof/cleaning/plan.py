@@ -70,10 +70,8 @@ class Cell(NamedTuple):
 class Step(NamedTuple):
     """Look up missing cells of one feature in the rows of one label.
 
-    Parameters
-    ----------
-    expected
-        How many points will be done after this step and those before it, on average: an estimate.
+    ``expected`` is how many points will be done after this step and those before it, on average: an
+    estimate.
     """
 
     label: Any
@@ -125,8 +123,6 @@ class CleaningPlan:
 
     Parameters
     ----------
-    done
-        Which points need nothing: they hold up to the bias, or are certain where the bias is 1. Exact.
     stuck
         Positions of points that no values of the missing cells help: labels tie in every world. Exact.
     n_for_certainty
@@ -162,6 +158,7 @@ class CleaningPlan:
 
     @property
     def done(self) -> NDArray[np.bool_]:
+        """Which points need nothing: they hold up to the bias, or are certain where it is 1. Exact."""
         return self.verdicts.certain
 
     @property

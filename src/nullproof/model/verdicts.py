@@ -55,13 +55,6 @@ class Verdicts:
         """The position of the certain label of each certain point, -1 for the others."""
         return np.where(self.certain, self.possible.argmax(axis=1), -1).astype(np.int32)
 
-    def with_some(self, places: NDArray[np.intp], others: Verdicts) -> Verdicts:
-        """Return the same with other verdicts of some of the points."""
-        merged = Verdicts(self.possible.copy(), self.min_log.copy(), self.max_log.copy())
-        for name in ("possible", "min_log", "max_log"):
-            getattr(merged, name)[places] = getattr(others, name)
-        return merged
-
     def take(self, places: NDArray[np.intp] | slice) -> Verdicts:
         """Return the verdicts of some of the points."""
         return Verdicts(self.possible[places], self.min_log[places], self.max_log[places])
