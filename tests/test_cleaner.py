@@ -111,7 +111,7 @@ POINTS: list[Any] = [("a", "y", 1), ("b", "x", 2), ("a", "x", 3)]
 def small_cleaner(**options: Any) -> Cleaner:
     """Begin to clean a small table with four missing cells."""
     index = CountIndex.from_rows(ROWS, LABELS, features=["f", "g", "h"])
-    return Cleaner(index, POINTS, ROWS, LABELS, **{"alpha": 1, **options})
+    return Cleaner(index, POINTS, ROWS, LABELS, **{"alpha": 1, "bias": 1.0, **options})
 
 
 WRONG: dict[str, tuple[Any, str]] = {
@@ -181,7 +181,7 @@ def test_good_cells_come_first() -> None:
     rows[rng.random((200, 2)) < 0.3] = None
     index = CountIndex.from_rows(rows.tolist(), labels.tolist())
     points = [(a, b) for a in (0, 1) for b in (0, 1)]
-    cleaner = Cleaner(index, points, rows.tolist(), labels.tolist(), alpha=1)
+    cleaner = Cleaner(index, points, rows.tolist(), labels.tolist(), bias=1.0)
     assert {cell.column for cell in cleaner.next(10)} == {"x0"}
 
 
@@ -276,13 +276,3 @@ def test_wrong_files(tmp_path: Path) -> None:
         cleaner.resume(path)
     fresh.resume(path)
     assert state(fresh) == state(cleaner)
-
-
-def test_confidence() -> None:
-    """Below certainty more points are done, never fewer, and filling goes on until all are."""
-    rng = random.Random(f"{SEED}-confidence")
-    for _ in range(20):
-        case = cleaning_case(rng, 60)
-        cleaner, strict = cleaner_of(case, confidence=0.7, cells="observed"), cleaner_of(case)
-        assert (cleaner.done >= strict.done).all()
-        assert cleaner.certain.tolist() == strict.certain.tolist()

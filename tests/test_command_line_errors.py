@@ -108,7 +108,7 @@ CALLS: dict[str, tuple[str, ...]] = {
     f"report {BOTH} --prior 1,x": ("'x'",),
     f"odds {BOTH} --gap 7": ("gap", "7"),
     f"odds {BOTH} --cells magic": ("cells", "'magic'", "'observed'"),
-    f"clean {BOTH} --confidence 0.2": ("confidence", "0.2"),
+    f"clean {BOTH} --own-missing any": ("own_missing", "'any'"),
     f"certify {BOTH} --own-missing none": ("--own-missing", "'none'", "'skip'"),
     f"certify {BOTH} --bins few": ("--bins", "'few'"),
     f"certify {BOTH} --bins ²": ("--bins", "'²'"),

@@ -195,12 +195,11 @@ def test_parameters() -> None:
 def test_cleaning_plan_is_that_of_the_index() -> None:
     """The plan of an estimator is the one of its index, with its smoothing; labels are its classes."""
     rows = pd.DataFrame({"a": ["x", None, "y", "y", None], "b": ["p", "p", "q", None, "q"]})
-    model = CertifiedNB(alpha=1, own_missing="any").fit(rows, ["no", "no", "yes", "yes", "yes"])
-    options: dict[str, Any] = {"confidence": 0.9, "cells": "observed"}
-    plan = model.cleaning_plan(rows, **options)
-    same = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", **options)
-    assert plan.columns() == same.columns()
-    near = cleaning_plan(model.index_, rows, alpha=1, own_missing="any", bias=0.1)
+    model = CertifiedNB(alpha=1).fit(rows, ["no", "no", "yes", "yes", "yes"])
+    for options in ({}, {"bias": 1.0}, {"budget": 1}):
+        plan = model.cleaning_plan(rows, **options)
+        assert plan.columns() == cleaning_plan(model.index_, rows, alpha=1, **options).columns()
+    near = cleaning_plan(model.index_, rows, alpha=1, bias=0.1)
     assert model.set_params(bias=0.1).cleaning_plan(rows).columns() == near.columns()
 
 

@@ -433,7 +433,7 @@ def test_a_worksheet_that_cannot_be_taken_is_told(server: Served) -> None:
     first = analysed(server.client, **order)
     left = sorted(server.folder.iterdir())
     good = sheet_of(server, first)
-    told(send(server, "a,b\n1,2\n"), 400, "filled.csv", "'table'")
+    told(send(server, "a,b\n1,2\n"), 400, "filled.csv", "'row'")
     told(send(server, b"\xff\xfe\x00", "x.csv"), 400, "x.csv")
     told(send(server, b"PK\x03\x04no", "x.xlsx"), 400, "x.xlsx")
     told(send(server, good + "x" * (4 << 20)), 413, "worksheet")

@@ -101,15 +101,17 @@ def test_no_surface_contradicts_another(
         assert re.search(rf"\b{n_points}\b", repr(judged).splitlines()[0])
 
     n_sure = int(label_odds(index, "test.csv").sure.sum())
-    odds, plan = told("odds"), told("clean", "--confidence", "0.99")
+    odds, plan = told("odds"), told("clean")
     assert (
         sum(point["lower"].get(point["predicted"], 0) >= 0.99 for point in odds["points"]) == n_sure
     )
-    assert plan["n_done"] == n_sure
-    assert cleaning_plan(index, "test.csv", confidence=0.99).n_done == n_sure
+    n_held = int(certify(index, "test.csv", bias=0.05).certain.sum())
+    assert plan["n_done"] == cleaning_plan(index, "test.csv").n_done == n_held
     cleaning = report["cleaning"]
+    assert (cleaning is None) == (not plan["steps"])
     if cleaning is not None:
-        assert certified["n_certain"] + cleaning["n_likely"] == n_sure
+        assert (cleaning["n_done"], cleaning["n_cells"]) == (n_held, plan["n_cells"])
+        assert cleaning["stages"][0]["columns"] in report["next"]["text"]
 
     radii = {point["point"]: point["radius"] for point in told("radius")["points"]}
     exact = radius(index, "test.csv").radius

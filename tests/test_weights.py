@@ -29,9 +29,13 @@ from nullproof import (
     certify,
     cleaning_plan,
     explain,
+    label_odds,
+    poison,
+    radius,
     report,
     tolerance,
 )
+from nullproof.attacks import certified_accuracy_curve
 from nullproof.cleaning import Cleaner
 
 SEED = 20261118
@@ -308,15 +312,14 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
         CountIndex.from_table(frame.lazy(), "y", weights="learned")
 
 
-def test_what_does_not_know_weights_refuses_them() -> None:
-    """Cleaning and the report refuse weights other than 1 in one sentence."""
+def test_every_question_takes_weights() -> None:
+    """Attacks, odds, cleaning and the report answer about an index with weights."""
     index, points = weighted(), [("a", "x", "p")]
-    asked: list[Any] = [cleaning_plan, report]
-    for ask in asked:
-        with pytest.raises(NullproofError, match="weights='equal'"):
-            ask(index, points)
-    with pytest.raises(NullproofError, match="weights='equal'"):
-        Cleaner(index, points, ROWS, LABELS)
+    questions: list[Any] = [radius, poison, label_odds, cleaning_plan, report]
+    for ask in questions:
+        assert ask(index, points) is not None
+    assert certified_accuracy_curve(index, points, ["yes"]) is not None
+    assert Cleaner(index, points, ROWS, LABELS) is not None
 
 
 def test_how_many_weights_are_0_is_told() -> None:

@@ -111,14 +111,14 @@ def held_after(answers: dict[tuple[int, str], str]) -> tuple[CountIndex, int]:
 
 
 def test_worksheets_name_the_cells(work: Runner) -> None:
-    """A line per cell of the plan, in its order: label, candidates, and an empty value."""
+    """A line per cell of the plan, in its order: its line in the file, candidates, an empty value."""
     lines = fresh(work)
     plan = cleaning_plan(counted(), "places.csv", bias=1.0)
     assert cells_of(lines) == [(cell.row, cell.column) for cell in plan.cells("places.csv")]
     assert {*cells_of(lines)} <= {*TRUTH}
     for line in lines:
         assert LINES[int(line["row"])].endswith(line["label"])
-        assert (line["value"], line["table"]) == ("", "training")
+        assert (line["value"], line["line"]) == ("", str(int(line["row"]) + 2))
         # No spreadsheet takes the check for a number.
         assert line["check"][0].isalpha()
         assert line["check"][0] not in "eE"
@@ -240,6 +240,47 @@ def test_excel_is_as_good_as_csv(work: Runner, typed: bool) -> None:
     one_line(work(*CLEAN, "--answers", "sheet.xlsx"), "'check'")
 
 
+RUNS = ("=1+1", "+cmd", "-cmd", "@SUM(A1)", "\tx", "'=1", "''@x")
+
+
+@pytest.mark.parametrize("ending", ["csv", "xlsx"])
+def test_nothing_runs_in_a_spreadsheet(work: Runner, ending: str) -> None:
+    """Texts that a spreadsheet would run get an apostrophe, and read back as they were."""
+    rows = [{"=f": value, "g": None if k % 3 else "a", "y": "-A"} for k, value in enumerate(RUNS)]
+    rows += [{"=f": value, "g": "b", "y": "+B"} for value in ("-1.5", *RUNS)]
+    rows += [{"=f": None, "g": "a", "y": "-A"}, {"=f": None, "g": "b", "y": "-A"}]
+    pl.DataFrame(rows).write_csv("odd.csv")
+    # A column that is different in nearly every row would be left out as an id.
+    clean = ("clean", "odd.csv", "--label", "y", "--keep", "=f", "--bias", "1")
+    assert work(*clean, "-o", f"sheet.{ending}").code == 0
+    if ending == "csv":
+        lines = read("sheet.csv")
+    else:
+        frame = pl.read_excel("sheet.xlsx", infer_schema_length=0, engine="calamine")
+        lines = [{k: v or "" for k, v in row.items()} for row in frame.rows(named=True)]
+    assert not any(cell.startswith((*"=+@\t", "-A")) for line in lines for cell in line.values())
+    asked = [line for line in lines if line["column"] == "'=f"]
+    assert len(asked) == 2
+    for value in (*RUNS, "-1.5"):
+        written = value if value == "-1.5" else f"'{value}"
+        write("back.csv", [{**asked[0], "value": written}])
+        as_document(work, "--answers", "back.csv", "--repaired", "new.parquet", clean=clean)
+        row = int(asked[0]["row"])
+        assert pl.read_parquet("new.parquet")["=f"][row] == value
+    assert work("certify", "odd.csv", "--label", "y", "--keep", "=f", "-o", "said.csv").code == 0
+    assert {line["predicted"] for line in read("said.csv")} <= {"'-A", "'+B"}
+
+
+def test_lines_in_the_file(work: Runner) -> None:
+    """Lines are those of the file, or not told where a row may be no line of its own."""
+    options = ("--label", "churn", "--binning", "uniform", "--bias", "1")
+    Path("below.csv").write_text("made by hand\n" + TRAIN)
+    below = fresh(work, clean=("clean", "below.csv", *options, "--skip-rows", "1"))
+    assert all(int(line["line"]) == int(line["row"]) + 3 for line in below)
+    Path("blank.csv").write_text(TRAIN.replace("50,,", "\n50,,"))
+    assert "line" not in fresh(work, clean=("clean", "blank.csv", *options))[0]
+
+
 # What is refused ----------------------------------------------------------------------------------
 
 
@@ -252,7 +293,6 @@ def altered(lines: Sheet, about: str, **changes: str) -> Sheet:
 WRONG: dict[str, tuple[Any, str]] = {
     "outside the domain": (lambda x: altered(x, "town", value="Köln"), "'town'"),
     "not a date": (lambda x: altered(x, "since", value="spring"), "'spring'"),
-    "no table": (lambda x: altered(x, "age", table="test"), "'test'"),
     "another row": (lambda x: altered(x, "age", row="0"), "another table"),
     "no row": (lambda x: altered(x, "age", row="first"), "'first'"),
     "another check": (lambda x: altered(x, "age", check="00000000"), "another table"),
@@ -314,7 +354,7 @@ def test_wrong_files(work: Runner) -> None:
         (whole[:last], f"line {len(lines) + 1}"),
         (whole[: last + 3], "another table"),
         (whole.replace(b"Ulm", b"\xdclm"), "UTF-8"),
-        (b"", "'table'"),
+        (b"", "'row'"),
         (whole + b'1,age,no,,"' + b"9" * 200_000, "sheet.csv"),
     ):
         Path("sheet.csv").write_bytes(content)
@@ -337,14 +377,12 @@ def test_saved_index(work: Runner) -> None:
 
 
 def test_options(work: Runner) -> None:
-    """Budget, costs and confidence reach the plan; wrong ones are one line."""
+    """Budget and costs reach the plan; wrong ones are one line."""
     whole = as_document(work)
     assert as_document(work, "--budget", "2")["n_cells"] == 2 < whole["n_cells"]
     assert len(fresh(work, clean=(*CLEAN, "--budget", "2"))) == 2
     dear = as_document(work, "--cost", f"{whole['steps'][0]['feature']}=1e6")
     assert dear["steps"][0]["feature"] != whole["steps"][0]["feature"]
-    likely = as_document(work, "--confidence", "0.6", "--cells", "observed")
-    assert likely["n_done"] >= whole["n_done"]
     for option, value, words in (
         ("--cost", "age=dear", "'dear'"),
         ("--cost", "size=2", "'size'"),
@@ -411,7 +449,7 @@ def test_promises_are_kept(
         pl.read_csv("train.csv", try_parse_dates=True).write_parquet("train.parquet")
     options = ("--label", "churn", "--key", "id", "--bias", bias)
     clean = ("clean", f"train.{ending}", "test.csv", *options)
-    lines = [line for line in fresh(run, clean=clean) if line["table"] == "training"]
+    lines = fresh(run, clean=clean)
     assert lines
     write("sheet.csv", filled_in(lines[:most], truth))
     assert_kept(run, clean, f"new.{ending}", ("--key", "id", "--bias", bias))
@@ -423,7 +461,6 @@ def test_training_rows_as_points(run: Runner, folder: Path) -> None:
     clean = ("clean", "train.csv", "--label", "churn", "--ignore", "id", "--bias", "1")
     lines = fresh(run, clean=clean)
     assert len({*cells_of(lines)}) == len(lines)
-    assert {line["table"] for line in lines} == {"training"}
     write("sheet.csv", filled_in(lines[:8], truth))
     assert_kept(run, clean, "new.csv", ("--bias", "1"))
 

@@ -243,10 +243,9 @@ def ask_case(case: Case) -> dict[str, Any]:
         },
         "odds": {how: asked(partial(odds, case, complete, how)) for how in ("uniform", "observed")},
         "plan": {
-            "certain": asked(partial(plan, case, complete, cells="uniform")),
+            "certain": asked(partial(plan, case, complete, bias=1.0)),
             "holds": asked(partial(plan, case, complete, bias=BIAS)),
-            "five cells": asked(partial(plan, case, complete, budget=5, cells="observed")),
-            "odds": asked(partial(plan, case, complete, confidence=0.9, cells="observed")),
+            "five cells": asked(partial(plan, case, complete, budget=5, bias=1.0)),
         },
         "report": asked(lambda: plain_json(case.ask(npf.report, case.points, limit=3).document)),
     }
@@ -366,12 +365,10 @@ def cleaned(case: Case, table: RandomTable) -> Any:
     """What a cleaner knows while it is given true values, two at a time."""
     # The points' own cells are not looked up.
     points = [p for p in table.points if not any(isinstance(cell, set) for cell in p)]
-    cleaner = Cleaner(case.index, points, *case.table, cells="uniform", **case.model)
+    cleaner = Cleaner(case.index, points, *case.table, bias=1.0, **case.model)
     n_certain = [int(np.sum(cleaner.certain))]
     while not cleaner.finished:
-        cells = [cell for cell in cleaner.next(2) if cell.table == "training"]
-        if not cells:
-            break
+        cells = cleaner.next(2)
         columns = [case.index.features.index(cell.column) for cell in cells]
         answers = [table.truth[cell.row][j] for cell, j in zip(cells, columns, strict=True)]
         cleaner.fill(dict(zip(cells, answers, strict=True)))

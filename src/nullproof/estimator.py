@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from nullproof.attacks.poison import attack_of, row_attack_of
 from nullproof.attacks.radius import Threat, radii_of, refuse_question
 from nullproof.attacks.reach import Only, Reach
-from nullproof.cleaning.plan import CleaningPlan, plan_of
+from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
 from nullproof.counts.count import count_like, count_table, feature_names
 from nullproof.counts.index import CountIndex
 from nullproof.data.binning import Binning, Rows
@@ -256,8 +256,14 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return odds_of(*self._judged(X), **options)
 
     def cleaning_plan(self, X: Any, **options: Any) -> CleaningPlan:  # noqa: N803
-        """Which missing training cells to fill first for these rows; options as for `cleaning_plan`."""
-        return plan_of(*self._judged(X, self._model), **options)
+        """Which missing training cells to look up first for these rows; options as for `cleaning_plan`.
+
+        ``bias`` is that of the estimator, or 0.05 where that is 1, unless it is given here.
+        """
+        model = usual_goal(self._model)
+        if "bias" in options:
+            model = Model(self.index_, self.alpha, self.prior, options.pop("bias"))
+        return plan_of(*self._judged(X, model), **options)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

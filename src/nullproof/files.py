@@ -15,6 +15,9 @@ from nullproof.errors import NullproofError
 from nullproof.scratch import own_part
 
 FORMATS = (".csv", ".parquet", ".json")
+# What a spreadsheet program would run: text that begins so, but for plain numbers.
+_RUNS = r"^'*[=+\-@\t\r]"
+_NUMBER = r"^'*[+-]([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
 _OF_SYSTEM = re.compile(r"([^:]+) \(os error \d+\)")
 
 
@@ -60,7 +63,7 @@ def write_frames(path: Path, frames: Iterator[Any]) -> None:
     def write_rows(part: Path) -> None:
         with part.open("wb") as stream:
             for place, frame in enumerate(frames):
-                frame.write_csv(stream, include_header=not place)
+                for_spreadsheets(frame).write_csv(stream, include_header=not place)
 
     write_whole(path, write_rows if path.suffix == ".csv" else lambda part: _gather(frames, part))
 
@@ -88,7 +91,7 @@ def write_result(path: Path, columns: dict[str, Any], document: dict[str, Any]) 
         return
     frame = frame_of(columns)
     if path.suffix == ".csv":
-        write_whole(path, frame.write_csv)
+        write_whole(path, for_spreadsheets(frame).write_csv)
     else:
         write_whole(path, frame.write_parquet)
 
@@ -100,7 +103,7 @@ def to_json(document: dict[str, Any]) -> str:
 
 def to_csv(columns: dict[str, Any]) -> str:
     """Columns as the text of a CSV file."""
-    written: str = frame_of(columns).write_csv()
+    written: str = for_spreadsheets(frame_of(columns)).write_csv()
     return written
 
 
@@ -110,3 +113,29 @@ def frame_of(columns: dict[str, Any]) -> Any:
 
     # A column that is null throughout has no type, which few readers of Parquet know.
     return pl.DataFrame(columns, strict=False).with_columns(pl.col(pl.Null).cast(pl.String))
+
+
+def for_spreadsheets(frame: Any) -> Any:
+    """Return a data frame of polars whose texts no spreadsheet program runs as formulas."""
+    import polars as pl
+
+    texts = pl.col(pl.String)
+    runs = texts.str.contains(_RUNS) & ~texts.str.contains(_NUMBER)
+    shown = pl.when(runs).then(pl.lit("'") + texts).otherwise(texts)
+    safe = frame.with_columns(shown.name.keep())
+    return safe.rename({name: shown_in_spreadsheets(name) for name in safe.columns})
+
+
+def shown_in_spreadsheets(text: str) -> str:
+    """Return a text that a spreadsheet program shows: one that it would run gets an apostrophe."""
+    return f"'{text}" if _would_run(text) else text
+
+
+def taken_from_spreadsheets(text: str) -> str:
+    """Return a text as it was before `shown_in_spreadsheets`."""
+    return text[1:] if text.startswith("'") and _would_run(text) else text
+
+
+def _would_run(text: str) -> bool:
+    # Apostrophes before such a text are counted, so that it reads back as it was.
+    return re.search(_RUNS, text) is not None and re.search(_NUMBER, text) is None

@@ -1,43 +1,51 @@
-"""Cleaner: a loop with a person or an oracle; it proposes cells, takes answers and tells when to stop."""
+"""Cleaner: clean cell by cell, with a person or an oracle, until the points that matter are done.
+
+It proposes cells, takes answers, keeps the counts up to date and says when to stop. Each answer is
+checked against its column before any is taken, and verdicts are exact for the table as it then is.
+"""
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.best_case import contenders
-from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.holes import Answers, Cell, Fill, OpenCells, Which
-from nullproof.cleaning.learned import Learned
-from nullproof.cleaning.needs import refuse_beyond_floats
-from nullproof.cleaning.order import Orders
-from nullproof.cleaning.own import OwnAnswers, OwnFill
-from nullproof.cleaning.plan import CleaningPlan, column_costs
-from nullproof.cleaning.ranges import Ranges, open_counts
-from nullproof.cleaning.scores import Outlook
+from nullproof.cleaning.order import Group, Order, column_costs, contenders, mostly_missing
+from nullproof.cleaning.plan import Cell, CleaningPlan, rows_by_group
 from nullproof.counts.index import CountIndex
+from nullproof.counts.update import fill_codes
+from nullproof.data.edits import TrainingTable
 from nullproof.data.points import OwnHoles, Points
-from nullproof.data.types import text
+from nullproof.data.schema import Feature, encode, n_outside
+from nullproof.data.sources import raw_cells, read_column
+from nullproof.data.types import as_number, at_microseconds, is_missing, parsed_date, text
 from nullproof.errors import NullproofError
 from nullproof.files import write_whole
 from nullproof.model.certify import Certificates
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
-from nullproof.model.verdicts import verdicts
-from nullproof.odds.filling import Cells, Filling
-from nullproof.words import many
+from nullproof.model.verdicts import Verdicts, verdicts
+from nullproof.odds.filling import refuse
+from nullproof.words import many, some
 
-Place = tuple[int, int]  # feature and point
 Rows = NDArray[np.intp]
-# What points lack is foreseen anew after so many answers, or that part of the open cells.
-_AGAIN = 50
 _FORMAT = "nullproof cleaning"
+_NO_ROWS: Rows = np.empty(0, dtype=np.intp)
+
+
+class Fill(NamedTuple):
+    """Checked answers for one feature: rows, the codes of their values, and the values themselves."""
+
+    feature: int
+    rows: Rows
+    codes: NDArray[np.intp]
+    values: Sequence[Any] = ()
 
 
 class Cleaner:
@@ -51,20 +59,20 @@ class Cleaner:
         The points that matter.
     table
         The table that was counted, with ``labels`` beside it where it was counted from plain rows.
-    confidence, cells, costs
+    costs
         As for `cleaning_plan`.
-    own_missing, bias
-        As for `certify`. Each answer changes the counts, and with them what the bias assumes of the
-        cells that are left. Verdicts are exact for the table as it then is.
+    bias
+        As for `cleaning_plan`: points are done when they hold up to it. Each answer changes the
+        counts, and with them what the bias assumes of the cells that are left.
 
     Examples
     --------
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
     >>> labels = ["yes", "yes", "no", "no"]
     >>> index = CountIndex.from_rows(rows, labels)
-    >>> cleaner = Cleaner(index, [("a", "y"), ("b", "y")], rows, labels, alpha=1)
+    >>> cleaner = Cleaner(index, [("a", "y"), ("b", "y")], rows, labels, alpha=1, bias=1)
     >>> cleaner.next(1)
-    [Cell(row=3, column='x0', table='training')]
+    [Cell(row=3, column='x0')]
     >>> cleaner.fill({(3, "x0"): "b"})
     >>> cleaner
     Cleaner: 2 of 2 points certain, 1 cell filled, 1 cell left
@@ -77,47 +85,52 @@ class Cleaner:
         table: Any,
         labels: Sequence[Any] | None = None,
         *,
-        confidence: float = 1.0,
-        cells: Cells | None = None,
         costs: Mapping[str, float] | None = None,
         alpha: Alpha = 1.0,
         prior: Prior = None,
         own_missing: OwnHoles = "skip",
-        bias: Bias = 1.0,
+        bias: Bias = 0.05,
     ) -> None:
         self.original = index
-        self._confidence = Confidence(confidence, cells)
+        self.model = Model(index, alpha, prior, bias)
+        self.points: Points = self.model.points(points, own_missing)
+        refuse(index, self.points, "Cleaner")
+        self.training = TrainingTable.open(index.schema, table, labels)
+        self.values: dict[Cell, Any] = {}
         self._costs = column_costs(index, costs)
-        model = Model(index, alpha, prior, bias)
-        model.refuse_weights("Cleaner")
-        self._own = OwnAnswers(index.schema, model.points(points, own_missing))
-        refuse_beyond_floats(model)
-        self._answers = Answers(OpenCells.of(index, table, labels))
-        self._ahead: tuple[list[Place], list[Place]] = [], []
-        self._n_since = 0
-        self._judge(model)
+        self._rows = rows_by_group(index, self.training)
+
+    # The state of the work ------------------------------------------------------------------------
 
     @property
     def index(self) -> CountIndex:
         """The counts of the table with all answers so far."""
         return self.model.index
 
+    @cached_property
+    def verdicts(self) -> Verdicts:
+        """What all worlds that are left say of the points."""
+        return verdicts(self.model, self.points)
+
     @property
-    def points(self) -> Points:
-        """The points with all answers to their own cells so far."""
-        return self._own.points
+    def done(self) -> NDArray[np.bool_]:
+        """Which points hold up to the bias now, or are certain where the bias is 1."""
+        return self.verdicts.certain
 
     @property
     def certain(self) -> NDArray[np.bool_]:
-        """Which points are certain now (up to the bias, if one was given)."""
-        return self._verdicts.certain
+        """The same as `done`, as `certify` calls it."""
+        return self.done
+
+    @property
+    def certificates(self) -> Certificates:
+        """The certificates of the points, for the table with all answers so far."""
+        return Certificates(self.model, self.points, self.verdicts)
 
     @property
     def finished(self) -> bool:
-        """Whether every point is done, or no open cell matters to those that are not."""
-        if self.done.all():
-            return True
-        return not (self.outlook.matters.any() or self._wanted.any())
+        """Whether every point is done, or no missing cell matters to those that are not."""
+        return bool(self.done.all()) or not self._order.matters.any()
 
     @property
     def filled(self) -> dict[Cell, str]:
@@ -125,103 +138,108 @@ class Cleaner:
         return {cell: text(value) for cell, value in self.values.items()}
 
     @property
-    def values(self) -> dict[Cell, Any]:
-        """The answers so far."""
-        return self._answers.values | self._own.values
+    def n_open(self) -> int:
+        """How many missing cells are left."""
+        return int(self.index.n_open[self.index.n_values > 1].sum())
 
     @cached_property
-    def marks(self) -> dict[Which, str]:
-        """A digest of the table and one of the points, before any answer."""
-        return {"training": self.open_cells.fingerprint, "points": self._own.fingerprint}
+    def fingerprint(self) -> str:
+        """A digest of the table before any answer: of its counts, and of its rows in their order."""
+        index = self.original
+        schema = [[f.name, f.kind, f.values, f.edges] for f in index.schema.features]
+        labels = [text(label) for label in index.labels]
+        digest = hashlib.sha256(json.dumps([schema, labels]).encode())
+        digest.update(np.ascontiguousarray(self.training.row_labels, dtype="<i4").tobytes())
+        for j in range(len(index.features)):
+            codes = self.training.writer(j).encoded.codes
+            digest.update(np.ascontiguousarray(codes, dtype="<i4").tobytes())
+        return digest.hexdigest()
 
-    def candidates(self, cell: Cell) -> tuple[int, ...] | None:
-        """The codes that an open cell may hold before any answer: None for every value of its column."""
-        if cell.table == "points":
-            return self._own.candidates(cell)
-        return self.open_cells.candidates(cell.row, self.index.schema.position[cell.column])
+    def __repr__(self) -> str:
+        what = "certain" if self.model.is_unbiased else "done"
+        return (
+            f"Cleaner: {int(self.done.sum()):,} of {len(self.points):,} points {what}, "
+            f"{many(len(self.values), 'cell')} filled, {many(self.n_open, 'cell')} left"
+        )
 
-    @property
-    def certificates(self) -> Certificates:
-        """What all worlds that are left say of the points."""
-        return Certificates(self.model, self.points, self._verdicts)
+    # Proposals ------------------------------------------------------------------------------------
 
     def next(self, n_cells: int = 1) -> list[Cell]:
-        """Propose cells to fill: those that probably make the most points done for the least cost."""
+        """Propose cells to look up: those that probably bring the most points for the least cost."""
         if not isinstance(n_cells, int | np.integer) or n_cells < 1:
             raise NullproofError(f"next was asked for {n_cells!r} cells; ask for 1 or more")
-        first, later = self._lacking()
-        found = first[:n_cells]
-        for _, j, rows in self.proposed(n_cells - len(found)) if len(found) < n_cells else ():
-            found += [Cell(int(row), self.index.features[j]) for row in rows]
-        return found + later[: n_cells - len(found)]
-
-    def proposed(
-        self, n_cells: int, rows_of: Callable[[int, int], Rows] | None = None
-    ) -> list[tuple[int, int, Rows]]:
-        """The best training cells, by label and feature; ``rows_of`` tells the open rows in some order."""
-        rows_of = rows_of or self._answers.open_rows
-        found = []
-        for i, j in self.ranking():
-            rows = rows_of(i, j)[:n_cells]
-            found.append((i, j, rows))
-            n_cells -= len(rows)
-            if not n_cells:
+        proposed: list[Cell] = []
+        for group in self.ranking():
+            rows = self.rows_of(group)[: n_cells - len(proposed)]
+            proposed += [Cell(row, self.index.features[group[1]]) for row in rows.tolist()]
+            if len(proposed) == n_cells:
                 break
-        return found
+        return proposed
+
+    def ranking(self) -> list[Group]:
+        """Return the labels and features whose missing cells matter, the best first.
+
+        Columns that are missing nearly everywhere come last.
+        """
+        last = mostly_missing(self.original)
+        return sorted(self._order.ranking(), key=lambda group: bool(last[group[1]]))
+
+    def rows_of(self, group: Group) -> Rows:
+        """Return the rows of a group whose cell has no answer yet."""
+        return self._rows.get(group, _NO_ROWS)
+
+    def cells(self, plan: CleaningPlan) -> list[Cell]:
+        """Return the cells of a plan that was made for the table as it is now, in its order."""
+        return plan.cells_among(self.rows_of)
 
     @cached_property
-    def learned(self) -> Learned:
-        """What the rows of the table say about its missing cells, before any answer."""
-        return Learned.of(self.original, self.open_cells.training)
+    def _order(self) -> Order:
+        left = np.flatnonzero(~self.done)
+        points = self.points.take(left)
+        contending = contenders(self.model, points, self.verdicts.take(left))
+        return Order(self.model, points, contending, self._costs)
 
-    def ranking(self) -> list[tuple[int, int]]:
-        """Labels and features with open cells that matter, the best first."""
-        return self.outlook.ranked(self.outlook.scores(open_counts(self.index) * self._costs))
+    # Answers --------------------------------------------------------------------------------------
 
     def fill(self, answers: Mapping[Any, Any]) -> None:
-        """Take answers: a value for each of some open `Cell`. All are taken, or none.
-
-        A pair of row and column is a cell of the training table.
-        """
-        self._fill(answers)
+        """Take answers: a value for each of some missing cells, (row, column). All are taken, or none."""
+        self.take(self._checked(answers, as_text=False))
 
     def answer(self, answers: Mapping[Any, str]) -> None:
         """Take answers that were written as text, as in a worksheet. All are taken, or none."""
-        self._fill(answers, as_text=True)
+        self.take(self._checked(answers, as_text=True))
 
-    def _fill(self, answers: Mapping[Any, Any], as_text: bool = False) -> None:
-        cells = {Cell(*cell): value for cell, value in answers.items()}
-        ours = {(c.row, c.column): value for c, value in cells.items() if c.table == "training"}
-        own = {c: value for c, value in cells.items() if c.table != "training"}
-        self.take(self._answers.checked(ours, as_text), self._own.checked(own, as_text))
-
-    def cells(self, plan: CleaningPlan) -> list[Cell]:
-        """The cells of a plan that was made for the table and points as they are now, in its order."""
-        return plan.cells_among(self._answers.open_rows)
-
-    def take(self, fills: list[Fill], own: Sequence[OwnFill] = ()) -> None:
+    def take(self, fills: Sequence[Fill]) -> None:
         """Take answers that were checked, as codes."""
-        self._own.take(own)
-        self._n_since += len(own) + sum(len(one.rows) for one in fills)
-        if not fills:
-            self._judge_again(np.unique([one.point for one in own]).astype(np.intp))
-            return
-        index = self._answers.taken(self.index, fills)
-        self._judge(self.model.on(index))
+        index, owners = self.index, self.training.row_labels
+        for j, rows, codes, values in fills:
+            index = fill_codes(index, j, owners[rows], codes, [None] * len(rows))
+            name = index.features[j]
+            self.values |= {
+                Cell(row, name): value for row, value in zip(rows.tolist(), values, strict=False)
+            }
+            for i in np.unique(owners[rows]).tolist():
+                self._rows[i, j] = np.setdiff1d(self._rows[i, j], rows, assume_unique=True)
+        if fills:
+            self.model = self.model.on(index)
+            self.__dict__.pop("verdicts", None)
+            self.__dict__.pop("_order", None)
 
     def complete(self) -> Any:
-        """The table with all answers filled in, of the same type."""
-        return self._answers.filled_table()
+        """Return the table with all answers filled in, of the same type."""
+        return self.training.changed(self.changes())
+
+    def changes(self) -> dict[str, dict[int, Any]]:
+        """Return the answers by column and row."""
+        changes: dict[str, dict[int, Any]] = {}
+        for cell, value in self.values.items():
+            changes.setdefault(cell.column, {})[cell.row] = value
+        return changes
 
     def save(self, path: str | Path) -> None:
         """Write the answers so far to a JSON file, whole or not at all."""
-        document = {
-            "format": _FORMAT,
-            "version": 1,
-            "table": self.marks["training"],
-            "points": self.marks["points"],
-            "answers": [{**cell._asdict(), "value": own} for cell, own in self.filled.items()],
-        }
+        answers = [{**cell._asdict(), "value": value} for cell, value in self.filled.items()]
+        document = {"format": _FORMAT, "version": 1, "table": self.fingerprint, "answers": answers}
         written = json.dumps(document, ensure_ascii=False, indent=1)
         write_whole(Path(path), lambda part: part.write_text(written + "\n", "utf-8"))
 
@@ -229,13 +247,10 @@ class Cleaner:
         """Take the answers that `save` wrote, in addition to those given since."""
         try:
             document = json.loads(Path(path).read_text("utf-8"))
-            saved = {
-                Cell(a["row"], a["column"], a["table"]): a["value"] for a in document["answers"]
-            }
+            saved = {Cell(a["row"], a["column"]): a["value"] for a in document["answers"]}
             is_ours = (
                 (document["format"], document["version"]) == (_FORMAT, 1)
                 and isinstance(document["table"], str)
-                and isinstance(document["points"], str)
                 and len(saved) == len(document["answers"])
                 and all(isinstance(value, str) for value in saved.values())
             )
@@ -248,92 +263,121 @@ class Cleaner:
             raise NullproofError(
                 f"{path} holds no answers that a Cleaner saved; give the file that save wrote"
             )
-        if document["table"] != self.marks["training"]:
+        if document["table"] != self.fingerprint:
             raise NullproofError(f"{path} was saved for another table; give that one")
-        has_own = any(cell.table == "points" for cell in saved)
-        if has_own and document["points"] != self.marks["points"]:
-            raise NullproofError(f"{path} was saved for other points; give those")
         self.answer(saved)
 
-    def __repr__(self) -> str:
-        strict = self.model.unbiased is self.model
-        what = "certain" if strict and self._confidence.confidence == 1 else "done"
-        return (
-            f"Cleaner: {int(self.done.sum()):,} of {len(self.points):,} points {what}, "
-            f"{many(len(self.filled), 'cell')} filled, {many(self.n_open, 'cell')} left"
+    def _checked(self, answers: Mapping[Any, Any], *, as_text: bool) -> list[Fill]:
+        """Check answers; the first that cannot be taken is an error, and then none is."""
+        by_feature: dict[int, list[tuple[int, int, Any]]] = {}
+        for (row, column), value in answers.items():
+            j = self._feature(row, column)
+            feature, where = self.index.schema.features[j], f"row {row}, column {column!r}"
+            plain = read_answer(feature, value, where) if as_text else value
+            by_feature.setdefault(j, []).append((int(row), code_of(feature, plain, where), plain))
+        return [*_fills(by_feature)]
+
+    def _feature(self, row: Any, column: Any) -> int:
+        """Return the feature of a missing cell without an answer; anything else is an error."""
+        j, n_rows = self.index.schema.position.get(column), len(self.training.row_labels)
+        if j is None:
+            raise NullproofError(
+                f"there is an answer for column {column!r}, which is no feature; "
+                f"they are {some(self.index.features, 8)}"
+            )
+        if isinstance(row, bool) or not isinstance(row, int | np.integer) or not 0 <= row < n_rows:
+            raise NullproofError(
+                f"there is an answer for row {row!r}, but rows go from 0 to {n_rows - 1:,}"
+            )
+        if Cell(int(row), column) in self.values:
+            raise NullproofError(
+                f"row {row}, column {column!r} has an answer already "
+                f"({text(self.values[Cell(int(row), column)])}); give each cell one"
+            )
+        label = int(self.training.row_labels[row])
+        if label < 0:
+            raise NullproofError(
+                f"there is an answer for row {row}, which has no label and was left out; give answers for "
+                "rows with a label only"
+            )
+        if row not in self.rows_of((label, j)):
+            raise NullproofError(
+                f"row {row}, column {column!r} is not missing; give answers for missing cells only"
+            )
+        return j
+
+
+def _fills(by_feature: Mapping[int, list[tuple[int, int, Any]]]) -> Iterator[Fill]:
+    for j, answers in by_feature.items():
+        rows, codes, values = zip(*answers, strict=True)
+        yield Fill(j, np.array(rows, dtype=np.intp), np.array(codes, dtype=np.intp), values)
+
+
+# One answer ---------------------------------------------------------------------------------------
+
+
+def read_answer(feature: Feature, written: str, where: str) -> Any:
+    """Read an answer that was written as text as a value of its column; ``where`` names the cell."""
+    _refuse_missing(written, where)
+    if written in feature.codes and not feature.edges and feature.kind == "category":
+        return written
+    try:
+        return _typed(feature, written)
+    except ValueError:
+        kind = {"number": "a number", "code": "a whole number", "date": "a date"}
+        raise NullproofError(
+            f"the answer {written!r} for {where} is not {kind.get(feature.kind, 'true or false')}"
+        ) from None
+
+
+def code_of(feature: Feature, value: Any, where: str) -> int:
+    """Return the code of an answer, which must be a value of the column."""
+    _refuse_missing(value, where)
+    try:
+        encoded = encode(feature, read_column(feature.name, raw_cells(feature.name, [value])))
+    except NullproofError as problem:
+        raise NullproofError(f"the answer {value!r} for {where} does not fit: {problem}") from None
+    code = int(encoded.codes[0])
+    # A bin takes any number between its edges, but a column may show a few numbers only.
+    is_odd = feature.shows_single_values and text(value) not in feature.codes
+    several = isinstance(value, list | tuple | set | frozenset | np.ndarray)
+    if several or is_odd or not 0 <= code < feature.n_values:
+        raise NullproofError(
+            f"the answer {value!r} for {where} is not one of its values ({some(feature.values, 6)})"
         )
+    return code
 
-    @property
-    def n_open(self) -> int:
-        """Open cells of the table that are not filled yet."""
-        return int(open_counts(self.index).sum())
 
-    @property
-    def open_cells(self) -> OpenCells:
-        """The open cells of the table before any answer."""
-        return self._answers.cells
+def is_beyond(feature: Feature, written: str) -> bool:
+    """Return whether an answer that fits lies beyond all that the table shows in that column."""
+    cell = raw_cells(feature.name, [read_answer(feature, written, "")])
+    return n_outside(feature, read_column(feature.name, cell)) > 0
 
-    def _lacking(self) -> tuple[list[Cell], list[Cell]]:
-        """Cells that open points lack: those worth more than any training cell, and the others.
 
-        Foreseeing what they bring takes longer than a step, so it is done anew after some answers only:
-        the order depends on it, never a verdict.
-        """
-        wanted = self._wanted
-        if not wanted.any():
-            return [], []
-        first, later = ([cell for cell in part if wanted[cell]] for part in self._ahead)
-        many_since = self._n_since > max(_AGAIN, self.n_open // _AGAIN)
-        if many_since or len(first) + len(later) < wanted.sum():
-            self._ahead, self._n_since = self._foreseen(), 0
-            first, later = self._ahead
-        names = self.index.features
-        found = [[Cell(t, names[j], "points") for j, t in part] for part in (first, later)]
-        return found[0], found[1]
+def fits(feature: Feature, written: str) -> bool:
+    """Return whether a text is a value of a column."""
+    try:
+        code_of(feature, read_answer(feature, written, ""), "")
+    except NullproofError:
+        return False
+    return True
 
-    @property
-    def _wanted(self) -> NDArray[np.bool_]:
-        """Features × points: cells that open points lack and that may hold several values."""
-        points, found = self.points, np.zeros_like(self.points.codes, dtype=bool)
-        left = np.flatnonzero(~self.done)
-        left = left[self.outlook.possible.any(axis=1)]
-        forced = points.missing[:, left] & (points.n_values == 1)[:, None]
-        found[:, left] = points.holes[:, left] & ~forced
-        return found
 
-    def _foreseen(self) -> tuple[list[Place], list[Place]]:
-        left, enough = np.flatnonzero(~self.done), self._confidence
-        matter = np.zeros((len(self.points), self.model.m), dtype=bool)
-        matter[left] = self.outlook.possible
-        filling = Filling(self.index, enough.cells)
-        orders = Orders(
-            self.model, self.points, left, matter, enough.confidence, filling, self._costs
-        )
-        first, later = (
-            [(j, one.point) for one in part for j in one.features] for part in orders.own()
-        )
-        return first, later
+def _refuse_missing(value: Any, where: str) -> None:
+    if is_missing(value):
+        raise NullproofError(f"the answer for {where} is missing too; leave the cell out")
 
-    def _judge(self, model: Model) -> None:
-        self.model = model
-        self.__dict__.pop("outlook", None)
-        self._verdicts = verdicts(model, self.points)
-        self.done, _ = self._confidence.done(model, self.points, self._verdicts)
 
-    def _judge_again(self, places: NDArray[np.intp]) -> None:
-        """Judge the points at some places, where answers for cells of their own are all that changed."""
-        points = self.points.take(places)
-        found = verdicts(self.model, points)
-        self._verdicts = self._verdicts.with_some(places, found)
-        self.done = self.done.copy()
-        self.done[places], _ = self._confidence.done(self.model, points, found)
-        self.__dict__.pop("outlook", None)
-
-    @cached_property
-    def outlook(self) -> Outlook:
-        """The points that are not done, and what they need."""
-        some = np.flatnonzero(~self.done)
-        points = self.points.take(some)
-        ranges = Ranges.of(self.model, points)
-        matter = contenders(self.model, points, ranges, self._verdicts.take(some))
-        return Outlook(self.model, ranges, matter, self._confidence.confidence)
+def _typed(feature: Feature, written: str) -> Any:
+    """Return a text as a value of the kind of its column."""
+    if feature.kind == "category":
+        return written
+    if feature.kind == "boolean":
+        if written.strip().lower() not in ("true", "false"):
+            raise ValueError
+        return written.strip().lower() == "true"
+    # As a file is read: other readers round large integers, and cut moments to microseconds.
+    value = parsed_date(written) if feature.kind == "date" else as_number(written)
+    if value is None:
+        raise ValueError
+    return at_microseconds(value) if feature.kind == "date" else value

@@ -1,313 +1,201 @@
-"""How many points will be done as groups of cells are filled one after another.
+"""What looking cells up is expected to bring: one simulation, by counts.
 
-The expected number is an average over random fillings. All steps use the same ones, so that the
-numbers never fall by chance. The best case takes each point with the values that suit it best.
+The groups of a plan are filled one after another by chance, as the known cells of the same label and
+column are, in a number of random draws that all steps share. For a point, the cells of a group matter only
+by how many take its value, so a draw is one multinomial number per group, not a table. The average
+number of points that are done is an estimate; no verdict depends on it.
 
-With a bias, a filled cell is a known cell, so it changes what is assumed of the rest of its group:
-the box is made anew for every random filling. These numbers may fall, where cells turn out otherwise
-than the bias allows.
+With a bias, a cell that is filled is a known cell: it changes what is assumed of the rest of its
+group, so the box of the group is made anew in every draw, and a point that is done may be undone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import accumulate
-from statistics import NormalDist
+from copy import copy
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.best_case import Winning, best_other, log_terms
-from nullproof.cleaning.holed import Holed, beyond
-from nullproof.cleaning.ranges import Integers, Ranges, open_counts
-from nullproof.counts.index import LEFT_OUT
 from nullproof.data.points import Points, evenly
-from nullproof.model.bias import Floats, Groups
-from nullproof.model.bias import held as held_of
+from nullproof.model.bias import Floats, Groups, Integers, held
 from nullproof.model.model import Model
 from nullproof.odds.filling import Filling
 from nullproof.progress import Progress, over
 
+_DRAWS = 32
+# Of the points that are not done, and of those that are, at most so many are followed; the fewer the
+# more labels there are.
+_MOST_POINTS, _FEWEST_POINTS, _MOST_SUPPORTS = 1000, 100, 8000
+# Points are counted after so many parts of a long plan; in between a straight line will do.
+_MOST_JUDGED = 400
 # Stands for the logarithm of zero: below every sum of logarithms, and can be taken back from one.
 _ZERO = -(2.0**20)
 _MARGIN = 1e-8
-_MOST_HOLED, _MOST_PICKED = 1000, 10**9
 
 
 class Part(NamedTuple):
-    """Open training cells of a label and a feature."""
+    """Some missing cells of a label and a feature."""
 
     label: int
     feature: int
     n_cells: int
 
 
-class OwnPart(NamedTuple):
-    """Cells of one feature that points lack, by the positions of the points."""
-
-    feature: int
-    points: tuple[int, ...]
-
-    @property
-    def n_cells(self) -> int:
-        return len(self.points)
-
-
-@dataclass(frozen=True)
-class Forecast:
-    """Points that will be done after each of the parts: on average, and at best."""
-
-    expected: Floats
-    best: Integers
-
-
 def forecast(
     model: Model,
     points: Points,
-    places: NDArray[np.intp],
-    filling: Filling,
-    parts: Sequence[Part | OwnPart],
-    *,
-    confidence: float,
-    done: NDArray[np.bool_] | None = None,
-    n_draws: int = 32,
-    seed: int = 0,
+    done: NDArray[np.bool_],
+    parts: Sequence[Part],
     on_progress: Progress | None = None,
-) -> Forecast:
-    """Foresee how many of the points at some places are done after the first, the second, … part.
+) -> list[float]:
+    """Estimate how many of all points are done after the first, the second, … part.
 
-    Expected is an estimate, of many points with holes by an even sample; best is exact for complete
-    points if all groups are filled wholly. Below a confidence of 1, best also counts the points that at
-    least one random filling settles. ``done`` tells which of all points are done now, if some are.
+    Parameters
+    ----------
+    done
+        Which points are done now.
     """
-    is_done = np.zeros(len(points), dtype=bool) if done is None else done
-    complete = points.complete[places]
-    rng = np.random.default_rng(seed)
-    crowds: list[_Whole | _Lacking] = []
-    if complete.any():
-        crowds.append(_Whole(model, points, places[complete], is_done, confidence, n_draws))
-    if not complete.all():
-        chance = n_draws, np.random.default_rng(seed + 1)
-        crowds.append(_Lacking(model, points, places[~complete], filling, confidence, chance))
-    expected, best = np.zeros(len(parts)), np.zeros(len(parts), dtype=np.int64)
-    for step, part in enumerate(over(parts, "foreseeing what each step brings", on_progress)):
-        counts = None
-        if isinstance(part, Part):
-            counts = _draw(model, filling, part, (n_draws, rng))
-        for crowd in crowds:
-            crowd.fill(part, counts)
-            mean, most = crowd.judge()
-            expected[step] += mean
-            best[step] += most
-    strict = model.unbiased is model
-    return Forecast(np.maximum.accumulate(expected) if strict else expected, best)
-
-
-Tables = tuple[Integers, Integers]
-
-
-class _Whole:
-    """Points without holes of their own."""
-
-    def __init__(
-        self,
-        model: Model,
-        points: Points,
-        places: NDArray[np.intp],
-        done: NDArray[np.bool_],
-        confidence: float,
-        n_draws: int,
-    ) -> None:
-        self.points, self.confidence = points.take(places), confidence
-        ranges = Ranges.of(model, self.points)
-        self.drawn = _Drawn(model, ranges, n_draws)
-        self.winning = Winning(model, self.points, ranges)
-        self._ever = np.zeros(len(places), dtype=bool)
-        self._enough: Floats = np.zeros(len(places))
-        if confidence < 1:
-            enough = NormalDist().inv_cdf(confidence)
-            self._enough = np.where(done[places], enough, beyond(self.drawn.ratios()[0], enough))
-
-    def fill(self, part: Part | OwnPart, counts: Tables | None) -> None:
-        if isinstance(part, Part) and counts is not None:
-            self.drawn.fill(part, _looked_up(self.points, part.feature, *counts))
-            self.winning.fill(*part)
-
-    def judge(self) -> tuple[float, int]:
-        """How many points are done on average, and at best."""
-        done = self.drawn.certain & self.winning.judge()
-        if self.confidence < 1:
-            done |= self.drawn.ratios() > self._enough
-        self._ever |= self.winning.certain | done.any(axis=0)
-        return float(done.sum(axis=1).mean()), int(self._ever.sum())
-
-
-class _Lacking:
-    """Points with holes of their own: all for the best case, an even sample for what is expected."""
-
-    def __init__(
-        self,
-        model: Model,
-        points: Points,
-        places: NDArray[np.intp],
-        filling: Filling,
-        confidence: float,
-        chance: tuple[int, np.random.Generator],
-    ) -> None:
-        lacking = points.take(places)
-        self.winning = Winning(model, lacking, Ranges.of(model, lacking))
-        some = evenly(np.arange(len(places)), min(_MOST_HOLED, Holed.most(model.m, chance[0])))
-        self._some, self._scale = some, len(places) / len(some)
-        self.holed = Holed(model, lacking.take(some), filling, confidence, chance)
-        self._place = {int(t): k for k, t in enumerate(places[some].tolist())}
-        self._ever = np.zeros(len(places), dtype=bool)
-
-    def fill(self, part: Part | OwnPart, counts: Tables | None) -> None:
-        if isinstance(part, OwnPart):
-            here = [self._place[t] for t in part.points if t in self._place]
-            self.holed.fill_own(part.feature, np.array(here, dtype=np.intp))
-        elif counts is not None:
-            self.holed.fill(part.label, part.feature, *counts)
-            self.winning.fill(*part)
-
-    def judge(self) -> tuple[float, int]:
-        """How many points are done on average, and at best."""
-        done = self.holed.done()
-        self._ever |= self.winning.judge()
-        self._ever[self._some] |= done.any(axis=0)
-        expected = float(done.sum(axis=1).mean()) * self._scale
-        return min(expected, float(self._ever.sum())), int(self._ever.sum())
-
-
-class _Drawn:
-    """Log supports under many random fillings at once; draws × points × labels."""
-
-    def __init__(self, model: Model, ranges: Ranges, n_draws: int) -> None:
-        self.model, self.ranges = model, ranges
-        self._terms = [
-            _finite(log_terms(model, counts)) for counts in (ranges.low, ranges.high, ranges.likely)
+    most = max(_FEWEST_POINTS, min(_MOST_POINTS, _MOST_SUPPORTS // model.m))
+    crowds = [evenly(np.flatnonzero(~done), most)]
+    n_settled = int(done.sum())
+    if not model.is_unbiased:
+        crowds.append(evenly(np.flatnonzero(done), most // 2))
+        n_settled = 0
+    n_whole = (int((~done).sum()), int(done.sum()))
+    stands_for = np.concatenate(
+        [
+            np.full(len(crowd), n / max(len(crowd), 1))
+            for crowd, n in zip(crowds, n_whole, strict=False)
         ]
-        prior = _finite(model.log_prior)
-        shape = (n_draws, *ranges.low.shape[:2])
-        self.low, self.high, self.mean = (
-            np.broadcast_to(terms.sum(axis=2) + prior, shape).copy() for terms in self._terms
-        )
-        self._share = (ranges.likely - ranges.low) / np.maximum(ranges.high - ranges.low, 1)
-        share = (ranges.likely - ranges.least) / np.maximum(ranges.n_open, 1)
-        size = np.maximum(ranges.likely + float(model.alpha), 0.5)
-        self._variance = ranges.n_open * share * (1 - share) / size**2
-        self.variance = self._variance.sum(axis=2)
-
-    def fill(self, part: Part, counts: Tables) -> None:
-        """Fill cells of a group; ``counts`` are the least and the greatest afterwards, draws × points."""
-        i, j, n_cells = part
-        low, high = counts
-        likely = low + (high - low) * self._share[:, i, j]
-        sums = (self.low, self.high, self.mean)
-        for total, own, after in zip(sums, self._terms, (low, high, likely), strict=True):
-            moved = self._term(i, j, after) - own[:, i, j]
-            total[:, :, i] += np.where(after == LEFT_OUT, 0.0, moved)
-        done = n_cells / max(int(open_counts(self.model.index)[i, j]), 1)
-        self.variance[:, i] -= done * self._variance[:, i, j]
-
-    def _term(self, i: int, j: int, counts: Integers | Floats) -> Floats:
-        alpha, index = float(self.model.alpha), self.model.index
-        size = index.label_counts[i] + alpha * float(index.n_values[j])
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return _finite(np.log((counts + alpha) / max(size, 1e-300)))
-
-    @property
-    def certain(self) -> NDArray[np.bool_]:
-        """Which points are certain, draws × points."""
-        low, high = (np.where(sums < _ZERO / 2, -np.inf, sums) for sums in (self.low, self.high))
-        return np.asarray((low > best_other(high) + _MARGIN).any(axis=2))
-
-    def ratios(self) -> Floats:
-        """How far the probable winner leads its closest rival compared with the spread of the lead."""
-        winner = self.mean.argmax(axis=2)[..., None]
-        spread = np.broadcast_to(np.maximum(self.variance, 0.0), self.mean.shape)
-        lead = np.take_along_axis(self.mean, winner, 2) - self.mean
-        both = np.sqrt(spread + np.take_along_axis(spread, winner, 2))
-        np.put_along_axis(lead, winner, np.inf, 2)
-        has_support = np.take_along_axis(self.mean, winner, 2)[..., 0] > _ZERO / 2
-        found: Floats = ((lead - _MARGIN) / np.maximum(both, _MARGIN)).min(axis=2)
-        return np.where(has_support, found, -np.inf)
-
-
-def _draw(
-    model: Model, filling: Filling, part: Part, chance: tuple[int, np.random.Generator]
-) -> Tables:
-    """The least and the greatest counts of each value after cells of a group were filled by chance.
-
-    Draws × values and one outside the domain. If only a part of a group is filled, chance also picks
-    which cells.
-    """
-    (i, j, n_cells), index, (n_draws, rng) = part, model.index, chance
-    size = int(index.n_values[j])
-    held = np.zeros((n_draws, size + 1), dtype=np.int64)
-    gone = np.zeros_like(held)
-    sorts = [(tuple(range(size)), int(index.n_null[j, i]))]
-    sorts += [(candidates, int(cells[i])) for candidates, cells in index.sets[j].items()]
-    shares = _picked([n for _, n in sorts], n_cells, chance)
-    for (candidates, _), n_filled in zip(sorts, shares.T, strict=True):
-        if n_filled.any():
-            weights = filling.weights(j, candidates)[:, i]
-            held[:, list(candidates)] += rng.multinomial(n_filled, weights / weights.sum())
-            gone[:, list(candidates)] += n_filled[:, None]
-    low, high = index.low(j)[:, i] + held, index.high(j)[:, i] - gone + held
-    if model.bias[j] < 1:
-        left = {candidates: np.zeros(n_draws, dtype=np.int64) for candidates, _ in sorts}
-        for (candidates, n_there), n_filled in zip(sorts, shares.T, strict=True):
-            left[candidates] += n_there - n_filled
-        high = low + 0
-        for candidates, n_left in left.items():
-            least, most = _held(model, j, index.exact(j)[:, i] + held, candidates, n_left)
-            low[:, list(candidates)] += least
-            high[:, list(candidates)] += most
-    return low, high
-
-
-def _picked(sorts: list[int], n_cells: int, chance: tuple[int, np.random.Generator]) -> Integers:
-    """How many cells of each sort are among so many that chance picks, draws × sorts.
-
-    NumPy picks among less than a billion; of more, each sort gets its due.
-    """
-    (n_draws, rng), whole = chance, sum(sorts)
-    if whole < _MOST_PICKED:
-        return rng.multivariate_hypergeometric(sorts, n_cells, size=n_draws)
-    ends = [end * n_cells // whole for end in accumulate(sorts, initial=0)]
-    return np.tile(np.diff(ends), (n_draws, 1))
-
-
-def _held(
-    model: Model, j: int, known: Integers, candidates: tuple[int, ...], n_left: Integers
-) -> tuple[Integers, Integers]:
-    """Of the cells left in a group, the fewest and the most with each candidate; draws × candidates.
-
-    ``known`` counts the label's known cells after the filling, draws × values. Each draw has its own
-    reference, so draws take the place that labels have in `Groups`.
-    """
-    own = known[:, list(candidates)].T
-    shape = own.shape
-    groups = Groups(
-        own,
-        np.broadcast_to(n_left, shape),
-        np.broadcast_to(own.sum(axis=0), shape),
-        np.full((len(own), 1), len(candidates), dtype=np.int64),
     )
-    least, most = held_of(groups, model.alpha, model.bias, np.full(len(own), j))
-    return least.T, most.T
+    simulation = _Simulation(model, points.take(np.concatenate(crowds)))
+    every = math.ceil(len(parts) / _MOST_JUDGED)
+    judged, expected = [-1], [float(done.sum())]
+    for place, part in enumerate(over(parts, "foreseeing what each step brings", on_progress)):
+        simulation.fill(part)
+        if (place + 1) % every == 0 or place + 1 == len(parts):
+            judged.append(place)
+            expected.append(n_settled + float(simulation.chance_done() @ stands_for))
+    # Without a bias a point that is done stays so, whatever the cells hold.
+    along = np.maximum.accumulate(expected) if model.is_unbiased else np.array(expected)
+    whole: list[float] = np.interp(np.arange(len(parts)), judged, along).tolist()
+    return whole
 
 
-def _looked_up(points: Points, j: int, low: Integers, high: Integers) -> Tables:
-    """Counts of complete points from those of the values (draws × values)."""
-    left_out = np.full((len(low), 1), LEFT_OUT)
-    low, high = np.hstack([low, left_out]), np.hstack([high, left_out])
-    return low[:, points.codes[j]], high[:, points.codes[j]]
+def column_effects(
+    model: Model, points: Points, done: NDArray[np.bool_], features: Sequence[int]
+) -> list[float]:
+    """Estimate how many points that are not done would be if one feature had no missing cells."""
+    most = max(_FEWEST_POINTS, min(_MOST_POINTS, _MOST_SUPPORTS // model.m))
+    left = np.flatnonzero(~done)
+    start = _Simulation(model, points.take(evenly(left, most)))
+    effects = []
+    for j in features:
+        simulation = start.copy()
+        for i in np.flatnonzero(model.index.n_open[j]).tolist():
+            simulation.fill(Part(i, j, int(model.index.n_open[j, i])))
+        chances = simulation.chance_done()
+        effects.append(float(chances.mean()) * len(left) if len(chances) else 0.0)
+    return effects
 
 
-def _finite(terms: Floats) -> Floats:
-    found: Floats = np.maximum(terms, _ZERO)
-    return found
+class _Simulation:
+    """The log supports of points in all draws while groups are filled; labels × draws × points."""
+
+    def __init__(self, model: Model, points: Points) -> None:
+        self._model, self._points = model, points
+        self._filling = Filling(model.index, "observed")
+        self._rng = np.random.default_rng(0)
+        self._groups: dict[tuple[int, int], _Group] = {}
+        sums = np.repeat(np.maximum(model.log_prior, _ZERO)[:, None], len(points), axis=1)
+        low, high = sums, sums.copy()
+        for j in range(model.d):
+            codes, places = points.used(j)
+            for total, counts in ((low, model.low(j, codes)), (high, model.high(j, codes))):
+                total += np.maximum(model.log_terms(j, counts), _ZERO)[places].T
+        shape = (model.m, _DRAWS, len(points))
+        self._low, self._high = (
+            np.broadcast_to(total[:, None, :], shape).copy() for total in (low, high)
+        )
+
+    def copy(self) -> _Simulation:
+        """Return the same state, to be filled otherwise."""
+        other = copy(self)
+        other._low, other._high, other._groups = self._low.copy(), self._high.copy(), {}
+        return other
+
+    def fill(self, part: Part) -> None:
+        """Fill some cells of a group in every draw."""
+        i, j, n_cells = part
+        group = self._groups.get((i, j)) or _Group(self._model, self._points, self._filling, i, j)
+        self._groups[i, j] = group
+        for total, change in zip(
+            (self._low, self._high), group.fill(n_cells, self._rng), strict=True
+        ):
+            total[i] += change.take(group.places, axis=1)
+        if not group.n_left:
+            del self._groups[i, j]
+
+    def chance_done(self) -> Floats:
+        """Return the share of the draws in which each point is done."""
+        # Only the label with the greatest support at best can exceed all others.
+        winner = self._high.argmax(axis=0)[None]
+        least = np.take_along_axis(self._low, winner, 0)[0]
+        others = self._high.copy()
+        np.put_along_axis(others, winner, -np.inf, 0)
+        is_done = (least > others.max(axis=0) + _MARGIN) & (least > _ZERO / 2)
+        share: Floats = is_done.mean(axis=0)
+        return share
+
+
+class _Group:
+    """The cells of one label and feature in every draw: how many are filled, and with what."""
+
+    def __init__(self, model: Model, points: Points, filling: Filling, i: int, j: int) -> None:
+        index, size = model.index, int(model.index.n_values[j])
+        codes, places = points.used(j)
+        # Values that no point has make no difference, nor points without a value of the domain.
+        codes = codes[codes < size]
+        self.places = np.minimum(places, len(codes))
+        self.n_left = int(index.n_open[j, i])
+        weights = filling.weights(j, range(size))[:, i].astype(np.float64)
+        shares = weights[codes] / weights.sum()
+        self._chances = np.append(shares, max(0.0, 1.0 - shares.sum()))
+        self._known = np.repeat(index.exact(j, codes)[:, [i]], _DRAWS, axis=1)
+        self._n_known = int(index.label_counts[i]) - self.n_left
+        self._model, self._place, self._size = model, (i, j), size
+        self._terms = self._log_terms()
+
+    def fill(self, n_cells: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
+        """Fill cells by chance; return how the least and greatest log terms change, draws × values."""
+        drawn = rng.multinomial(n_cells, self._chances / self._chances.sum(), size=_DRAWS)
+        self._known += drawn[:, :-1].T
+        self._n_known += n_cells
+        self.n_left -= n_cells
+        before, self._terms = self._terms, self._log_terms()
+        least, most = (after - own for after, own in zip(self._terms, before, strict=True))
+        return least, most
+
+    def _log_terms(self) -> tuple[Floats, Floats]:
+        """Return the least and the greatest log terms, draws × values; a last value changes nothing."""
+        model, j = self._model, self._place[1]
+        shape = self._known.shape
+        least: Integers = np.zeros(shape, dtype=np.int64)
+        most = np.full(shape, self.n_left, dtype=np.int64)
+        if model.bias[j] < 1 and self.n_left and len(self._known):
+            sizes = np.full((len(self._known), 1), self._size, dtype=np.int64)
+            groups = Groups(self._known, most, np.full(shape, self._n_known), sizes)
+            least, most = held(groups, model.alpha, [model.bias[j]], np.zeros(len(sizes), np.intp))
+        return self._logs(self._known + least), self._logs(self._known + most)
+
+    def _logs(self, counts: Integers) -> Floats:
+        model, (i, j) = self._model, self._place
+        alpha = float(model.alpha)
+        size = float(model.index.label_counts[i]) + alpha * self._size
+        with np.errstate(divide="ignore"):
+            logs = np.log((counts + alpha) / size) * model.float_weights[j]
+        unchanged = np.zeros((1, counts.shape[1]))
+        return np.vstack([np.maximum(logs, _ZERO), unchanged]).T.copy()

@@ -1,198 +1,231 @@
-"""In which order cells are looked up: training cells by group, cells of the points by package.
+"""Which missing cells to look up first: the one order that plans and the `Cleaner` follow.
 
-Training cells matter to all points, a point's own cells to that point. What each kind brings for its
-cost is foreseen, and the two are merged: whatever brings more goes first. Only the order of work
-depends on this, never a verdict.
+The missing cells of one label and one feature form a *group*: they are interchangeable until their
+values are known. A point is done once the least support of its probable winner exceeds the greatest
+support of every rival. Filling a group closes a part of that gap, by what its cells will probably
+hold. The score of a group is what it closes, summed over the points that are not done, those near
+their goal first, per unit of cost. Only the order of work depends on these floats, never a verdict.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
+from numbers import Real
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.forecast import OwnPart, Part, forecast
-from nullproof.cleaning.holed import chances
-from nullproof.cleaning.packages import Package, envelope, packages
-from nullproof.cleaning.ranges import Ranges, open_counts
-from nullproof.cleaning.scores import Outlook
-from nullproof.data.points import Points
-from nullproof.model.bias import Floats
+from nullproof.counts.index import CountIndex
+from nullproof.data.points import Points, evenly
+from nullproof.errors import NullproofError
+from nullproof.model.bias import Floats, Integers
 from nullproof.model.model import Model
-from nullproof.odds.filling import Filling
-from nullproof.progress import Progress, over, within
+from nullproof.model.verdicts import Verdicts, point_counts, verdicts
+from nullproof.words import some
 
-_N_DRAWS = 16
-# Of very many points with holes a rougher guess is enough, since only the order depends on it.
-_MANY, _MANY_DRAWS, _FEW_DRAWS = 5_000, 32, 8
-# A point whose own cells make it done in so many fillings asks for no training cell.
-_LIKELY = 0.95
-# Packages that bring about the same for their cost are one step; this many cells per point.
-_LEVELS = (0.75, 0.4, 0.2, 0.05, 0.0)
+Booleans = NDArray[np.bool_]
+Group = tuple[int, int]  # label and feature
+
+# A column that is missing in more of its rows than this probably does not apply to them.
+MOSTLY_MISSING = 0.9
+_FEWEST_ROWS = 20
+# Scores are worked out from an even sample of the points: this many, fewer in wide tables.
+_MOST_POINTS, _FEWEST_POINTS, _MOST_TERMS = 1000, 100, 4_000_000
+# The scores are worked out anew this often while all groups are put in order.
+_ROUNDS = 400
+# The logarithm that stands for zero, and the gaps below which points count alike.
+_LEAST, _TINY, _NEAR = -60.0, 1e-9, 0.01
 
 
-@dataclass(frozen=True, eq=False)
-class Orders:
-    """What the order depends on.
+def open_cells(model: Model) -> Integers:
+    """Count the missing cells of each group that a prediction may depend on, labels × features."""
+    n_open = model.index.n_open.T.copy()
+    # A domain of one value leaves no choice, and a column of weight 0 plays no part.
+    n_open[:, (model.index.n_values == 1) | (model.float_weights == 0)] = 0
+    return n_open
+
+
+def mostly_missing(index: CountIndex) -> Booleans:
+    """Return which features are missing in over nine tenths of the rows, in all but tiny tables."""
+    n_missing = index.n_open.sum(axis=1)
+    enough_rows = index.n_rows >= _FEWEST_ROWS
+    return np.asarray((n_missing > MOSTLY_MISSING * index.n_rows) & enough_rows)
+
+
+def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
+    """Return the cost of a cell of each feature; 1 for those that ``costs`` does not name."""
+    costs = costs or {}
+    for name, cost in costs.items():
+        if name not in index.schema.position:
+            raise NullproofError(
+                f"costs names {name!r}, which is no feature; they are {some(index.features, 8)}"
+            )
+        if not (isinstance(cost, Real) and 0 < cost < math.inf):
+            raise NullproofError(f"the cost of {name!r} is {cost!r}; give a number above 0")
+    return np.array([float(costs.get(name, 1.0)) for name in index.features])
+
+
+# Which cells can matter ---------------------------------------------------------------------------
+
+
+def contenders(model: Model, points: Points, found: Verdicts) -> Booleans:
+    """Return, points × labels, the labels whose cells can matter to points that are not done.
+
+    These are the labels that are possible up to the bias. Where all their cells are known, they are
+    the labels that are possible in any world, since a cell may turn out otherwise than the bias
+    allows. A point whose labels tie in every world has none: no cell can help it. Exact.
+    """
+    contending = found.possible & (found.max_log > -np.inf)
+    anywhere = found if model.is_unbiased else verdicts(model.unbiased, points)
+    has_cells = _knows(points).T @ (open_cells(model) > 0).astype(np.float32).T > 0
+    rest = ~(contending & has_cells).any(axis=1)
+    contending[rest] = (anywhere.possible & (anywhere.max_log > -np.inf))[rest]
+    contending[_always_tied(model.unbiased, points, anywhere)] = False
+    return contending
+
+
+def cells_that_matter(n_cells: Integers, points: Points, contending: Booleans) -> Booleans:
+    """Return, labels × features, the groups with cells that some of the points depend on."""
+    wanted = contending.T.astype(np.float32) @ _knows(points).T > 0
+    return np.asarray(wanted & (n_cells > 0))
+
+
+def _knows(points: Points) -> NDArray[np.float32]:
+    """Return 1 where a point has a value of the domain, features × points."""
+    return (points.codes < points.n_values[:, None]).astype(np.float32)
+
+
+def _always_tied(model: Model, points: Points, found: Verdicts) -> Booleans:
+    """Return the points that no label wins alone in any world; floats filter, integers decide."""
+    greatest, rival = found.max_log, _greatest_other(found.min_log)
+    with np.errstate(invalid="ignore"):
+        lead = greatest - rival
+        unclear = (np.abs(lead) <= model.slack(-(greatest + rival))) & np.isfinite(lead)
+    tied = ~((lead > 0) & ~unclear).any(axis=1)
+    known: dict[bytes, bool] = {}
+    for place in np.flatnonzero(tied & unclear.any(axis=1)).tolist():
+        key = points.codes[:, place].tobytes()
+        if key not in known:
+            known[key] = not _can_win(model, points, place)
+        tied[place] = known[key]
+    return np.asarray(tied)
+
+
+def _can_win(model: Model, points: Points, place: int) -> bool:
+    """Decide whether some label wins alone in some world: at its best, its rivals at their worst."""
+    low, high = point_counts(model, points, place)
+    labels = range(model.m)
+    return any(all(model.exceeds(i, high[i], k, low[k]) for k in labels if k != i) for i in labels)
+
+
+def _greatest_other(supports: Floats) -> Floats:
+    """Return, per point and label, the greatest support among the other labels."""
+    every, best = np.arange(len(supports)), supports.argmax(axis=1)
+    others = supports.copy()
+    others[every, best] = -np.inf
+    greatest = np.repeat(supports[every, best][:, None], supports.shape[1], axis=1)
+    greatest[every, best] = others.max(axis=1)
+    return greatest
+
+
+# The order ----------------------------------------------------------------------------------------
+
+
+class Order:
+    """The groups of missing cells that matter to some points, and how much each would bring.
 
     Parameters
     ----------
-    places
-        The positions of the points that are not done.
-    matter
-        Points × labels: the labels whose cells can matter to a point (`contenders`).
+    points
+        The points that are not done.
+    contending
+        Their `contenders`.
     costs
         The cost of a cell of each feature.
     """
 
-    model: Model
-    points: Points
-    places: NDArray[np.intp]
-    matter: NDArray[np.bool_]
-    confidence: float
-    filling: Filling
-    costs: Floats
+    def __init__(self, model: Model, points: Points, contending: Booleans, costs: Floats) -> None:
+        self.n_cells = open_cells(model)
+        self.matters = cells_that_matter(self.n_cells, points, contending)
+        self._costs = np.maximum(self.n_cells, 1) * costs
+        most = max(_FEWEST_POINTS, min(_MOST_POINTS, _MOST_TERMS // (model.m * model.d)))
+        sample = evenly(np.flatnonzero(contending.any(axis=1)), most)
+        self._weigh(model, points.take(sample), contending[sample])
 
-    def parts(self, on_progress: Progress | None = None) -> list[Part | OwnPart]:
-        """All that matters, in order."""
-        trained = self._training(self.places, self.points, within(on_progress, 0.0, 0.5))
-        if not len(self._lacking):
-            return [*trained]
-        first, later = self._own(trained)
-        left, points = self._after(first)
-        again = self._training(left, points, within(on_progress, 0.5, 0.9))
-        again += [part for part in trained if part not in again]
-        worth = [one for one in later if one.gain > 0]
-        last = [one for one in later if one.gain <= 0]
-        return [*_own_parts(first), *self._merged(left, again, worth), *_own_parts(last)]
+    def _weigh(self, model: Model, points: Points, contending: Booleans) -> None:
+        """Work out what each group would close for each point, and how wide the gaps are."""
+        low, high, likely = _log_terms(model, points)
+        prior = np.maximum(model.log_prior, _LEAST)
+        every = np.arange(len(points))
+        sums = np.where(contending, likely.sum(axis=2).T + prior, -np.inf)
+        winner = sums.argmax(axis=1) if len(points) else np.empty(0, dtype=np.intp)
+        is_winner = np.zeros_like(contending)
+        is_winner[every, winner] = True
+        self._rivals = contending & ~is_winner
+        # Labels × points × features: filling a group lifts the winner, or takes a rival down.
+        self._closes = np.where(is_winner.T[:, :, None], likely - low, high - likely)
+        self._closes *= contending.T[:, :, None] & self.matters[:, None, :]
+        self._is_winner = is_winner.T
+        # What the winner gains, it gains against every rival.
+        n_rivals = self._rivals.sum(axis=1)
+        self._times = np.where(self._is_winner, n_rivals, self._rivals.T).astype(np.float64)
+        least = low.sum(axis=2).T[every, winner] + prior[winner]
+        self._gaps = high.sum(axis=2).T + prior - least[:, None]
 
-    def own(self) -> tuple[list[Package], list[Package]]:
-        """What points lack that is worth more than any training cell, and what else they lack."""
-        if not len(self._lacking):
-            return [], []
-        return self._own(self._training(self.places, self.points, None))
+    def scores(self) -> Floats:
+        """Return what the groups bring per unit of cost, labels × features."""
+        gaps = np.where(self._rivals, np.maximum(self._gaps, _TINY), 0.0).sum(axis=1)
+        weights = self._times * np.maximum(gaps, _NEAR) ** -0.5
+        closed: Floats = np.matmul(weights[:, None, :], self._closes)[:, 0, :]
+        return closed / self._costs
 
-    @property
-    def _lacking(self) -> NDArray[np.intp]:
-        """The points that are not done and that their own cells can help."""
-        places = self.places
-        found: NDArray[np.intp] = places[
-            ~self.points.complete[places] & self.matter[places].any(axis=1)
-        ]
-        return found
+    def ranking(self) -> list[Group]:
+        """Return the groups that matter by their scores of now, the best first."""
+        return self._best(self.scores(), self.matters)
 
-    def _own(self, trained: list[Part]) -> tuple[list[Package], list[Package]]:
-        holed = self._lacking
-        own = [
-            one._replace(point=int(holed[one.point]))
-            for one in packages(
-                self.model,
-                self.points.take(holed),
-                self.filling,
-                self.confidence,
-                self.costs,
-                n_draws=_MANY_DRAWS if len(holed) <= _MANY else _FEW_DRAWS,
-            )
-        ]
-        steepest = max((slope for slope, _ in self._slopes(self.places, trained)), default=0.0)
-        n_first = sum(one.gain > 0 and one.density >= steepest for one in own)
-        return own[:n_first], own[n_first:]
+    def groups(self) -> list[Group]:
+        """Return the groups that matter, each scored as if those before it were filled already."""
+        left, ordered = self.matters.copy(), list[Group]()
+        at_once = math.ceil(left.sum() / _ROUNDS)
+        while left.any():
+            for label, feature in self._best(self.scores(), left)[:at_once]:
+                ordered.append((label, feature))
+                left[label, feature] = False
+                self._fill(label, feature)
+        return ordered
 
-    def _training(
-        self, places: NDArray[np.intp], points: Points, on_progress: Progress | None
-    ) -> list[Part]:
-        """The groups that matter to some points, those that probably settle most for least first."""
-        ranges = Ranges.of(self.model, points.take(places))
-        outlook = Outlook(self.model, ranges, self.matter[places], self.confidence)
-        n_open = open_counts(self.model.index)
-        left = outlook.matters
-        found: list[Part] = []
-        for _ in over(range(int(left.sum())), "ordering the cells", on_progress):
-            scores = np.where(left, outlook.scores(n_open * self.costs), -np.inf)
-            i, j = (int(place) for place in np.unravel_index(int(scores.argmax()), scores.shape))
-            found.append(Part(i, j, int(n_open[i, j])))
-            left[i, j] = False
-            outlook.fill(i, j)
-        return found
+    def _fill(self, label: int, feature: int) -> None:
+        """Go on as if the cells of a group had turned out as they probably will."""
+        closed = self._closes[label, :, feature]
+        is_winner = self._is_winner[label]
+        self._gaps[:, label] -= np.where(is_winner, 0.0, closed)
+        self._gaps -= np.where(is_winner, closed, 0.0)[:, None]
 
-    def _slopes(
-        self, places: NDArray[np.intp], parts: list[Part]
-    ) -> list[tuple[float, list[Part]]]:
-        """What training cells bring per cost, piece by piece of their order."""
-        foreseen = forecast(
-            self.model,
-            self.points,
-            places,
-            self.filling,
-            parts,
-            confidence=self.confidence,
-            n_draws=_N_DRAWS,
-        )
-        values = np.array([0.0, *foreseen.expected])
-        spent = np.cumsum([0.0, *(part.n_cells * self.costs[part.feature] for part in parts)])
-        return [(rise / cost, parts[a:b]) for a, b, rise, cost in envelope(values, spent)]
-
-    def _after(self, first: list[Package]) -> tuple[NDArray[np.intp], Points]:
-        """The points that probably are not done after the first packages, as they probably are then."""
-        chance: dict[int, float] = {}
-        codes = self.points.codes.copy()
-        for one in first:
-            chance[one.point] = chance.get(one.point, 0.0) + one.gain
-            for j in one.features:
-                candidates = self.points.candidates(j, int(codes[j, one.point]))
-                likely = chances(self.model, self.filling, j, candidates)
-                codes[j, one.point] = candidates[int(likely.argmax())]
-        left = [t for t in self.places.tolist() if chance.get(t, 0.0) < _LIKELY]
-        return np.array(left, dtype=np.intp), self.points.with_codes(codes)
-
-    def _merged(
-        self, places: NDArray[np.intp], trained: list[Part], own: list[Package]
-    ) -> Iterator[Part | OwnPart]:
-        """Both kinds, each piece before those that bring less for their cost."""
-        if not own:
-            yield from trained
-            return
-        for slope, parts in self._slopes(places, trained):
-            ahead = [one for one in own if one.density >= slope]
-            own = own[len(ahead) :]
-            yield from _own_parts(ahead)
-            yield from parts
-        yield from _own_parts(own)
+    @staticmethod
+    def _best(scores: Floats, among: Booleans) -> list[Group]:
+        order = np.argsort(np.where(among, -scores, np.inf), axis=None, kind="stable")
+        first = order[: int(among.sum())].tolist()
+        return [divmod(place, scores.shape[1]) for place in first]
 
 
-def _own_parts(own: Sequence[Package]) -> Iterator[OwnPart]:
-    """Packages as cells, feature by feature among those that bring about the same."""
-    start = 0
-    while start < len(own):
-        level = next(level for level in _LEVELS if own[start].density >= level)
-        end = start
-        while end < len(own) and own[end].density >= level:
-            end += 1
-        by_feature: dict[int, list[int]] = {}
-        for one in own[start:end]:
-            for j in one.features:
-                by_feature.setdefault(j, []).append(one.point)
-        for j, points in by_feature.items():
-            yield OwnPart(j, tuple(points))
-        start = end
+def _log_terms(model: Model, points: Points) -> tuple[Floats, Floats, Floats]:
+    """Return the least, greatest and likely log terms, each labels × points × features.
 
-
-def affordable(
-    parts: Iterable[Part | OwnPart], budget: float | None, costs: Floats
-) -> Iterator[Part | OwnPart]:
-    """What a budget allows; of cells that are too dear together, some."""
-    left = math.inf if budget is None else float(budget)
-    for part in parts:
-        cost = float(costs[part.feature])
-        n_bought = part.n_cells
-        if left / cost * (1 + 1e-12) < n_bought:
-            n_bought = int(left / cost * (1 + 1e-12))
-        if n_bought > 0:
-            if isinstance(part, OwnPart):
-                yield part._replace(points=part.points[:n_bought])
-            else:
-                yield part._replace(n_cells=n_bought)
-        left -= n_bought * cost
+    Likely is what the known cells of the label suggest, within the bias; one cell is added to them,
+    spread evenly over the values, so that no value counts as impossible.
+    """
+    index, shape = model.index, (model.m, len(points), model.d)
+    terms: Any = tuple(np.empty(shape) for _ in range(3))
+    for j in range(model.d):
+        codes, places = points.used(j)
+        low, high = model.low(j, codes), model.high(j, codes)
+        n_known = index.label_counts - index.n_open[j]
+        share = (index.exact(j, codes) + 1 / int(index.n_values[j])) / (n_known + 1)
+        known, most = index.low(j, codes), index.high(j, codes)
+        likely = np.clip(known + (most - known) * share, low, high)
+        for target, counts in zip(terms, (low, high, likely), strict=True):
+            table = np.maximum(model.log_terms(j, counts), _LEAST)
+            target[:, :, j] = table[places].T
+    return terms  # type: ignore[no-any-return]

@@ -1,27 +1,34 @@
-"""cleaning_plan: which missing cells to fill first, and what that will bring."""
+"""cleaning_plan: which missing cells to look up first, how far that gets, and where to stop.
+
+This is the one source of advice: the command line, the page, the report's finding and its next step all
+show a `CleaningPlan`.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.cleaning.best_case import contenders
-from nullproof.cleaning.confidence import Confidence, is_number
-from nullproof.cleaning.course import Stage, Step, Stop, curve, stages, stop
-from nullproof.cleaning.forecast import Forecast, OwnPart, Part, forecast
-from nullproof.cleaning.holes import Cell, OpenCells
-from nullproof.cleaning.left_out import LeftOut, left_out
-from nullproof.cleaning.needs import Cases, cases_of, refuse_beyond_floats, typical
-from nullproof.cleaning.order import Orders, affordable
-from nullproof.cleaning.ranges import Ranges
+from nullproof.cleaning.forecast import Part, forecast
+from nullproof.cleaning.order import (
+    Group,
+    Order,
+    cells_that_matter,
+    column_costs,
+    contenders,
+    mostly_missing,
+)
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import Key, key_at
+from nullproof.data.edits import TrainingTable
+from nullproof.data.keys import Key
 from nullproof.data.points import OwnHoles, Points
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
@@ -29,30 +36,104 @@ from nullproof.model.bias import Floats
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Bias, Prior
 from nullproof.model.verdicts import Verdicts, verdicts
-from nullproof.odds.filling import Cells, Filling
+from nullproof.odds.filling import refuse
 from nullproof.progress import Progress, within
 from nullproof.show import ROWS, shown_table
 from nullproof.words import many, some
 
-_MOST_LEFT_OUT = 1000
-_TABLES = {"training": "the training table", "points": "the points", "both": "both tables"}
+USUAL_BIAS = Fraction(1, 20)
+# The missing cells beyond which certainty is too much to ask for, as a share of all.
+_TOO_MANY = 0.1
+# A step looks up at most this many cells, or this share of the plan, so that the curve has many points.
+_STEP_CELLS, _STEP_SHARE = 100, 20
+_MOST_STAGES = 20
+_LEAST_RISE = 0.5
+# The share of what a plan brings at which its headline says how many cells that takes.
+_NEARLY_ALL = 0.99
+# How far the curve must rise above a straight line, as a share of its rise, before a stop is named.
+_BEND = 0.1
+
+
+class Cell(NamedTuple):
+    """A missing cell of the training table, to look up.
+
+    Examples
+    --------
+    >>> Cell(3, "age")
+    Cell(row=3, column='age')
+    """
+
+    row: int
+    column: str
+
+
+class Step(NamedTuple):
+    """Look up missing cells of one feature in the rows of one label.
+
+    Parameters
+    ----------
+    expected
+        How many points will be done after this step and those before it, on average: an estimate.
+    """
+
+    label: Any
+    feature: str
+    n_cells: int
+    expected: float
+
+
+class Stage(NamedTuple):
+    """Steps that bring something together: the cells so far, and the points done after them."""
+
+    steps: tuple[Step, ...]
+    so_far: int
+    expected: float
+
+    @property
+    def n_cells(self) -> int:
+        return sum(step.n_cells for step in self.steps)
+
+    def columns(self, most: int = 4) -> str:
+        """Name the columns, with the labels of the rows to look at."""
+        labels: dict[str, dict[str, None]] = {}
+        for step in self.steps:
+            labels.setdefault(step.feature, {})[str(step.label)] = None
+        return some((f"{name} ({some(own, 2)})" for name, own in labels.items()), most)
+
+
+class Stop(NamedTuple):
+    """Where to stop at first: ``n_cells`` bring ``gain`` points, the ``n_after`` others far fewer."""
+
+    n_cells: int
+    gain: float
+    n_after: int
+    gain_after: float
+
+    @property
+    def sentence(self) -> str:
+        """Say the same in words."""
+        first = "cell is" if self.n_cells == 1 else f"{self.n_cells:,} cells are"
+        return (
+            f"Where to stop: the first {first} expected to bring {self.gain:,.1f} points, the other "
+            f"{self.n_after:,} only {self.gain_after:,.1f} more."
+        )
 
 
 @dataclass(frozen=True, repr=False, eq=False)
 class CleaningPlan:
-    """An order of work: steps one after another, with what each will bring.
+    """An order of work: steps one after another, with what each is expected to bring.
 
     Parameters
     ----------
     done
-        Which points need nothing: certain (up to the bias, if one was given), or with odds of one
-        label that reach ``confidence``. Exact.
+        Which points need nothing: they hold up to the bias, or are certain where the bias is 1. Exact.
     stuck
-        Positions of points that no values of the missing cells make certain, nor hold up to any
-        bias: labels tie in every world. Exact for complete points.
-    undecided
-        Positions of points that may have odds of ``confidence``, but no bound tells: they lie too near
-        it, or the point has too many completions. They count as not done.
+        Positions of points that no values of the missing cells help: labels tie in every world. Exact.
+    n_for_certainty
+        How many cells may have to be looked up before every point is certain.
+    does_not_apply
+        Columns that are missing in over nine tenths of the rows. They have no steps: what is missing so
+        often probably does not apply, and counts as a value with ``missing_is_value``.
 
     Examples
     --------
@@ -63,22 +144,25 @@ class CleaningPlan:
     >>> plan.n_cells
     1
     >>> plan.cells(rows, ["yes", "yes", "no", "no"])
-    [Cell(row=0, column='x1', table='training')]
+    [Cell(row=0, column='x1')]
     """
 
     model: Model
     points: Points
     verdicts: Verdicts
     steps: tuple[Step, ...]
-    done: NDArray[np.bool_]
     stuck: tuple[int, ...]
-    confidence: float
-    undecided: tuple[int, ...] = ()
+    n_for_certainty: int
+    does_not_apply: tuple[str, ...] = ()
 
     @property
     def index(self) -> CountIndex:
         """The counts of the table to clean."""
         return self.model.index
+
+    @property
+    def done(self) -> NDArray[np.bool_]:
+        return self.verdicts.certain
 
     @property
     def n_points(self) -> int:
@@ -91,146 +175,190 @@ class CleaningPlan:
 
     @property
     def n_cells(self) -> int:
-        """How many cells all steps fill."""
+        """How many cells all steps look up."""
         return sum(step.n_cells for step in self.steps)
 
     @property
+    def expected(self) -> float:
+        """How many points are expected to be done after all steps."""
+        return self.steps[-1].expected if self.steps else float(self.n_done)
+
+    @cached_property
+    def curve(self) -> dict[str, list[Any]]:
+        """Cells looked up, and points that are expected to be done then; from none on."""
+        n_cells = np.cumsum([0, *(step.n_cells for step in self.steps)]).tolist()
+        return {"n_cells": n_cells, "expected": [self.n_done, *(s.expected for s in self.steps)]}
+
+    @cached_property
     def stages(self) -> list[Stage]:
-        """The steps put together until each brings something; those that bring nothing are left off."""
-        return stages(self.steps, self.n_done)
+        """The steps put together until each stage brings something.
+
+        Those after the last gain are left off. Where nothing is gained at all, every step is a stage.
+        """
+        top = max((step.expected for step in self.steps), default=0.0)
+        least = max(_LEAST_RISE, (top - self.n_done) / _MOST_STAGES)
+        stages, waiting, so_far, reached = list[Stage](), list[Step](), 0, float(self.n_done)
+        for step in self.steps:
+            waiting.append(step)
+            so_far += step.n_cells
+            if step.expected >= min(reached + least, max(top - 1e-9, reached + 1e-6)):
+                stages.append(Stage(tuple(waiting), so_far, step.expected))
+                waiting, reached = [], step.expected
+        if not stages:
+            ends = self.curve["n_cells"][1:]
+            pairs = zip(self.steps, ends, strict=True)
+            stages = [Stage((step,), end, step.expected) for step, end in pairs]
+        return stages
+
+    @cached_property
+    def stop(self) -> Stop | None:
+        """Where the curve bends most; None where each cell brings about the same."""
+        cells = np.array(self.curve["n_cells"], dtype=float)
+        rise = np.maximum.accumulate(self.curve["expected"]) - self.n_done
+        if not self.steps or rise[-1] < _LEAST_RISE:
+            return None
+        above = rise - rise[-1] * cells / cells[-1]
+        bend = int(above.argmax())
+        if above[bend] < _BEND * rise[-1]:
+            return None
+        n_cells, total = int(cells[bend]), int(cells[-1])
+        return Stop(n_cells, float(rise[bend]), total - n_cells, float(rise[-1] - rise[bend]))
 
     @property
-    def stop(self) -> Stop | None:
-        """Where to stop at first: after it each cell brings far less. None if nowhere."""
-        return stop(self.steps, self.n_done)
+    def _enough(self) -> tuple[int, float]:
+        """The cells that bring nearly all that the whole plan brings, and the points done then."""
+        cells, expected = self.curve["n_cells"], self.curve["expected"]
+        enough = self.n_done + _NEARLY_ALL * (max(expected) - self.n_done)
+        place = next(place for place, after in enumerate(expected) if after >= enough)
+        # Where nothing is gained, the whole plan is what there is to say.
+        place = place or len(expected) - 1
+        return cells[place], expected[place]
 
-    @cached_property
-    def left_out(self) -> tuple[LeftOut, ...]:
-        """Cells that points leave out and that would secure or change a prediction.
+    # In words -------------------------------------------------------------------------------------
 
-        Worked out when first asked for.
-        """
-        return left_out(self.model, self.points, self.done)
+    @property
+    def what(self) -> str:
+        """Say what is true of the points that are done."""
+        return goal_in_words(self.model)
 
-    @cached_property
-    def cases(self) -> Cases:
-        """The fewest and the most cells that each point can need; computed when first asked for.
+    @property
+    def headline(self) -> str:
+        """Say how many points are done, and how many cells the others take."""
+        said = f"{self.n_done:,} of {many(self.n_points, 'point')} {self.what}"
+        if not self.steps:
+            return said
+        n_cells, expected = self._enough
+        return f"{said}; with {many(n_cells, 'cell')} looked up {expected:,.1f} are expected"
 
-        Until it is certain, whatever the bias of the plan.
-        """
-        strict = self.model.unbiased
-        found = self.verdicts if strict is self.model else verdicts(strict, self.points)
-        return cases_of(strict, self.points, found)
+    @property
+    def meaning(self) -> str:
+        """Say what it means that a point is done."""
+        biases = {*self.model.bias}
+        if self.model.is_unbiased:
+            return "Certain: the same label whatever the missing cells hold."
+        limit = "the bias of each column"
+        if len(biases) == 1:
+            limit = f"{float(100 * biases.pop()):g} percentage points"
+        return f"Hold: the same label as long as the missing cells resemble the known ones, within {limit}."
 
-    @cached_property
-    def typical_cases(self) -> str:
-        """What open points need at best and at worst until they are certain, in a sentence."""
-        strict = self.model.unbiased
-        found = self.verdicts if strict is self.model else verdicts(strict, self.points)
-        is_goal = strict is self.model and self.confidence == 1
-        return typical(strict, self.points, found, is_goal=is_goal)
+    @property
+    def certainty(self) -> str:
+        """Say what certainty would take, where the plan has a weaker goal; empty where it has not."""
+        n_missing = self.index.n_missing
+        if self.model.is_unbiased or not self.n_for_certainty:
+            return ""
+        said = (
+            "To make every point certain, whatever the missing cells hold, may take "
+            f"{self.n_for_certainty:,} of {many(n_missing, 'missing cell')}"
+        )
+        if self.n_for_certainty > _TOO_MANY * n_missing:
+            return f"{said}: more than a tenth, so that is not proposed."
+        return f"{said}: ask for it with a bias of 1."
+
+    @property
+    def hint(self) -> str:
+        """Say which columns are missing nearly everywhere and what to do about them; or nothing."""
+        if not self.does_not_apply:
+            return ""
+        is_are = "is" if len(self.does_not_apply) == 1 else "are"
+        return (
+            f"{some(self.does_not_apply, 4)} {is_are} missing in over nine tenths of the rows and not to "
+            "be looked up; if missing means that it does not apply, count it as a value "
+            "(missing_is_value, --missing-is-value)."
+        )
+
+    # As a table -----------------------------------------------------------------------------------
 
     def cells(self, table: Any, labels: Sequence[Any] | None = None) -> list[Cell]:
-        """The cells to fill, in this order: row position, column name and which table.
+        """Return the cells to look up, in this order: row position and column name.
 
         Parameters
         ----------
         table
             The table that was counted; ``labels`` beside it where it was counted from plain rows.
         """
-        return self.cells_among(OpenCells.of(self.index, table, labels).rows)
+        return self.cells_among(missing_rows(self.index, table, labels).__getitem__)
 
-    def cells_among(self, rows: Callable[[int, int], NDArray[np.intp]]) -> list[Cell]:
-        """The cells to fill, where ``rows`` tells the open rows of a label and a feature."""
-        labels, position = [*self.index.labels], self.index.schema.position
-        found: list[Cell] = []
+    def cells_among(self, rows_of: Callable[[Group], NDArray[np.intp]]) -> list[Cell]:
+        """Return the cells to look up, where ``rows_of`` returns the missing rows of a group."""
+        position = self.index.schema.position
+        label_codes = {label: code for code, label in enumerate(self.index.labels)}
+        taken: dict[Group, int] = {}
+        cells: list[Cell] = []
         for step in self.steps:
-            found += step.own
-            if not step.own:
-                open_rows = rows(labels.index(step.label), position[step.feature])
-                found += [Cell(int(row), step.feature) for row in open_rows[: step.n_cells]]
-        return found
+            group = label_codes[step.label], position[step.feature]
+            start = taken.get(group, 0)
+            taken[group] = start + step.n_cells
+            rows = rows_of(group)[start : taken[group]]
+            cells += [Cell(row, step.feature) for row in rows.tolist()]
+        return cells
 
     def columns(self) -> dict[str, list[Any]]:
-        """The steps as plain columns."""
+        """Return the steps as plain columns."""
         return {
-            "table": [step.table for step in self.steps],
-            "label": [None if step.own else str(step.label) for step in self.steps],
+            "label": [str(step.label) for step in self.steps],
             "feature": [step.feature for step in self.steps],
             "n_cells": [step.n_cells for step in self.steps],
             "expected": [step.expected for step in self.steps],
-            "best": [step.best for step in self.steps],
         }
 
     def document(self, brought: dict[str, Any] | None = None) -> dict[str, Any]:
-        """The JSON form, with what answers ``brought`` where some were taken."""
-        names = self.points.names
+        """Return the JSON form, with what answers ``brought`` where some were taken."""
+        names, columns = self.points.names, self.columns()
+        steps = zip(*columns.values(), strict=True)
+        curve = zip(*self.curve.values(), strict=True)
         return {
             **({} if brought is None else {"answers": brought}),
             "n_points": self.n_points,
             "n_done": self.n_done,
-            "confidence": self.confidence,
             "n_cells": self.n_cells,
+            "n_for_certainty": self.n_for_certainty,
             "stop": None if self.stop is None else self.stop._asdict(),
-            "curve": [
-                {"n_cells": n_cells, "expected": expected}
-                for n_cells, expected in zip(*curve(self.steps, self.n_done).values(), strict=True)
-            ],
+            "curve": [dict(zip(self.curve, entry, strict=True)) for entry in curve],
             "stuck": list(self.stuck),
-            "undecided": list(self.undecided),
             **({} if names is None else {"stuck_keys": names.values[[*self.stuck]].tolist()}),
-            "left_out": [
-                {**one.document(), **key_at(names, one.cell.row)}
-                for one in self.left_out[:_MOST_LEFT_OUT]
-            ],
-            "steps": [
-                {
-                    "table": step.table,
-                    "label": None if step.own else str(step.label),
-                    "feature": step.feature,
-                    "n_cells": step.n_cells,
-                    "certain": self.n_done,
-                    "expected": step.expected,
-                    "best": step.best,
-                }
-                for step in self.steps
-            ],
+            "does_not_apply": list(self.does_not_apply),
+            "steps": [dict(zip(columns, step, strict=True)) for step in steps],
         }
 
     def to_frame(self) -> Any:
-        """One row per step, in the library that the points came in."""
+        """Return one row per step, in the library that the points came in."""
         return native_frame(self.columns(), self.points.frame, same_rows=False)
 
-    @property
-    def what(self) -> str:
-        """What is true of the points that are done, in words."""
-        if self.confidence < 1:
-            return f"are done: certain, or with odds of {self.confidence:g} or more"
-        return "are certain" if self.model.unbiased is self.model else "hold up to the bias"
-
-    def _headline(self) -> str:
-        return (
-            f"CleaningPlan: {self.n_done:,} of {self.n_points:,} points {self.what}; "
-            f"{many(self.n_cells, 'cell')} in {many(len(self.steps), 'step')}"
-        )
-
     def _repr_html_(self) -> str:
-        found = self.stages
+        first = self.stages[:ROWS]
         shown: dict[str, list[Any]] = {
-            "n_cells": [stage.n_cells for stage in found],
-            "so far": [stage.so_far for stage in found],
-            "table": [stage.table for stage in found],
-            "columns (and labels)": [stage.columns() for stage in found],
-            "expected": [stage.expected for stage in found],
+            "n_cells": [stage.n_cells for stage in first],
+            "so far": [stage.so_far for stage in first],
+            "columns (and labels)": [stage.columns() for stage in first],
+            "expected": [stage.expected for stage in first],
         }
-        first = {name: column[:ROWS] for name, column in shown.items()}
-        return shown_table(self._headline(), first, len(found))
+        return shown_table(f"CleaningPlan: {self.headline}", shown, len(self.stages))
 
     def __repr__(self) -> str:
-        lines = [self._headline()]
+        lines = [f"CleaningPlan: {self.headline}"]
         lines += [
-            f"  {many(stage.n_cells, 'cell')} of {_TABLES[stage.table]}, {stage.columns()}: "
-            f"then {stage.expected:.1f} expected"
+            f"  {many(stage.n_cells, 'cell')} of {stage.columns()}: then {stage.expected:,.1f} expected"
             for stage in self.stages[:5]
         ]
         return "\n".join(lines + (["  …"] if len(self.stages) > 5 else []))
@@ -241,39 +369,30 @@ def cleaning_plan(
     points: Any,
     *,
     budget: float | None = None,
-    confidence: float = 1.0,
-    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
     own_missing: OwnHoles = "skip",
-    bias: Bias = 1.0,
+    bias: Bias = 0.05,
     key: Key | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
-    """Rank the missing cells, so that looking up the first few settles as many points as possible.
+    """Rank the missing cells of the training table, so that looking up the first few helps most.
 
     Parameters
     ----------
     points
         The points that matter: a data frame, a file, an array or a list of rows.
     budget
-        The most cells to fill or, with ``costs``, the most that they may cost; None for no limit.
-    confidence
-        1: a point is done when it is certain. Below 1 it is done once the odds of its predicted label
-        are proven to reach this number. That often takes far fewer cells: a point near a tie needs
-        almost every cell to become certain.
-    cells
-        How chance fills the missing cells, as for `label_odds`: ``"observed"`` or ``"uniform"``. The
-        default is ``"observed"`` for odds; the forecast of a plan without a bias fills cells ``"uniform"``.
+        The most cells to look up or, with ``costs``, the most that they may cost; None for no limit.
     costs
         The cost of a cell by column name; 1 for columns that are not named.
     own_missing
-        As for `certify`. Cells of a feature that a point leaves out do not matter to it.
+        ``"skip"`` only: points are predicted from the cells that they know.
     bias
-        As for `certify`: a point is done when it holds up to this bias. A cell that is filled is a
-        known cell, so it changes what is assumed of the others; what is expected takes that into
-        account, and counts points that are done already only while they stay so.
+        A point is done when it holds up to this bias, as for `certify`; 1 asks for certainty, which
+        often takes most of the missing cells. A cell that is looked up becomes a known cell, which
+        changes what is assumed of the others; the expected numbers take that into account.
     key
         What names the points in the result: a column of theirs, or one name per point.
     on_progress
@@ -283,9 +402,9 @@ def cleaning_plan(
     --------
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
-    >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1)
-    CleaningPlan: 1 of 2 points are certain; 2 cells in 2 steps
-      2 cells of the training table, x0 (no), x1 (yes): then 2.0 expected
+    >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1, bias=1)
+    CleaningPlan: 1 of 2 points are certain; with 2 cells looked up 2.0 are expected
+      2 cells of x0 (no), x1 (yes): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)
     encoded = model.points(points, own_missing, key)
@@ -294,8 +413,6 @@ def cleaning_plan(
         encoded,
         verdicts(model, encoded),
         budget=budget,
-        confidence=confidence,
-        cells=cells,
         costs=costs,
         on_progress=on_progress,
     )
@@ -307,78 +424,105 @@ def plan_of(
     found: Verdicts,
     *,
     budget: float | None = None,
-    confidence: float = 1.0,
-    cells: Cells | None = None,
     costs: Mapping[str, float] | None = None,
     on_progress: Progress | None = None,
 ) -> CleaningPlan:
-    """The plan for points whose verdicts are known; options as for `cleaning_plan`."""
-    model.refuse_weights("cleaning_plan")
-    if budget is not None and not (is_number(budget) and budget >= 0):
+    """Plan for points whose verdicts are known; options as for `cleaning_plan`."""
+    index = model.index
+    refuse(index, points, "cleaning_plan")
+    if budget is not None and not (isinstance(budget, Real) and budget >= 0):
         raise NullproofError(f"budget is {budget!r}; give a number of cells that is 0 or more")
-    strict = model.unbiased is model
-    reached = Confidence(confidence, cells)
-    filling = Filling(model.index, cells or ("uniform" if strict else "observed"))
-    each = column_costs(model.index, costs)
-    refuse_beyond_floats(model)
-    # Weighing the worlds of each point takes longer than all that follows.
-    start = 0.6 if reached.confidence < 1 else 0.0
-    done, undecided = reached.done(model, points, found, within(on_progress, 0.0, start))
-    matter = contenders(model, points, Ranges.of(model, points), found)
-    left = np.flatnonzero(~done)
-    orders = Orders(model, points, left, matter, reached.confidence, filling, each)
-    parts = orders.parts(within(on_progress, start, (start + 1) / 2))
-    parts = [*affordable(parts, budget, each)]
-    # Without a bias a point that is done stays so, whatever cells turn out to hold.
-    looked_at = left if strict else np.flatnonzero(~done | points.complete)
-    foreseen = forecast(
-        model,
-        points,
-        looked_at,
-        filling,
-        parts,
-        done=done,
-        confidence=reached.confidence,
-        on_progress=within(on_progress, (start + 1) / 2, 1.0),
+    each = column_costs(index, costs)
+    left = np.flatnonzero(~found.certain)
+    contending = contenders(model, points.take(left), found.take(left))
+    order = Order(model, points.take(left), contending, each)
+    excluded = mostly_missing(index)
+    wanted = order.matters.any(axis=0)
+    order.matters[:, excluded] = False
+    parts = [*_affordable(_split(order), budget, each)]
+    expected = forecast(model, points, found.certain, parts, within(on_progress, 0.2, 1.0))
+    steps = tuple(
+        Step(index.labels[part.label], index.features[part.feature], part.n_cells, after)
+        for part, after in zip(parts, expected, strict=True)
     )
-    steps = tuple(_steps(model.index, parts, foreseen, len(points) - len(looked_at)))
-    stuck = np.flatnonzero(~done & ~matter.any(axis=1))
     return CleaningPlan(
         model,
         points,
         found,
         steps,
-        done,
-        tuple(stuck.tolist()),
-        reached.confidence,
-        tuple(np.flatnonzero(undecided).tolist()),
+        tuple(left[~contending.any(axis=1)].tolist()),
+        _n_for_certainty(model, points, order),
+        tuple(np.array(index.features)[excluded & wanted].tolist()),
     )
 
 
-def _steps(
-    index: CountIndex, parts: Sequence[Part | OwnPart], foreseen: Forecast, n_done: int
-) -> Iterator[Step]:
-    """The steps as a plan lists them; ``n_done`` points are done before the first."""
-    for part, expected, best in zip(
-        parts, foreseen.expected.tolist(), foreseen.best.tolist(), strict=True
-    ):
-        feature, after = index.features[part.feature], (n_done + expected, n_done + best)
-        if isinstance(part, OwnPart):
-            own = tuple(Cell(place, feature, "points") for place in part.points)
-            yield Step(None, feature, part.n_cells, *after, own)
-        else:
-            yield Step(index.labels[part.label], feature, part.n_cells, *after)
+def usual_goal(model: Model) -> Model:
+    """Return the model of the usual plan: its own bias, or 0.05 where cells may hold anything."""
+    return model.biased(USUAL_BIAS) if model.is_unbiased else model
 
 
-def column_costs(index: CountIndex, costs: Mapping[str, float] | None) -> Floats:
-    """The cost of a cell per feature."""
-    costs = costs or {}
-    unknown = [name for name in costs if name not in index.schema.position]
-    if unknown:
-        raise NullproofError(
-            f"costs names {unknown[0]!r}, which is no feature; they are {some(index.features, 8)}"
-        )
-    for name, cost in costs.items():
-        if not (is_number(cost) and 0 < cost < math.inf):
-            raise NullproofError(f"the cost of {name!r} is {cost!r}; give a number above 0")
-    return np.array([float(costs.get(name, 1.0)) for name in index.features])
+def goal_in_words(model: Model) -> str:
+    """Say what is true of points that are done."""
+    if model.is_unbiased:
+        return "are certain"
+    biases = {*model.bias}
+    return f"hold up to {'the bias' if len(biases) > 1 else f'a bias of {float(biases.pop()):g}'}"
+
+
+def _n_for_certainty(model: Model, points: Points, order: Order) -> int:
+    """Count the cells that matter to a point that is not certain: all may be needed, no other is."""
+    if model.is_unbiased:
+        return int(order.n_cells[order.matters].sum())
+    found = verdicts(model.unbiased, points)
+    left = np.flatnonzero(~found.certain)
+    some_points = points.take(left)
+    contending = contenders(model.unbiased, some_points, found.take(left))
+    return int(order.n_cells[cells_that_matter(order.n_cells, some_points, contending)].sum())
+
+
+def _split(order: Order) -> Iterator[Part]:
+    """Yield the groups in order, large ones in several parts."""
+    total = int(order.n_cells[order.matters].sum())
+    most = max(_STEP_CELLS, math.ceil(total / _STEP_SHARE))
+    for label, feature in order.groups():
+        n_cells = int(order.n_cells[label, feature])
+        n_parts = math.ceil(n_cells / most)
+        for place in range(n_parts):
+            size = n_cells * (place + 1) // n_parts - n_cells * place // n_parts
+            yield Part(label, feature, size)
+
+
+def _affordable(parts: Iterator[Part], budget: float | None, costs: Floats) -> Iterator[Part]:
+    """Yield the parts that a budget allows; of the first that is too dear, as many cells as it can."""
+    left = math.inf if budget is None else float(budget)
+    for part in parts:
+        cost = float(costs[part.feature])
+        n_bought = min(part.n_cells, left / cost * (1 + 1e-12))
+        if n_bought >= 1:
+            yield part._replace(n_cells=int(n_bought))
+        left -= int(n_bought) * cost
+
+
+def missing_rows(
+    index: CountIndex, table: Any, labels: Sequence[Any] | None = None
+) -> dict[Group, NDArray[np.intp]]:
+    """Return the rows with a missing cell by label and feature, of the table that was counted."""
+    return rows_by_group(index, TrainingTable.open(index.schema, table, labels))
+
+
+def rows_by_group(index: CountIndex, training: TrainingTable) -> dict[Group, NDArray[np.intp]]:
+    """Return the same for a table that is open; another table than the one counted is refused."""
+    rows: dict[Group, NDArray[np.intp]] = {}
+    for j, name in enumerate(index.features):
+        missing = np.flatnonzero(training.writer(j).encoded.codes < 0)
+        missing = missing[training.row_labels[missing] >= 0]
+        owners = training.row_labels[missing]
+        here = np.bincount(owners, minlength=len(index.labels))
+        if not np.array_equal(here, index.n_open[j]):
+            raise NullproofError(
+                f"column {name!r} of the table has {int(here.sum()):,} missing cells, but "
+                f"{int(index.n_open[j].sum()):,} were counted; give the table that was counted"
+            )
+        for i in np.flatnonzero(here).tolist():
+            rows[i, j] = missing[owners == i]
+    return rows

@@ -7,31 +7,42 @@ answers of worksheets, plan what is left, write the next worksheet.
 
 from __future__ import annotations
 
+import csv
+import datetime as dt
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import importlib
+import io
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any
 
-import narwhals as nw
+import numpy as np
+from numpy.typing import NDArray
 
-from nullproof.cleaning.candidates import Candidates
-from nullproof.cleaning.cleaner import Cleaner
-from nullproof.cleaning.holes import Cell, Which, fits, is_beyond, value_names
-from nullproof.cleaning.plan import CleaningPlan, cleaning_plan
-from nullproof.cleaning.sheets import Line, read_lines, write_lines
+from nullproof.cleaning.cleaner import Cleaner, code_of, fits, is_beyond
+from nullproof.cleaning.plan import Cell, CleaningPlan, plan_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import set_cells
 from nullproof.data.keys import key_at
 from nullproof.data.points import Points
+from nullproof.data.sources import FileOptions, Table, open_table
 from nullproof.data.texts import plain_text
-from nullproof.errors import NullproofError, notice
+from nullproof.errors import NullproofError, missing_extra, notice
+from nullproof.files import shown_in_spreadsheets, taken_from_spreadsheets, write_whole
+from nullproof.model.model import Model
+from nullproof.model.verdicts import verdicts
 from nullproof.progress import Progress
 from nullproof.words import cut, many, some
 
-NEEDED = ("table", "row", "column", "value", "check")
+ENDINGS = (".csv", ".xlsx")
+NEEDED = ("row", "column", "value", "check")
+Line = dict[str, str]
 _UNKNOWN = "?"
 _SHOWN = 6
+_MOST_CANDIDATES, _BETWEEN = 8, " | "
+_WIDEST = 60
 
 
 @dataclass(frozen=True)
@@ -47,39 +58,45 @@ class Work:
 
     Parameters
     ----------
-    table
-        Gives the training table when it is first needed.
+    open_training
+        Returns the training table when it is first needed.
+    options
+        ``alpha``, ``prior``, ``bias`` and ``costs``, as for `cleaning_plan`.
     key
         The column that names rows.
     same_rows
         Whether the points are the rows of the training table: an answer then fills both.
+    lines
+        The lines of the rows in the file of the table, where they are known.
     """
 
     def __init__(
         self,
         index: CountIndex,
         points: Points,
-        table: Callable[[], Any],
-        options: dict[str, Any],
+        open_training: Callable[[], Any],
+        options: Mapping[str, Any],
         *,
         key: str | None = None,
         same_rows: bool = False,
+        lines: Callable[[], Sequence[int] | None] = lambda: None,
     ) -> None:
-        self.index, self._points, self._table, self._options = index, points, table, options
-        self._key, self._same_rows = key, same_rows
-        self._cleaner: Cleaner | None = None
+        self.index, self.points = index, points
+        self._open_training, self._options = open_training, dict(options)
+        self._costs = self._options.pop("costs", None)
+        self._key, self._same_rows, self._lines = key, same_rows, lines
+        self._has_answers = False
 
-    @property
+    @cached_property
     def cleaner(self) -> Cleaner:
         """The cleaner of the table, which is only needed for cells and answers."""
-        if self._cleaner is None:
-            self._cleaner = self._new()
-        return self._cleaner
+        table = self._open_training()
+        return Cleaner(self.index, self.points, table, costs=self._costs, **self._options)
 
     @property
-    def points(self) -> Points:
-        """The points with the answers to their own cells."""
-        return self._points if self._cleaner is None else self._cleaner.points
+    def model(self) -> Model:
+        """The counts with all answers, and the question."""
+        return self.cleaner.model if self._has_answers else Model(self.index, **self._options)
 
     def take(self, worksheets: Sequence[Path]) -> dict[str, Any] | None:
         """Take the answers of worksheets, all or none, and return what they brought."""
@@ -87,190 +104,290 @@ class Work:
             return None
         answers: dict[Cell, Answer] = {}
         for path in worksheets:
-            found = read_worksheet(path, self.cleaner)
-            twice = [cell for cell in found if cell in answers]
-            if twice:
-                raise NullproofError(
-                    f"{path.name}: {_named(twice[0])} has an answer in another worksheet too; leave one "
-                    "of them"
-                )
-            answers |= found
+            for cell, answer in read_worksheet(path, self.cleaner).items():
+                if cell in answers:
+                    raise NullproofError(
+                        f"{path.name}: {_named(cell)} has an answer in another worksheet too; leave one of "
+                        "them"
+                    )
+                answers[cell] = answer
         _refuse_misfits(self.cleaner, answers)
-        _tell_of_beyond(self.index, answers)
-        before = self._new()
-        self.cleaner.answer({cell: own.value for cell, own in self._of_both(answers)})
-        return {"n_answers": len(answers), **_progress(before, self.cleaner)}
+        _warn_of_slips(self.index, answers)
+        before = self.cleaner.done
+        self.cleaner.answer({cell: answer.value for cell, answer in answers.items()})
+        self._has_answers = True
+        if self._same_rows:
+            self.points = self._repaired_points()
+        return {"n_answers": len(answers), **self._progress(before)}
 
     def plan(self, budget: float | None, on_progress: Progress | None = None) -> CleaningPlan:
-        """What is left to do."""
-        index = self.index if self._cleaner is None else self._cleaner.index
-        return cleaning_plan(
-            index, self.points, budget=budget, on_progress=on_progress, **self._options
+        """Plan what is left to do."""
+        model = self.model
+        return plan_of(
+            model,
+            self.points,
+            verdicts(model, self.points),
+            budget=budget,
+            costs=self._costs,
+            on_progress=on_progress,
         )
 
-    @property
-    def repaired(self) -> tuple[CountIndex, Points]:
-        """The counts and the points with all answers, those to the points' own cells as values too."""
-        points = self.points
-        if points.frame is not None:
-            filled = nw.from_native(set_cells(points.frame, self.changes("points")))
-            points = replace(points, source=filled)
-        return self.cleaner.index, points
-
-    def changes(self, table: Which) -> dict[str, dict[int, Any]]:
-        """The answers for one of the two tables, by column and row."""
-        found: dict[str, dict[int, Any]] = {}
-        for cell, answer in self.cleaner.values.items():
-            if cell.table == table or self._same_rows:
-                found.setdefault(cell.column, {})[cell.row] = answer
-        return found
-
     def write_worksheet(self, path: Path, plan: CleaningPlan) -> int:
-        """Write the cells that are left, marked as cells of the tables as they were; return how many."""
+        """Write the cells of a plan as a worksheet to fill in; return how many."""
         cells = self.cleaner.cells(plan)
-        if self._same_rows:
-            # A training row has its cell once, whether it is to be counted or to be predicted.
-            labels = self.cleaner.open_cells.training.row_labels
-            once = (c._replace(table="training") if labels[c.row] >= 0 else c for c in cells)
-            cells = [*dict.fromkeys(once)]
-        return write_worksheet(path, self.cleaner, cells, self._key)
+        write_worksheet(path, self.cleaner, cells, self._key, self._lines())
+        return len(cells)
 
-    def _of_both(self, answers: Mapping[Cell, Answer]) -> Iterator[tuple[Cell, Answer]]:
-        """The answers, those for training rows that are points too for both."""
-        for cell, answer in answers.items():
-            yield cell, answer
-            if self._same_rows and cell.table == "training":
-                yield cell._replace(table="points"), answer
+    def _repaired_points(self) -> Points:
+        """Return the points with the answers to cells of their own rows."""
+        schema, codes = self.index.schema, self.points.codes.copy()
+        for cell, value in self.cleaner.values.items():
+            j = schema.position[cell.column]
+            codes[j, cell.row] = code_of(schema.features[j], value, "")
+        assert self.points.frame is not None
+        filled = set_cells(self.points.frame, self.cleaner.changes())
+        return replace(self.points, codes=codes, source=filled)
 
-    def _new(self) -> Cleaner:
-        return Cleaner(self.index, self._points, self._table(), **self._options)
+    def _progress(self, before: NDArray[np.bool_]) -> dict[str, Any]:
+        """Return the JSON form of what answers brought."""
+        after = verdicts(self.model, self.points)
+        labels, names = self.model.named(after.winner), self.points.names
+        gained = np.flatnonzero(after.certain & ~before).tolist()
+        return {
+            "n_done_before": int(before.sum()),
+            "n_done": int(after.certain.sum()),
+            "became_done": [
+                {"point": place, **key_at(names, place), "label": str(labels[place])}
+                for place in gained
+            ],
+        }
+
+
+def lines_of(path: Path, table: Table, options: FileOptions) -> list[int] | None:
+    """Return the lines of a table's rows in its text file; None where a row may be no line."""
+    if not table.in_file or not path.is_file():
+        return None
+    n_above = options.skip_rows + options.header
+    n_rows = table.n_all + len(table.skipped)
+    content = path.read_bytes()
+    n_lines = content.count(b"\n") + (not content.endswith(b"\n"))
+    # Blank lines, and cells with several lines, would make more.
+    if n_lines != n_above + n_rows:
+        return None
+    skipped = {*table.skipped}
+    return [n_above + place + 1 for place in range(n_rows) if place not in skipped]
+
+
+# Out ----------------------------------------------------------------------------------------------
 
 
 def write_worksheet(
-    path: Path, cleaner: Cleaner, chosen: Iterable[Cell], key: str | None = None
-) -> int:
-    """Write cells in their order, with the names of their rows, the values left blank; return how many."""
-    training, marks, likely = cleaner.open_cells.training, cleaner.marks, Candidates(cleaner)
-    names = {"training": training.names(key), "points": cleaner.points.names}
-    has_key = any(own is not None for own in names.values())
+    path: Path,
+    cleaner: Cleaner,
+    cells: Iterable[Cell],
+    key: str | None = None,
+    file_lines: Sequence[int] | None = None,
+) -> None:
+    """Write cells in their order, with the names and lines of their rows, the values left blank."""
+    training, index = cleaner.training, cleaner.original
+    names = training.names(key)
+    head = ["row", "column", "label", "candidates", "value", "check"]
+    head = [*["line"] * (file_lines is not None), *["key"] * (names is not None), *head]
     lines = []
-    for cell in chosen:
-        own = names[cell.table]
-        name = "" if own is None else own.values[cell.row] or ""
-        is_point = cell.table == "points"
-        label = "" if is_point else str(cleaner.index.labels[int(training.row_labels[cell.row])])
-        where = (cell.table, str(cell.row), *([name] if has_key else []), cell.column, label)
-        lines.append((*where, likely.shown(cell), "", _check(marks[cell.table], cell)))
-    keys = ["key"] if has_key else []
-    head = ("table", "row", *keys, "column", "label", "candidates", "value", "check")
-    write_lines(path, head, lines)
-    return len(lines)
+    for cell in cells:
+        label = int(training.row_labels[cell.row])
+        line = {
+            "line": "" if file_lines is None else str(file_lines[cell.row]),
+            "key": "" if names is None else names.values[cell.row] or "",
+            "row": str(cell.row),
+            "column": cell.column,
+            "label": str(index.labels[label]),
+            "candidates": _candidates(index, cell.column, label),
+            "value": "",
+            "check": _check(cleaner, cell),
+        }
+        lines.append([shown_in_spreadsheets(line[name]) for name in head])
+    write = _write_excel if path.suffix == ".xlsx" else _write_csv
+    write_whole(path, lambda part: write(part, [head, *lines]))
+
+
+def _candidates(index: CountIndex, column: str, label: int) -> str:
+    """List the values that a cell may hold, the most frequent of its label first; of many a few."""
+    j = index.schema.position[column]
+    values = index.schema.features[j].values
+    order = np.argsort(-index.exact(j)[:-1, label], kind="stable")[:_MOST_CANDIDATES]
+    first = _BETWEEN.join(cut(values[code]) for code in order.tolist())
+    if len(values) <= _MOST_CANDIDATES:
+        return first
+    return f"{first}{_BETWEEN}… ({len(values):,} in all)"
+
+
+def _check(cleaner: Cleaner, cell: Cell) -> str:
+    """Return a digest of a cell and its table."""
+    digest = hashlib.sha256(f"{cleaner.fingerprint}:{cell.row}:{cell.column}".encode())
+    # A letter first, lest a spreadsheet program take 12345e67 for a number and round it.
+    return "c" + digest.hexdigest()[:8]
+
+
+def _write_csv(path: Path, lines: list[list[str]]) -> None:
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows(lines)
+
+
+def _write_excel(path: Path, lines: list[list[str]]) -> None:
+    try:
+        xlsxwriter = importlib.import_module("xlsxwriter")
+    except ImportError:
+        raise missing_extra("writing an Excel file", "excel") from None
+    # On a full disk the archive would complain a second time when it is forgotten.
+    buffer = io.BytesIO()
+    with xlsxwriter.Workbook(buffer, {"in_memory": True}) as book:
+        # The same answers give the same file, whatever the time.
+        book.set_properties({"created": dt.datetime(2000, 1, 1)})
+        # As text, lest a spreadsheet program take 3-4 for a date or 007 for 7.
+        as_text, bold = book.add_format({"num_format": "@"}), book.add_format({"bold": True})
+        sheet = book.add_worksheet("worksheet")
+        for j, column in enumerate(zip(*lines, strict=True)):
+            sheet.set_column(j, j, min(max(map(len, column)) + 2, _WIDEST), as_text)
+        for i, line in enumerate(lines):
+            for j, cell in enumerate(line):
+                if cell:
+                    sheet.write_string(i, j, cell, as_text if i else bold)
+        sheet.freeze_panes(1, 0)
+    path.write_bytes(buffer.getvalue())
+
+
+# Back ---------------------------------------------------------------------------------------------
 
 
 def read_worksheet(path: Path, cleaner: Cleaner) -> dict[Cell, Answer]:
     """Read the answers of a worksheet; lines without a value, or with ``?``, are left out."""
     answers: dict[Cell, Answer] = {}
-    writings = dict(cleaner.index.schema.formats)
-    for number, line in read_lines(path, NEEDED):
+    schema = cleaner.index.schema
+    formats = dict(schema.formats)
+    for number, line in read_lines(path):
         where = f"{path.name}, line {number}"
-        if _is_unknown(line, cleaner.index):
+        value, j = line["value"].strip(), schema.position.get(line["column"])
+        # In some columns ? is a value.
+        is_value = j is not None and _UNKNOWN in schema.features[j].codes
+        if not value or (value == _UNKNOWN and not is_value):
             continue
-        cell = _cell(line, where)
-        if line["check"] != _check(cleaner.marks[cell.table], cell):
+        if not (line["row"].isascii() and line["row"].isdigit()):
+            raise NullproofError(f"{where}: the row is {line['row']!r}; give a whole number")
+        cell = Cell(int(line["row"]), line["column"])
+        if line["check"] != _check(cleaner, cell):
             raise NullproofError(
                 f"{where} ({_named(cell)}) belongs to another table or was altered; feed back lines of "
                 "the worksheet that was made for this one"
             )
         if cell in answers:
             raise NullproofError(f"{where}: {_named(cell)} has two answers; leave one of them")
-        answers[cell] = Answer(plain_text(line["value"], writings.get(cell.column)), where)
+        answers[cell] = Answer(plain_text(line["value"], formats.get(cell.column)), where)
     return answers
 
 
-def _is_unknown(line: Line, index: CountIndex) -> bool:
-    """Whether a line says that the value is still unknown; ``?`` may be a value of its column."""
-    written, j = line["value"].strip(), index.schema.position.get(line["column"])
-    is_value = j is not None and _UNKNOWN in index.schema.features[j].codes
-    return not written or (written == _UNKNOWN and not is_value)
+def read_lines(path: Path) -> list[tuple[int, Line]]:
+    """Read the lines of a worksheet, with their numbers in the file."""
+    lines = (_read_excel if path.suffix == ".xlsx" else _read_csv)(path)
+    return [
+        (number, {name: taken_from_spreadsheets(line[name]) for name in NEEDED})
+        for number, line in lines
+    ]
 
 
-def _cell(line: Line, where: str) -> Cell:
-    """The cell that a line is about."""
-    if not (line["row"].isascii() and line["row"].isdigit()):
-        raise NullproofError(f"{where}: the row is {line['row']!r}; give a whole number")
-    if line["table"] not in get_args(Which):
+def _read_excel(path: Path) -> list[tuple[int, Line]]:
+    frame = open_table(path, as_text=NEEDED).source
+    _refuse_lacking(path, frame.columns)
+    columns = [frame[name].to_list() for name in NEEDED]
+    rows = zip(*columns, strict=True)
+    lines = [{name: cell or "" for name, cell in zip(NEEDED, row, strict=True)} for row in rows]
+    return [(number, line) for number, line in enumerate(lines, 2) if any(line.values())]
+
+
+def _read_csv(path: Path) -> list[tuple[int, Line]]:
+    try:
+        written = path.read_bytes().decode("utf-8-sig")
+    except OSError as problem:
         raise NullproofError(
-            f"{where}: the table is {line['table']!r}; give 'training' or 'points'"
+            f"no such worksheet: {path} ({problem.strerror}); name the file that nullproof clean -o wrote, "
+            "filled in"
+        ) from None
+    except UnicodeDecodeError:
+        raise NullproofError(f"{path} is not UTF-8 text; save the worksheet as CSV UTF-8") from None
+    try:
+        return _parsed(path, written)
+    except csv.Error as problem:
+        raise NullproofError(f"{path} is not a worksheet: {problem}; save it as CSV") from None
+
+
+def _parsed(path: Path, written: str) -> list[tuple[int, Line]]:
+    head = written.partition("\n")[0]
+    # Spreadsheet programs write semicolons where the comma is the decimal sign.
+    delimiter = ";" if ";" in head and "," not in head else ","
+    reader = csv.DictReader(io.StringIO(written, newline=""), delimiter=delimiter)
+    _refuse_lacking(path, reader.fieldnames or ())
+    lines = []
+    for line in reader:
+        if any(line[name] is None for name in NEEDED):
+            raise NullproofError(f"{path.name}, line {reader.line_num} is cut short; mend it")
+        if any(line.get(None) or ()):
+            raise NullproofError(
+                f"{path.name}, line {reader.line_num} has more cells than the header; put a value that "
+                "holds the delimiter in quotes"
+            )
+        lines.append((reader.line_num, line))
+    return lines
+
+
+def _refuse_lacking(path: Path, names: Sequence[str]) -> None:
+    lacking = [name for name in NEEDED if name not in names]
+    if lacking:
+        raise NullproofError(
+            f"{path} has no column {lacking[0]!r}; feed back the worksheet with its header line"
         )
-    return Cell(int(line["row"]), line["column"], cast("Which", line["table"]))
 
 
 def _named(cell: Cell) -> str:
-    """How a message names a cell."""
-    return f"{'row' if cell.table == 'training' else 'point'} {cell.row}, column {cell.column!r}"
+    """Name a cell in a message."""
+    return f"row {cell.row}, column {cell.column!r}"
 
 
 def _refuse_misfits(cleaner: Cleaner, answers: Mapping[Cell, Answer]) -> None:
-    """Refuse answers that are no values of their columns, all of them in one message."""
-    found: dict[tuple[str, tuple[str, ...]], list[str]] = {}
-    schema, ranges = cleaner.index.schema, ""
+    """Reject answers that are no values of their columns, all of them in one message."""
+    schema = cleaner.index.schema
+    misfits: dict[str, list[Answer]] = {}
     for cell, answer in answers.items():
-        feature, allowed = schema.features[schema.position[cell.column]], cleaner.candidates(cell)
-        if not fits(feature, answer.value, allowed):
-            names = tuple(value_names(feature, allowed))
-            said = f"{answer.where}: {cut(repr(answer.value))}"
-            found.setdefault((cell.column, names), []).append(said)
-            if answer.value.strip() in names:
-                ranges = "write the number itself rather than the range it lies in, "
-    if found:
-        told = [
-            f"{column!r} has {some(names, _SHOWN)} ({'; '.join(said)})"
-            for (column, names), said in found.items()
-        ]
-        n = sum(map(len, found.values()))
-        are = (
-            "answer is no value of its column"
-            if n == 1
-            else "answers are no values of their columns"
-        )
-        raise NullproofError(
-            f"{n:,} {are}: {', '.join(told)}; {ranges}mend the lines, or write ? where a value is not known"
-        )
+        if not fits(schema.features[schema.position[cell.column]], answer.value):
+            misfits.setdefault(cell.column, []).append(answer)
+    if not misfits:
+        return
+    n_misfits, listed, is_range = 0, list[str](), False
+    for column, wrong in misfits.items():
+        values = schema.features[schema.position[column]].values
+        lines = "; ".join(f"{answer.where}: {cut(repr(answer.value))}" for answer in wrong)
+        listed.append(f"{column!r} has {some(values, _SHOWN)} ({lines})")
+        n_misfits += len(wrong)
+        is_range |= any(answer.value.strip() in values for answer in wrong)
+    what = "answer is no value of its column"
+    if n_misfits > 1:
+        what = "answers are no values of their columns"
+    ranges = "write the number itself rather than the range it lies in, " if is_range else ""
+    raise NullproofError(
+        f"{n_misfits:,} {what}: {', '.join(listed)}; {ranges}mend the lines, or write ? where a value is "
+        "not known"
+    )
 
 
-def _tell_of_beyond(index: CountIndex, answers: Mapping[Cell, Answer]) -> None:
-    """Give a notice of numbers beyond all others of their columns: they may be slips."""
+def _warn_of_slips(index: CountIndex, answers: Mapping[Cell, Answer]) -> None:
+    """Warn about numbers beyond all others of their columns: they may be slips."""
     schema = index.schema
-    said = [
+    beyond = [
         f"{answer.where}: {cell.column!r} is {answer.value}"
         for cell, answer in answers.items()
         if is_beyond(schema.features[schema.position[cell.column]], answer.value)
     ]
-    if said:
+    if beyond:
         notice(
-            f"{many(len(said), 'answer')} beyond all that the column shows, taken as its first or last "
-            f"bin: {'; '.join(said)}"
+            f"{many(len(beyond), 'answer')} beyond all that the column shows, taken as its first or last "
+            f"bin: {'; '.join(beyond)}"
         )
-
-
-def _progress(before: Cleaner, after: Cleaner) -> dict[str, Any]:
-    """The JSON form of what answers brought; both cleaners have the same points."""
-    gained = (after.done & ~before.done).nonzero()[0]
-    labels, names = after.certificates.label, after.points.names
-    return {
-        "n_done_before": int(before.done.sum()),
-        "n_done": int(after.done.sum()),
-        "became_done": [
-            {
-                "point": int(p),
-                **key_at(names, int(p)),
-                "label": None if labels[p] is None else str(labels[p]),
-            }
-            for p in gained
-        ],
-    }
-
-
-def _check(mark: str, cell: Cell) -> str:
-    # A letter first, lest a spreadsheet program take 12345e67 for a number and round it.
-    return "c" + hashlib.sha256(f"{mark}:{cell.row}:{cell.column}".encode()).hexdigest()[:8]

@@ -319,7 +319,7 @@ def odds(
             **naming,
         )
     result = result if place is None else replace(result, first=place)
-    shown = shown_of(request, show_all, after_odds(request, result, cells))
+    shown = shown_of(request, show_all, after_odds(request, result))
     request.answer(
         result,
         lambda console: show_odds(console, index, result, shown),

@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from nullproof.counts.index import CountIndex
     from nullproof.odds.odds import LabelOdds
 
-_USUAL_BIAS = "0.05"
+# How many cells a worksheet is proposed with where a plan names no place to stop, and at most.
+_FIRST_CELLS, _MOST_CELLS = 100, 1000
 
 
 def shown_of(request: Request, everything: bool, following: Following) -> Shown:
@@ -33,7 +34,7 @@ def after_certify(
     """What to clean, or how few cells would break the predictions where all are certain."""
     if all_certain or not index.n_missing:
         return _radius(request)
-    return _clean(request, {"--bias": bias or [_USUAL_BIAS]})
+    return _clean(request, {"--bias": bias})
 
 
 def after_radius(request: Request, result: Radii) -> Following:
@@ -65,31 +66,21 @@ def after_curve(request: Request, asked: Mapping[str, Any]) -> Following:
     return Following("which points fall first, and to which label", line)
 
 
-def after_odds(request: Request, result: LabelOdds, cells: str) -> Following:
-    """What to clean until nearly all worlds agree, or the whole story where they do."""
-    from nullproof.odds.odds import SURE
-
-    likely = result.sure
-    if likely.all() or not result.model.index.n_missing:
+def after_odds(request: Request, result: LabelOdds) -> Following:
+    """What to clean, or the whole story where nearly all worlds agree."""
+    if result.sure.all() or not result.model.index.n_missing:
         return _report(request)
-    more = {"--confidence": SURE, "--cells": None if cells == "observed" else cells}
-    line = typed("clean", request, more)
-    return Following(
-        "which missing cells to look up until 99 % of the worlds give the same label", line
-    )
+    return _clean(request)
 
 
 def after_clean(request: Request, plan: CleaningPlan, own: dict[str, Any]) -> Following:
     """The worksheet of a plan, given again with its ``own`` options; other questions where it is empty."""
     if plan.steps and _has_rows(request):
         more, which = {**own, "-o": _new_worksheet(own["--answers"] or ())}, "these cells"
-        if plan.stop is not None and own["--budget"] is None and not own["--cost"]:
-            more["--budget"] = plan.stop.n_cells
-            which = (
-                f"the first {plan.stop.n_cells:,} cells"
-                if plan.stop.n_cells > 1
-                else "the first cell"
-            )
+        first = min(_FIRST_CELLS if plan.stop is None else plan.stop.n_cells, _MOST_CELLS)
+        if first < plan.n_cells and own["--budget"] is None and not own["--cost"]:
+            more["--budget"] = first
+            which = f"the first {first:,} cells" if first > 1 else "the first cell"
         return Following(f"a worksheet with {which} to fill in", typed("clean", request, more))
     return _radius(request) if plan.done.all() else _report(request)
 

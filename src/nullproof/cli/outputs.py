@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,39 +16,25 @@ from nullproof.cli.shown import TABLES
 from nullproof.cli.streams import tell
 from nullproof.counts.storage import KEY, companion_of, refuse_companion, write_with_companion
 from nullproof.errors import NullproofError, NullproofWarning
-from nullproof.files import write_whole
 from nullproof.words import many
 
 if TYPE_CHECKING:
     from nullproof.attacks.attack import Attack
     from nullproof.cleaning.worksheet import Work
     from nullproof.cli.options import Request
-    from nullproof.data.sources import FileOptions, Table
 
 SETTLED: dict[str, Any] = dict.fromkeys(COUNTING)
 
 
-@dataclass(frozen=True)
-class Repaired:
-    """The files for TRAIN and TEST with the answers of worksheets, where they are asked for."""
-
-    train: Path | None = None
-    test: Path | None = None
-
-    def refuse(self, has_answers: bool, has_test: bool) -> None:
-        """Refuse files without answers, of another kind, or for a TEST that is not there."""
-        for option, path in {"--repaired": self.train, "--repaired-test": self.test}.items():
-            if path is not None and (not has_answers or path.suffix not in TABLES):
-                raise NullproofError(
-                    f"{option} {path} needs --answers and a name that ends in {' or '.join(TABLES)}"
-                )
-        if self.train is not None:
-            refuse_companion(self.train)
-        if self.test is not None and not has_test:
-            raise NullproofError(
-                f"--repaired-test {self.test} needs TEST; the points are the rows of TRAIN, which "
-                "--repaired writes"
-            )
+def refuse_repaired(path: Path | None, has_answers: bool) -> None:
+    """Reject a file for the repaired table without answers, or of another kind than a table."""
+    if path is None:
+        return
+    if not has_answers or path.suffix not in TABLES:
+        raise NullproofError(
+            f"--repaired {path} needs --answers and a name that ends in {' or '.join(TABLES)}"
+        )
+    refuse_companion(path)
 
 
 @contextmanager
@@ -95,32 +80,15 @@ def typed_on_written(
     return typed(name, request, more, train=path, **plain, **changes)
 
 
-def write_repaired(
-    request: Request, work: Work, points: Table, files: Repaired, bias: list[str] | None
-) -> None:
-    """Write TRAIN and TEST with the answers, those that were asked for, and TRAIN's counts from before."""
-    named = {KEY: companion_of(files.train).name} if files.train else None
-    n_own = 0 if request.test is None else sum(map(len, work.changes("points").values()))
-    if files.test is not None:
-        changed = _changed(points_as_read(request, points), work.changes("points"))
-        write_whole(files.test, frame_writer(changed, files.test))
-        tell(f"wrote {files.test}: {request.test} with {many(n_own, 'answer')}")
-    elif n_own:
-        tell(
-            f"{many(n_own, 'answer')} for cells of {request.test} stay out of {files.train}; write "
-            "them with --repaired-test FILE"
-        )
-    if files.train is None:
-        return
-    changes, path = work.changes("training"), files.train
+def write_repaired(request: Request, work: Work, path: Path, bias: list[str] | None) -> None:
+    """Write TRAIN with the answers, and beside it the counts of the table before."""
+    changes, named = work.cleaner.changes(), {KEY: companion_of(path).name}
     companion = write_with_companion(
         work.index, path, frame_writer(_changed(as_read(request), changes), path, named)
     )
     tell(f"wrote {path}: TRAIN with {many(sum(map(len, changes.values())), 'answer')}")
     tell(f"wrote {companion}: the counts from before; count {path} like it, or its bins move")
     again = {"like": companion, "label": None, **SETTLED}
-    if files.test is not None:
-        again["test"] = files.test
     request.tell_next(typed_on_written("certify", request, path, {"--bias": bias}, **again))
 
 
@@ -139,15 +107,7 @@ def _changed(frame: Any, changes: dict[str, dict[int, Any]]) -> Any:
 
 def as_read(request: Request) -> Any:
     """The training table as its file writes it: text but for numbers and dates that are made plain."""
-    return _as_written(request.table, request.train, request.file)
-
-
-def points_as_read(request: Request, points: Table) -> Any:
-    """The same for the points in TEST."""
-    return _as_written(points, str(request.test), replace(request.file, strict=False))
-
-
-def _as_written(table: Any, path: str, options: FileOptions) -> Any:
+    table, path = request.table, request.train
     from nullproof.data.files import stamp
     from nullproof.data.sources import open_table
     from nullproof.data.texts import without_rows
@@ -164,7 +124,7 @@ def _as_written(table: Any, path: str, options: FileOptions) -> Any:
         warnings.simplefilter("ignore", NullproofWarning)
         kept = [name for name in table.names if name not in table.formats]
         found = open_table(
-            path, missing=table.missing, as_text=kept, file=options, like=table.formats
+            path, missing=table.missing, as_text=kept, file=request.file, like=table.formats
         )
         return without_rows(found.source, table.skipped)
 

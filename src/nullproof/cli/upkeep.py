@@ -14,7 +14,6 @@ from nullproof.cli.shown import ShowAll
 from nullproof.cli.streams import console, echo, tell, working
 from nullproof.cli.written import BiasOption, written_bias
 from nullproof.errors import NullproofError
-from nullproof.progress import within
 from nullproof.words import many
 
 _QUESTION = "belongs to the question, not to the counts; leave it out here and give it to certify"
@@ -26,20 +25,6 @@ _QUESTION = "belongs to the question, not to the counts; leave it out here and g
 )
 def clean(
     request: Request,
-    confidence: Annotated[
-        float,
-        typer.Option(
-            "--confidence", metavar="P", help="Odds that are enough for a point; 1 is certain."
-        ),
-    ] = 1.0,
-    cells: Annotated[
-        str | None,
-        typer.Option(
-            "--cells",
-            metavar="HOW",
-            help="Chance fills missing cells as 'observed' in their label and column, or 'uniform'.",
-        ),
-    ] = None,
     budget: Annotated[
         float | None, typer.Option("--budget", metavar="N", help="The most cells, or their cost.")
     ] = None,
@@ -55,80 +40,58 @@ def clean(
         Path | None,
         typer.Option("--repaired", metavar="FILE", help="Write TRAIN with the answers."),
     ] = None,
-    repaired_test: Annotated[
-        Path | None,
-        typer.Option("--repaired-test", metavar="FILE", help="Write TEST with the answers."),
-    ] = None,
     bias: BiasOption = None,
     show_all: ShowAll = False,
 ) -> None:
-    """Tell which missing cells to look up first; -o FILE.csv writes them as a worksheet to fill in.
+    """List the missing cells of TRAIN to look up first; -o FILE.csv writes them as a worksheet to fill in.
 
-    [bold]Example:[/] nullproof clean train.csv test.csv --label churn --bias 0.05 -o worksheet.csv
+    Points are done when they hold up to a bias of 0.05; --bias 1 asks for certainty.
+
+    [bold]Example:[/] nullproof clean train.csv test.csv --label churn -o worksheet.csv
     """
-    from nullproof.cleaning.goals import goals
-    from nullproof.cleaning.sheets import ENDINGS
-    from nullproof.cleaning.worksheet import Work
+    from nullproof.cleaning.plan import USUAL_BIAS
+    from nullproof.cleaning.worksheet import ENDINGS, Work, lines_of
     from nullproof.cli.following import after_clean, shown_of
-    from nullproof.cli.outputs import Repaired, write_repaired
+    from nullproof.cli.outputs import refuse_repaired, write_repaired
     from nullproof.cli.plans import show_plan
     from nullproof.files import to_json, write_result
     from nullproof.model.model import Model
 
-    files = Repaired(repaired, repaired_test)
-    files.refuse(bool(answers), request.test is not None)
-    asked_bias = written_bias(bias)
+    refuse_repaired(repaired, bool(answers))
     refuse_overwriting(
-        {"-o": request.output, "--repaired": repaired, "--repaired-test": repaired_test},
+        {"-o": request.output, "--repaired": repaired},
         (request.train, request.test, request.like, *(answers or ())),
     )
+    asked_bias = written_bias(bias) if bias else USUAL_BIAS
     with working("reading and counting"):
         index, points = request.load()
-    options = {
-        "confidence": confidence,
-        "cells": cells,
-        "costs": _costs(cost),
-        "bias": asked_bias,
-        **request.model(index),
-    }
+    options = {"costs": _costs(cost), "bias": asked_bias, **request.model(index)}
+    own_missing = options.pop("own_missing")
     with working("planning") as say:
         judged = Model(index, options["alpha"], options["prior"], asked_bias)
-        encoded = judged.points(points, options["own_missing"], **request.naming(points))
         work = Work(
             index,
-            encoded,
+            judged.points(points, own_missing, **request.naming(points)),
             lambda: request.table,
             options,
             key=request.key,
             same_rows=request.test is None,
+            lines=lambda: lines_of(Path(request.train), request.table, request.file),
         )
         brought = work.take(answers or [])
-        plan = work.plan(budget, within(say, 0.0, 0.6))
-        compared = goals(
-            plan, cells=options["cells"], costs=options["costs"], on_progress=within(say, 0.6, 1.0)
-        )
-    if repaired is not None or repaired_test is not None:
-        write_repaired(request, work, points, files, bias)
+        plan = work.plan(budget, say)
+    if repaired is not None:
+        write_repaired(request, work, repaired, bias)
     own: dict[str, Any] = {
-        "--confidence": None if confidence == 1 else confidence,
-        "--cells": cells,
         "--budget": budget if budget is None else f"{budget:.15g}",
         "--cost": cost,
         "--bias": bias,
         "--answers": answers,
     }
-    document = {
-        **plan.document(brought),
-        "goals": [goal.document() for goal in compared],
-        **request.whose,
-    }
+    document = {**plan.document(brought), **request.whose}
     if request.output is not None and request.output.suffix in ENDINGS:
         n_cells = work.write_worksheet(request.output, plan)
-        how = (
-            ", in the column 'value'"
-            if n_cells
-            else ": no missing cell would make another point done"
-        )
+        how = ", in the column 'value'" if n_cells else ": no missing cell would help another point"
         tell(f"wrote {request.output}: {many(n_cells, 'cell')} to fill in{how}")
         if n_cells:
             taken = {**own, "--answers": [*(answers or ()), request.output]}
@@ -140,7 +103,7 @@ def clean(
         echo(to_json(document))
     elif request.output is None:
         shown = shown_of(request, show_all, after_clean(request, plan, own))
-        show_plan(console(), plan, brought, compared, shown)
+        show_plan(console(), plan, brought, shown)
 
 
 @command(

@@ -153,7 +153,8 @@ def _set_series(column: pl.Series, cells: Mapping[int, Any]) -> pl.Series:
     except (TypeError, ValueError, OverflowError, pl.exceptions.PolarsError):
         kept = False
     if not kept:
-        own = pl.Series(name, new)
+        # Whole numbers may come beside fractions.
+        own = pl.Series(name, new, strict=False)
     both = pl.concat([column.to_frame(), own.to_frame()], how="vertical_relaxed").to_series()
     places = np.arange(len(column))
     places[[*cells]] = np.arange(len(column), len(both))

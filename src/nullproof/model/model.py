@@ -23,7 +23,6 @@ from nullproof.data.keys import Key
 from nullproof.data.points import OwnHoles, Points, encode_points
 from nullproof.data.schema import ONE
 from nullproof.data.sources import check_limits
-from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Groups, groups_of, held
 from nullproof.model.parameters import (
     Alpha,
@@ -54,9 +53,6 @@ class Model:
         How far missing cells may differ from known ones (theory 8): one number, 1 for any values at
         all, or a mapping from column to number with ``"*"`` for the rest.
     """
-
-    # The limits of the parameters see to it; rooms that are not rebuilt yet still ask.
-    floats_hold = True
 
     def __init__(
         self, index: CountIndex, alpha: Alpha = 1.0, prior: Prior = None, bias: Bias = 1
@@ -106,14 +102,6 @@ class Model:
         """Whether missing cells may hold anything."""
         # All features often share one number, and to compare fractions takes a while.
         return all(one == 1 for one in {id(one): one for one in self.bias}.values())
-
-    def refuse_weights(self, question: str) -> None:
-        """Reject weights where a question does not know them yet: attacks need the solver of T17."""
-        if not self.has_equal_weights:
-            raise NullproofError(
-                f"the index has weights, which {question} does not take yet; count the table with "
-                "weights='equal'"
-            )
 
     def agrees(self, other: Model) -> bool:
         """Return whether another model has the same index, smoothing, prior and bias."""

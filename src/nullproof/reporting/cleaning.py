@@ -1,4 +1,4 @@
-"""What a report says about cleaning: the first steps of a plan."""
+"""What a report says about cleaning: the first steps of the plan that `nullproof clean` makes."""
 
 from __future__ import annotations
 
@@ -6,52 +6,46 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.cleaning.confidence import Confidence
-from nullproof.cleaning.plan import plan_of
-from nullproof.data.points import Points, evenly
-from nullproof.model.model import Model
-from nullproof.model.verdicts import Verdicts
-from nullproof.odds.odds import SURE
+from nullproof.cleaning.forecast import column_effects
+from nullproof.cleaning.plan import CleaningPlan, plan_of, usual_goal
+from nullproof.model.certify import Certificates
+from nullproof.model.verdicts import verdicts
+from nullproof.odds.filling import have_odds
 from nullproof.progress import Progress
-from nullproof.words import many, text
+from nullproof.words import text
 
-MOST_POINTS, _FEWEST_POINTS = 1000, 100
-# A point costs time for every feature and label.
-_BUDGET = 36_000
 SHOWN = 20
+_MOST_FEATURES = 40
+_MEANING = (
+    "Complete means: the missing cells of this feature are filled in at random as the known cells of the "
+    "same label are, all others stay missing. Would: how many of the points that are not done then are, on "
+    "average: done means that they hold up to the bias, 0.05 if none was given."
+)
 
 
-def first_steps(
-    model: Model,
-    points: Points,
-    found: Verdicts,
-    on_progress: Progress | None = None,
-) -> dict[str, Any] | None:
-    """The plan as a report tells it, for the points that are not certain, or an even sample of them.
+def planned(judged: Certificates, on_progress: Progress | None = None) -> CleaningPlan | None:
+    """Return the plan of a report: up to the bias that was asked about, or 0.05 without one.
 
-    With a bias: for those that do not hold up to it.
+    None where points are read as "any", or points or cells have candidates.
     """
-    open_ones = np.flatnonzero(~found.certain)
-    n_judged = max(_FEWEST_POINTS, min(MOST_POINTS, _BUDGET // (model.d * model.m)))
-    judged = evenly(open_ones, n_judged)
-    # A plan weighs by floats, which such an alpha or prior does not fit into.
-    if not len(judged) or not model.floats_hold:
+    model, points = usual_goal(judged.model), judged.points
+    if points.own_missing == "any" or not have_odds(model.index, points).all():
         return None
-    chosen, own = points.take(judged), found.take(judged)
-    plan = plan_of(model, chosen, own, on_progress=on_progress)
-    if not plan.steps:
+    found = judged.verdicts if model is judged.model else verdicts(model, points)
+    return plan_of(model, points, found, on_progress=on_progress)
+
+
+def first_steps(plan: CleaningPlan | None) -> dict[str, Any] | None:
+    """Return the plan as a report shows it; None where there is nothing to look up."""
+    if plan is None or not plan.steps:
         return None
-    likely, _ = Confidence(SURE).done(model, chosen, own)
     return {
-        "goal": "certain" if model.unbiased is model else "holds",
-        "n_open": len(open_ones),
-        "n_judged": len(judged),
+        "headline": text(f"{plan.headline}. {plan.meaning}"),
+        "n_points": plan.n_points,
+        "n_done": plan.n_done,
         "n_cells": plan.n_cells,
-        "confidence": SURE,
-        "n_likely": int(likely.sum()),
         "stages": [
             {
-                "table": stage.table,
                 "columns": text(stage.columns()),
                 "n_cells": stage.n_cells,
                 "so_far": stage.so_far,
@@ -61,30 +55,43 @@ def first_steps(
         ],
         "n_left_off": max(0, len(plan.stages) - SHOWN),
         "stop": None if plan.stop is None else plan.stop.sentence,
-        "cases": plan.typical_cases,
+        "certainty": plan.certainty,
+        "hint": text(plan.hint),
+    }
+
+
+def complete_features(plan: CleaningPlan | None) -> dict[str, Any]:
+    """Return how many more points would be done if one feature were complete, the best first."""
+    if plan is None:
+        return {"meaning": _MEANING, "n_open": 0, "n_left_off": 0, "features": []}
+    model, points, done = plan.model, plan.points, plan.done
+    n_missing, n_open = model.index.n_open.sum(axis=1), int((~done).sum())
+    n_features = int((n_missing > 0).sum()) if n_open else 0
+    features = np.argsort(-n_missing, kind="stable")[:n_features].tolist()
+    judged_features = features[:_MOST_FEATURES]
+    effects = column_effects(model, points, done, judged_features) if judged_features else []
+    listed: list[dict[str, Any]] = [
+        {
+            "feature": text(model.index.features[j]),
+            "n_missing": int(n_missing[j]),
+            "expected": round(expected, 1),
+            "share": expected / n_open,
+        }
+        for j, expected in zip(judged_features, effects, strict=True)
+    ]
+    listed.sort(key=lambda effect: -effect["share"])
+    return {
+        "meaning": _MEANING,
+        "n_open": n_open,
+        "n_left_off": len(features) - len(judged_features),
+        "features": listed,
     }
 
 
 def in_words(cleaning: dict[str, Any]) -> str:
-    """Say what the plan is for."""
-    n_judged, n_likely = cleaning["n_judged"], cleaning["n_likely"]
-    certain = cleaning["goal"] == "certain"
-    whom = "points that are not certain" if certain else "points that do not hold up to the bias"
-    said = (
-        f"{many(cleaning['n_cells'], 'missing cell')} matter to the {whom}. In this order they "
-        f"probably make many points {'certain' if certain else 'hold'} soon; points near a tie need "
-        "almost all of them. "
-    )
-    if n_judged < cleaning["n_open"]:
-        said += f"Worked out for {n_judged:,} of {cleaning['n_open']:,} such points. "
-    said += (
-        f"For {n_likely:,} of {n_judged:,} no cell need be looked up if the same label in "
-        f"{cleaning['confidence']:.0%} of the worlds is enough. ".replace("%", " %")
-    )
-    return " ".join([said.strip(), *filter(None, (cleaning["stop"], cleaning["cases"]))])
+    """Say what the plan is expected to bring."""
+    parts = (cleaning["headline"], cleaning["stop"], cleaning["hint"], cleaning["certainty"])
+    return " ".join(filter(None, parts))
 
 
-def heads(cleaning: dict[str, Any]) -> list[str]:
-    """The columns of the table of steps."""
-    then = "then certain" if cleaning["goal"] == "certain" else "then holding"
-    return ["table", "look up (of these labels)", "cells", "so far", f"{then}, expected"]
+HEADS = ["look up (of these labels)", "cells", "so far", "then done, expected"]

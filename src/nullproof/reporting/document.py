@@ -69,25 +69,23 @@ say how long they were. A *share* is between 0 and 1, or null where there is not
     ``stop`` (inclusive), ``n_points``; ``weakest``: up to ten of ``point``, ``label``, ``rival``,
     ``radius``.
 ``features``
-    What would become certain (up to the bias, if one was given) if one feature were complete:
-    ``meaning`` (the definition in words), ``n_open`` (points that are not certain so far), ``n_judged``
-    (all, or an even sample of them), ``n_left_off`` features with holes that were not judged, and
-    ``features``, most useful first: ``feature``, ``n_missing``, ``n_certain`` and ``share`` (its holes
-    filled as the known cells), ``n_could`` and ``share_could`` (some filling).
+    What would become of the points that are not done if one feature were complete (done: they hold up to
+    the bias, 0.05 if none was given): ``meaning`` (the definition in words), ``n_open`` (points that are
+    not done), ``n_left_off`` features with missing cells that were not judged, and ``features``, most
+    useful first: ``feature``, ``n_missing``, ``expected`` (points that would be done, on average) and
+    ``share`` (of those that are not).
 ``attack``
     What an attack looks like on the weakest certain point, or null: ``point``, ``label``, ``rival``,
     ``n_cells``; ``cells``: ``label``, ``feature``, ``values``, ``n_cells`` and ``effect`` (``"lowers"`` the
     point's own label or ``"raises"`` the rival); ``n_sorts_left_off``; ``before`` and ``after``: lists as
     ``support`` below.
 ``cleaning``
-    What to clean first, or null if nothing is open or missing: ``goal`` (``"certain"``, or ``"holds"``
-    up to the bias that was given), ``n_open`` (points that are not there yet), ``n_judged`` (all, or an
-    even sample of them), ``n_cells`` (all missing cells that matter to these), ``n_likely`` (points
-    among them where one label's odds reach ``confidence`` already), ``stages`` of ``table``
-    (``"training"``, ``"points"`` or ``"both"``), ``columns``, ``n_cells``, ``so_far`` and ``expected``
-    (of the points judged, how many will be there after this stage and those before it, on average),
-    ``n_left_off`` stages; ``stop`` (a sentence, or null: where to stop) and ``cases`` (a sentence, or
-    empty: what points need at best and at worst).
+    The plan of `nullproof clean`, or null if nothing is to be looked up: ``headline`` (in words),
+    ``n_points``, ``n_done`` (they hold up to the bias, 0.05 if none was given), ``n_cells`` (all cells of
+    the plan), ``stages`` of ``columns``, ``n_cells``, ``so_far`` and ``expected`` (how many points will be
+    done after this stage and those before it, on average), ``n_left_off`` stages, ``stop`` (a sentence, or
+    null: where to stop), ``certainty`` (what certainty would take) and ``hint`` (columns that are missing
+    nearly everywhere), sentences that may be empty.
 ``sample``
     Which points have an entry in ``points``: ``n_points``, ``n_shown``, ``all`` (true if none is left
     out), ``how`` (in words; it depends on nothing but the verdicts and what was asked for) and ``more``
@@ -125,7 +123,6 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nullproof.attacks.radius import Radii, radii_of
-from nullproof.cleaning.features import effects_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, place_of
 from nullproof.data.points import OwnHoles
@@ -141,7 +138,7 @@ from nullproof.reporting import overview, tolerance
 from nullproof.reporting import points as details
 from nullproof.reporting.accuracy import accuracy
 from nullproof.reporting.asked import Asked
-from nullproof.reporting.cleaning import first_steps
+from nullproof.reporting.cleaning import complete_features, first_steps, planned
 from nullproof.reporting.findings import findings, next_step
 from nullproof.words import many, per_cent
 
@@ -216,7 +213,6 @@ def document_of(
     Possible labels, supports, odds, worlds, radii and attacks are those of all worlds, whatever the
     bias; what to clean and which features to complete is about the bias.
     """
-    judged.model.refuse_weights("report")
     points, strict = judged.points, judged.model.unbiased
     judged.work_out(lambda what, share: say(what, 0.1 + 0.3 * share))
     curve = judged.curve(truth)
@@ -254,6 +250,7 @@ def _document(
 ) -> dict[str, Any]:
     model, points, (anywhere, fragile) = judged.model, judged.points, results
     certain = overview.certain(judged, anywhere)
+    plan = planned(judged, say)
     groups = tolerance.groups(judged, curve)
     return {
         "title": _title(groups),
@@ -269,9 +266,9 @@ def _document(
         "holes": overview.holes(model.index),
         "open": overview.open_ones(judged, anywhere, told),
         "fragility": overview.fragility(fragile),
-        "features": _features(judged, within(say, 0.0, 0.6)),
+        "features": complete_features(plan),
         "attack": details.attack(model.unbiased, fragile),
-        "cleaning": first_steps(model, points, judged.verdicts, within(say, 0.6, 1.0)),
+        "cleaning": first_steps(plan),
         "sample": {
             "n_points": len(points),
             "n_shown": len(told),
@@ -280,13 +277,6 @@ def _document(
         },
         "points": told,
     }
-
-
-def _features(judged: Certificates, say: Progress | None) -> dict[str, Any]:
-    told = effects_of(judged.model, judged.points, judged.verdicts, say).document()
-    if not judged.strict:
-        told["meaning"] += " Certain means here that the prediction holds up to the bias."
-    return told
 
 
 def _title(groups: dict[str, Any]) -> str:

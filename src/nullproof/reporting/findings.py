@@ -33,9 +33,8 @@ def next_step(document: dict[str, Any], commands: Mapping[str, str]) -> dict[str
     plan = document["cleaning"]
     if plan and plan["stages"]:
         first = plan["stages"][0]
-        whose = {"training": "the training table", "points": "the points", "both": "both tables"}
         text = (
-            f"Look up missing cells, first {many(first['n_cells'], 'cell')} of {whose[first['table']]}: "
+            f"Look up missing cells of the training table, first {many(first['n_cells'], 'cell')} of "
             f"{first['columns']}."
         )
         return _with_command(text, " The whole list:", commands.get("clean"))
@@ -92,21 +91,14 @@ def _right(document: dict[str, Any]) -> Iterator[str]:
 
 
 def _causes(document: dict[str, Any]) -> Iterator[str]:
-    features = document["features"]
-    best = next(iter(features["features"]), None)
-    if best is None or not features["n_judged"]:
+    plan = document["cleaning"]
+    if not plan:
         return
-    if best["n_certain"]:
-        yield (
-            f"The holes of {best['feature']} matter most: complete, they would make "
-            f"{per_cent(best['share'])} of the other predictions "
-            f"{'certain' if document['verdicts']['goal'] == 'certain' else 'hold'}."
-        )
-    else:
-        yield (
-            "No single feature is to blame: completing any one of them alone would make no other "
-            f"prediction {'certain' if document['verdicts']['goal'] == 'certain' else 'hold'}."
-        )
+    first = plan["stages"][0]
+    yield (
+        f"Missing cells of {first['columns']} matter most: {many(first['n_cells'], 'cell')} looked up are "
+        f"expected to bring the points that hold from {plan['n_done']:,} to {first['expected']:,.1f}."
+    )
 
 
 def _attacks(document: dict[str, Any]) -> Iterator[str]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from nullproof.reporting.accuracy import in_words as in_attack
-from nullproof.reporting.cleaning import heads, in_words
+from nullproof.reporting.cleaning import HEADS, in_words
 from nullproof.reporting.comparison import in_words as beside
 from nullproof.reporting.comparison import shown
 from nullproof.reporting.order import sections
@@ -304,15 +304,14 @@ def _features(document: Document) -> list[str]:
             data(row["feature"]),
             f"{row['n_missing']:,}",
             per_cent(row["share"]),
-            per_cent(row["share_could"]),
         ]
         for row in features["features"]
     ]
     return [
         title,
-        f"Of {many(features['n_judged'], 'point')} that are not there yet, the share that would get there "
-        f"if one feature were complete. {features['meaning']}",
-        table(["feature", "missing cells", "would", "could"], rows),
+        f"Of {many(features['n_open'], 'point')} that are not done, the share that would be if one feature "
+        f"were complete. {features['meaning']}",
+        table(["feature", "missing cells", "would"], rows),
     ]
 
 
@@ -340,12 +339,12 @@ def _cleaning(document: Document) -> list[str]:
     cleaning = document["cleaning"]
     names = ("n_cells", "so_far", "expected")
     rows = [
-        [stage["table"], data(stage["columns"]), *(amount(stage[name]) for name in names)]
+        [data(stage["columns"]), *(amount(stage[name]) for name in names)]
         for stage in cleaning["stages"]
     ]
     more = cleaning["n_left_off"]
     left_off = [f"and {many(more, 'stage')} more"] if more else []
-    return ["## What to clean first", in_words(cleaning), table(heads(cleaning), rows), *left_off]
+    return ["## What to clean first", in_words(cleaning), table(HEADS, rows), *left_off]
 
 
 def _points(_document: Document) -> list[str]:

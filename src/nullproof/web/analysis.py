@@ -10,7 +10,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from nullproof.cleaning.worksheet import Work
+from nullproof.cleaning.plan import USUAL_BIAS
+from nullproof.cleaning.worksheet import Work, lines_of
 from nullproof.counts.index import CountIndex
 from nullproof.data import types
 from nullproof.data.options import TableOptions
@@ -186,7 +187,7 @@ class Analysis:
             say(0.12, "taking the answers")
             answered = self._planning(index, points, lambda: table)
             brought = take(answered, self.answers, self._folder)
-            index, points = answered.repaired
+            index, points = answered.model.index, answered.points
         model = self._model(changed(index, self.options.changes))
         with self.job.computing():
             say(_READING, "certifying")
@@ -203,7 +204,7 @@ class Analysis:
             f"The table was changed: {change}." for change in self.options.changes
         ]
         if brought is not None:
-            said = answers_told(brought, certificates)
+            said = answers_told(brought, answered)
             document["findings"] = [said, *document["findings"]][:MOST]
         if self.before is not None:
             document["compared"] = compared(document, self.before, "the analysis before")
@@ -218,16 +219,20 @@ class Analysis:
         """What `nullproof clean` does with the same tables and options."""
         options = self.options
         how: dict[str, Any] = {
-            "confidence": 1.0,
-            "cells": None,
-            "costs": None,
             "alpha": written_number(options.alpha),
             "prior": options.prior or None,
-            "own_missing": options.own_missing,
-            "bias": options.bias,
+            "bias": USUAL_BIAS if options.bias == 1 else options.bias,
         }
         same = self._points is None
-        return Work(index, points, table, how, key=options.key, same_rows=same)
+        return Work(
+            index,
+            points,
+            table,
+            how,
+            key=options.key,
+            same_rows=same,
+            lines=lambda: lines_of(self._train.path, table(), options.table.file),
+        )
 
     @property
     def _folder(self) -> Path:

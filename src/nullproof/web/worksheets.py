@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from nullproof.cleaning.sheets import read_lines
-from nullproof.cleaning.worksheet import NEEDED, Work
+from nullproof.cleaning.plan import goal_in_words
+from nullproof.cleaning.worksheet import Work, read_lines
 from nullproof.errors import NullproofError
-from nullproof.model.certify import Certificates
 from nullproof.web.descriptions import shown_name
 from nullproof.web.origins import retell
 from nullproof.web.problems import RequestError
@@ -51,7 +50,7 @@ class Sheet:
             )
         with _on_disk([self], folder) as (paths, by_name):
             try:
-                return len(read_lines(paths[0], NEEDED))
+                return len(read_lines(paths[0]))
             except NullproofError as problem:
                 raise RequestError(400, by_name(str(problem))) from problem
 
@@ -73,14 +72,14 @@ def take(work: Work, sheets: Sequence[Sheet], folder: Path) -> dict[str, Any] | 
             retell(by_name)
 
 
-def answers_told(brought: dict[str, Any], after: Certificates) -> str:
-    """Say how many answers were taken, and what became of certainty."""
-    n_answers, was, now = brought["n_answers"], brought["n_done_before"], int(after.certain.sum())
-    goal = "certain" if after.strict else f"certain within {after.up_to}"
+def answers_told(brought: dict[str, Any], work: Work) -> str:
+    """Say how many answers were taken, and how many predictions reach the goal of the plan now."""
+    was, now = brought["n_done_before"], brought["n_done"]
     said = (
-        f"{many(n_answers, 'answer')} taken: {now:,} of {many(len(after), 'prediction')} are {goal}"
+        f"{many(brought['n_answers'], 'answer')} taken: {now:,} of "
+        f"{many(len(work.points), 'prediction')} {goal_in_words(work.model)}"
     )
-    return f"{said}, as many as before." if was == now else f"{said} now, {was:,} were before."
+    return f"{said}, as many as before." if was == now else f"{said} now, {was:,} did before."
 
 
 def written(work: Work, folder: Path) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from nullproof.reporting.cleaning import heads, in_words
+from nullproof.reporting.cleaning import HEADS, in_words
 from nullproof.reporting.html.elements import (
     Cell,
     Column,
@@ -52,8 +52,7 @@ def fragment_features(document: Document) -> str:
             Cell(data(row["feature"], 40), row["feature"]),
             Cell(f"{row['n_missing']:,}", row["n_missing"]),
             Cell(per_cent(row["share"]), row["share"]),
-            Cell(per_cent(row["share_could"]), row["share_could"]),
-            Cell(bar(row["share"], "feature", behind=row["share_could"])),
+            Cell(bar(row["share"], "feature")),
         ]
         for row in features["features"]
     ]
@@ -61,7 +60,6 @@ def fragment_features(document: Document) -> str:
         Column("feature"),
         Column("missing cells", True),
         Column("would", True),
-        Column("could", True),
         Column(""),
     ]
     listing = table("What one complete feature would change", columns, rows, sortable=True)
@@ -119,13 +117,12 @@ def fragment_cleaning(document: Document) -> str:
         return ""
     cleaning = document["cleaning"]
     names = ("n_cells", "so_far", "expected")
-    columns = [Column(head, place > 1) for place, head in enumerate(heads(cleaning))]
+    columns = [Column(head, place > 0) for place, head in enumerate(HEADS)]
     rows = [
         [
-            Cell(stage["table"]),
             Cell(data(stage["columns"], 80), stage["columns"]),
             *(Cell(amount(stage[name]), stage[name]) for name in names),
-            Cell(bar(stage["expected"] / cleaning["n_judged"], "certain")),
+            Cell(bar(stage["expected"] / cleaning["n_points"], "certain")),
         ]
         for stage in cleaning["stages"]
     ]
@@ -177,12 +174,9 @@ def _weakest(fragility: Document) -> str:
 
 
 def _features_text(features: Document) -> str:
-    judged, n = features["n_judged"], features["n_open"]
-    whom = f"all {n:,}" if judged == n else f"{judged:,} of {n:,}"
     left = features["n_left_off"]
-    more = f" {many(left, 'feature')} with fewer holes were not judged." if left else ""
+    more = f" {many(left, 'feature')} with fewer missing cells were not judged." if left else ""
     return (
-        "What would change if one feature had no holes: the share of points that would become "
-        f"certain, and of those that could. Judged on {whom} points that are not"
-        f"{'' if judged == n else ', at even distances in their order'}.{more}"
+        f"What would become of {many(features['n_open'], 'point')} that are not done if one feature had no "
+        f"missing cells.{more}"
     )
