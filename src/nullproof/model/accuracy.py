@@ -85,6 +85,16 @@ class CurvePoint(NamedTuple):
         """How many predictions hold."""
         return self.hold.n_points
 
+    def document(self) -> dict[str, Any]:
+        """Return the JSON form."""
+        document: dict[str, Any] = {"bias": self.bias, "n_hold": self.n_hold}
+        for name, group in (("hold", self.hold), ("rest", self.rest)):
+            document[f"n_right_{name}"] = group.n_right
+            document[f"n_known_{name}"] = group.n
+            document[f"accuracy_{name}"] = group.accuracy
+            document[f"balanced_{name}"] = group.balanced_accuracy
+        return document
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class CertaintyCurve:
@@ -251,15 +261,12 @@ class Truth:
 
     def document(self) -> dict[str, Any]:
         """Return the JSON form."""
-        curve = self.curve.columns()
         return {
             "n_points": len(self.actual),
             **self.everything.document(),
             "baseline": {"label": str(self.usual), **self.baseline.document()},
             "verdicts": self.by_verdict(),
-            "curve": [
-                dict(zip(curve, row, strict=True)) for row in zip(*curve.values(), strict=True)
-            ],
+            "curve": [at.document() for at in self.curve.points()],
         }
 
     def by_verdict(self) -> dict[str, dict[str, Any]]:

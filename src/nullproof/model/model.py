@@ -54,9 +54,6 @@ class Model:
         all, or a mapping from column to number with ``"*"`` for the rest.
     """
 
-    # The limits of the parameters see to it; rooms that are not rebuilt yet still ask.
-    floats_hold = True
-
     def __init__(
         self, index: CountIndex, alpha: Alpha = 1.0, prior: Prior = None, bias: Bias = 1
     ) -> None:
@@ -75,16 +72,29 @@ class Model:
 
     def on(self, index: CountIndex) -> Model:
         """Return the same smoothing, prior and bias on another index, say that of a changed table."""
-        changed = Model(index, self.alpha)
-        changed.prior, changed.prior_is_counted = self.prior, self.prior_is_counted
-        changed.bias, changed.fixed = self.bias, self.fixed
-        return changed
+        return self._changed(index, self.bias, self.fixed)
 
     def biased(self, bias: Fraction | int) -> Model:
         """Return the same model with another bias; columns that a mapping named keep theirs."""
-        other = self.on(self.index)
         pairs = zip(self.bias, self.fixed, strict=True)
-        other.bias = tuple(own if fixed else Fraction(bias) for own, fixed in pairs)
+        wanted = Fraction(bias)
+        return self._changed(
+            self.index, tuple(own if fixed else wanted for own, fixed in pairs), self.fixed
+        )
+
+    @property
+    def unbiased(self) -> Model:
+        """The same model where missing cells may hold anything, as an enemy may choose."""
+        if self.is_unbiased:
+            return self
+        return self._changed(self.index, (Fraction(1),) * self.d, (False,) * self.d)
+
+    def _changed(
+        self, index: CountIndex, bias: tuple[Fraction, ...], fixed: tuple[bool, ...]
+    ) -> Model:
+        other = Model(index, self.alpha)
+        other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
+        other.bias, other.fixed = bias, fixed
         return other
 
     @cached_property
@@ -93,22 +103,11 @@ class Model:
         # All features often share one number, and to compare fractions takes a while.
         return all(one == 1 for one in {id(one): one for one in self.bias}.values())
 
-    @property
-    def unbiased(self) -> Model:
-        """The same model where missing cells may hold anything, as an enemy may choose."""
-        if self.is_unbiased:
-            return self
-        other = Model(self.index, self.alpha)
-        other.prior, other.prior_is_counted = self.prior, self.prior_is_counted
-        return other
-
     def agrees(self, other: Model) -> bool:
         """Return whether another model has the same index, smoothing, prior and bias."""
-        mine, theirs = (
-            (one.alpha, one.prior, one.prior_is_counted, one.bias, one.fixed)
-            for one in (self, other)
-        )
-        return self.index is other.index and mine == theirs
+        names = ("alpha", "prior", "prior_is_counted", "bias", "fixed")
+        same = (getattr(self, name) == getattr(other, name) for name in names)
+        return self.index is other.index and all(same)
 
     def points(self, points: Any, own_missing: OwnHoles = "skip", key: Key | None = None) -> Points:
         """Read the points of a question; ``key`` names them."""
@@ -284,7 +283,7 @@ class Model:
         is left out, and any value, which only `terms_of_any` has. Wide features, with more than
         ``WIDE`` values, have none.
         """
-        return _LAST.of(self) or _LAST.keep(self, self._all_terms())
+        return _LAST.of(self)
 
     @property
     def terms_of_any(self) -> Terms:
@@ -382,16 +381,13 @@ class _LastTerms:
     def __init__(self) -> None:
         self._kept: tuple[weakref.ref[CountIndex], Any, Terms] | None = None
 
-    def of(self, model: Model) -> Terms | None:
-        """Return the table of a model, if it is the one that was made last."""
-        kept = self._kept
-        if kept is not None and kept[0]() is model.index and kept[1] == (model.alpha, model.bias):
+    def of(self, model: Model) -> Terms:
+        """Return the table of a model, made anew unless it is the one that was made last."""
+        kept, asked = self._kept, (model.alpha, model.bias)
+        if kept is not None and kept[0]() is model.index and kept[1] == asked:
             return kept[2]
-        return None
-
-    def keep(self, model: Model, terms: Terms) -> Terms:
-        """Remember a table in place of the one before."""
-        self._kept = weakref.ref(model.index, self._forget), (model.alpha, model.bias), terms
+        terms = model._all_terms()
+        self._kept = weakref.ref(model.index, self._forget), asked, terms
         return terms
 
     def _forget(self, _gone: weakref.ref[CountIndex]) -> None:
