@@ -211,7 +211,9 @@ def _geometric(values: pl.Series) -> float:
 
 
 def _goals(frame: pl.DataFrame) -> Iterator[str]:
-    ratios = {name: _ratios(frame, name)["90%"].drop_nulls() for name in STRATEGIES[1:]}
+    ratios: dict[str, pl.Series] = {
+        name: _ratios(frame, name)["90%"].drop_nulls() for name in STRATEGIES[1:]
+    }
     means = {name: _geometric(own) for name, own in ratios.items()}
     best, worst = means[OURS], float(ratios[OURS].to_numpy().max())
     yield (

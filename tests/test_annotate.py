@@ -36,7 +36,9 @@ def expected(index: CountIndex, points: pl.DataFrame, **options: Any) -> list[li
     """Return the columns as certify gives them."""
     found = certify(index, points, truth=points["churn"].to_list(), **options)
     holds = [None if bias != bias else bias for bias in found.tolerance.tolist()]
-    return [[*found.predicted], [*found.verdict], holds, [*found.right]]
+    right = found.right
+    assert right is not None
+    return [[*found.predicted], [*found.verdict], holds, [*right]]
 
 
 def given(frame: pl.DataFrame) -> list[list[Any]]:

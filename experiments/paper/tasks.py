@@ -165,7 +165,7 @@ def _ours(table: CodedTable, points: Any, seed: int, limit: float) -> tuple[int,
     """One point: its radius. Many: a joint attack, and the cells that any attack needs."""
     index = index_of(table)
     if len(points) == 1:
-        n_cells = int(radius(index, points, alpha=0)[0])
+        n_cells = int(radius(index, points, alpha=0).radius[0])
         return n_cells, n_cells
     found = poison(index, points, time_limit=limit, seed=seed, alpha=0)
     return found.n_cells, found.lower_bound
@@ -233,7 +233,7 @@ def _relate_radius(task: Task, split: Split, _grid: Grid, store: Store) -> dict[
     must be certain, since no attack with fewer cells than the radius exists.
     """
     points = split.points(task.n_points, predicted=True)
-    sizes = radius(index_of(split.train), points, alpha=0)
+    sizes = radius(index_of(split.train), points, alpha=0).radius
     table = split.incomplete(task.rate, task.holes)
     n_missing = int((table.codes < 0).sum())
     certain = certify(index_of(table), points, alpha=0).certain

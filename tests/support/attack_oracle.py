@@ -78,8 +78,9 @@ def views(case: Case, point: Sequence[Any], within: Within = None) -> dict[Any, 
         below = math.prod(total**k for total, k in zip(totals, powers, strict=True))
         own_share = share[name] if case.weights is None else share[name] ** 8
         weight = own_share / below if all(totals) else Fraction(0)
-        columns = zip(*counts, strict=True) if counts else ((),) * 4
-        found[name] = View(weight, *columns, tuple(powers))
+        columns: Any = zip(*counts, strict=True) if counts else ((),) * 4
+        low, high, n_lower, n_raise = columns
+        found[name] = View(weight, low, high, n_lower, n_raise, tuple(powers))
     return found
 
 

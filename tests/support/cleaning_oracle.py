@@ -19,12 +19,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from support import oracle
-from support.attack_oracle import completed, without_missing
+from support.attack_oracle import without_missing
 from support.attack_tables import attack_case
 from support.strategies import Case, holes
 
 TIE = -1
 Place = tuple[int, int]  # row and feature
+
+
+def completed(point: Sequence[Any]) -> tuple[Any, ...]:
+    """Return a point with the first of its candidates; missing cells stay missing."""
+    return tuple(min(cell) if isinstance(cell, frozenset) else cell for cell in point)
 
 
 class Grid:
@@ -92,7 +97,7 @@ def cleaning_case(rng: random.Random, n_worlds: int = 130) -> Case:
     """Draw a table with missing cells, few enough to look at all worlds, and points near its rows."""
     while True:
         case = attack_case(rng, max_rows=9, max_features=3, n_points=3)
-        case = replace(case, points=tuple(completed(point)[0] for point in case.points))
+        case = replace(case, points=tuple(completed(point) for point in case.points))
         sizes = [len(case.domains[j]) for _, j in holes(case)]
         if sizes and len(sizes) <= 7 and math.prod(sizes) <= n_worlds:
             return case
