@@ -70,9 +70,9 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         rows, ``bins`` of them; ``"none"`` makes every number a category. Or a mapping from column to
         one of these, with ``"*"`` for the rest. The first chunk fixes the cuts.
     weights
-        ``"equal"``: every column counts 1; ``"learned"``: columns that repeat each other or tell little
-        count less; or a mapping from column to a multiple of 1/8 from 0 to 2, with ``"*"`` for the rest.
-        The first chunk fixes them.
+        ``"learned"``: columns that repeat each other or tell little count less; ``"equal"``: every
+        column counts 1; or a mapping from column to a multiple of 1/8 from 0 to 2, with ``"*"`` for the
+        rest. The first chunk fixes them.
     missing
         Spellings of missing, e.g. ``("unknown",)``, besides the usual ones (as `CountIndex.from_table`),
         or a mapping from column to spellings with ``"*"`` for all columns.
@@ -117,7 +117,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         prior: Prior = None,
         binning: Binning | Mapping[str, Binning] = "mdl",
         bins: int = 5,
-        weights: Weights = "equal",
+        weights: Weights = "learned",
         missing: Spellings = (),
         missing_is_value: Collection[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,

@@ -85,7 +85,7 @@ class Request:
         typer.Option(
             "--weights",
             metavar="[COL=]WEIGHT",
-            help="How much columns count: 'equal' (the default), 'learned', or a multiple of 1/8 from 0 to "
+            help="How much columns count: 'learned' (the default), 'equal', or a multiple of 1/8 from 0 to "
             "2; repeatable.",
         ),
     ] = None

@@ -76,7 +76,7 @@ def written_weights(written: list[str] | None) -> Any:
                 "from 0 to 2"
             ) from None
 
-    found = _by_column("--weights", written, read, "equal", "weights")
+    found = _by_column("--weights", written, read, "learned", "weights")
     return found if isinstance(found, str | dict) else {REST: found}
 
 

@@ -80,7 +80,7 @@ class CountIndex(IndexFields):
         missing_is_value: Collection[str] = (),
         bins: int = 5,
         binning: Binning | Mapping[str, Binning] = "mdl",
-        weights: Weights = "equal",
+        weights: Weights = "learned",
         domains: Mapping[str, Iterable[Any]] | None = None,
         ignore: Collection[str] = (),
         keep: Collection[str] = (),
@@ -120,10 +120,11 @@ class CountIndex(IndexFields):
             category. Or a mapping from column to one of these, with ``"*"``
             for the rest. Edges come from the known cells alone, and are the same in every world.
         weights
-            ``"equal"``: every column counts 1, as in the paper and in plain Naive Bayes; ``"learned"``:
-            columns that repeat each other or tell little count less (docs/theory.md, 12). Or a mapping
-            from column to a multiple of 1/8 from 0 to 2, with ``"*"`` for the rest. Weights come from
-            the known cells alone, and are the same in every world.
+            ``"learned"``: columns that repeat each other or tell little count less (docs/theory.md, 12);
+            fewer than 100 rows, and lazy tables, have equal weights. ``"equal"``: every column counts 1,
+            as in the paper and in plain Naive Bayes. Or a mapping from column to a multiple of 1/8 from 0
+            to 2, with ``"*"`` for the rest. Weights come from the known cells alone, and are the same in
+            every world.
         domains
             Declared categories per column, added to those seen.
         ignore
@@ -194,7 +195,7 @@ class CountIndex(IndexFields):
         missing: Spellings = (),
         missing_only: Collection[str] | None = None,
         missing_is_value: Collection[str] = (),
-        weights: Weights = "equal",
+        weights: Weights = "learned",
         keep: Collection[str] = (),
     ) -> CountIndex:
         """Count plain rows, where every value is a category and a cell may be None or a set of candidates.
@@ -241,7 +242,7 @@ class CountIndex(IndexFields):
         labels: Any,
         *,
         n_values: Sequence[int] | None = None,
-        weights: Weights = "equal",
+        weights: Weights = "learned",
     ) -> CountIndex:
         """Count integers that are codes already: 0, 1, … are values, negative numbers missing.
 

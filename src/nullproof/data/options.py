@@ -48,7 +48,7 @@ class TableOptions:
     keep: Collection[str] = ()
     missing_only: Collection[str] | None = None
     missing_is_value: Collection[str] = ()
-    weights: Weights = "equal"
+    weights: Weights = "learned"
 
     def __post_init__(self) -> None:
         for option in ("ignore", "keep", "missing_is_value"):

@@ -39,6 +39,7 @@ from nullproof.counts.engines.columns import (
 )
 from nullproof.counts.engines.edges import Extent, count_bins, extents_of
 from nullproof.counts.engines.files import duckdb_files, is_many
+from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import Rows
 from nullproof.data.keys import (
     DROP,
@@ -53,7 +54,7 @@ from nullproof.data.options import TableOptions, stay_text
 from nullproof.data.schema import Feature, Schema, encode
 from nullproof.data.sources import Table, check_limits
 from nullproof.data.types import Column
-from nullproof.errors import NullproofError, explained
+from nullproof.errors import NullproofError, explained, notice
 from nullproof.words import many
 
 # Whole numbers in so short a range are counted one by one: faster than to compare them with edges.
@@ -107,11 +108,6 @@ def count_lazy(
     """Count a lazy table, by a schema learned before if there is one."""
     with explained(table.frame.implementation.name):
         table.refuse_unknown(table.label)
-        if options.weights == "learned":
-            raise NullproofError(
-                "weights is 'learned', which needs the rows, but a lazy table is counted where it is; give "
-                "weights='equal', or like= an index whose weights were learned from some of its rows"
-            )
         check_limits(n_columns=len(table.names))
         if options.unlabelled == "drop":
             table = _labelled(table)
@@ -152,6 +148,11 @@ def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Ind
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
     index = _assembled(schema, labels.counts, [known for _, known in pairs])
+    if options.weights == "learned" and n_rows >= FEWEST_ROWS:
+        notice(
+            "Every column counts 1, since weights are learned from rows and a lazy table is counted where "
+            "it is; give like= an index of some of its rows to take its weights, or weights='equal'"
+        )
     notify(index, findings)
     return index
 
