@@ -308,8 +308,11 @@ def test_lazy_tables_take_weights_that_are_given() -> None:
     index = CountIndex.from_table(frame, "y", weights=WEIGHTS)
     assert CountIndex.from_table(frame.lazy(), "y", weights=WEIGHTS) == index
     assert CountIndex.from_table(frame.lazy(), "y", like=index) == index
-    with pytest.raises(NullproofError, match="like="):
-        CountIndex.from_table(frame.lazy(), "y", weights="learned")
+    many = pl.DataFrame({"a": ["u", "v", "w"] * 40, "y": ["p", "q"] * 60})
+    plain = CountIndex.from_table(many, "y", weights="equal")
+    with pytest.warns(NullproofWarning, match="Every column counts 1.*like=.*weights='equal'"):
+        assert CountIndex.from_table(many.lazy(), "y") == plain
+    assert CountIndex.from_table(many.lazy(), "y", weights="equal") == plain
 
 
 def test_every_question_takes_weights() -> None:

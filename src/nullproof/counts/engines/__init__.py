@@ -39,6 +39,7 @@ from nullproof.counts.engines.columns import (
 )
 from nullproof.counts.engines.edges import Extent, count_bins, extents_of
 from nullproof.counts.engines.files import duckdb_files, is_many
+from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import Rows
 from nullproof.data.keys import (
     DROP,
@@ -152,6 +153,11 @@ def _count(table: LazyTable, names: Sequence[str], options: TableOptions) -> Ind
     features = [feature for feature, _ in pairs]
     schema = learned.schema(labels.schema, features, table.names, table.missing, table.formats)
     index = _assembled(schema, labels.counts, [known for _, known in pairs])
+    if options.weights == "learned" and n_rows >= FEWEST_ROWS:
+        notice(
+            "Every column counts 1, since weights are learned from rows and a lazy table is counted where "
+            "it is; give like= an index of some of its rows to take its weights, or weights='equal'"
+        )
     notify(index, findings)
     return index
 
