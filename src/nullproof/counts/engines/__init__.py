@@ -108,11 +108,6 @@ def count_lazy(
     """Count a lazy table, by a schema learned before if there is one."""
     with explained(table.frame.implementation.name):
         table.refuse_unknown(table.label)
-        if options.weights == "learned" and like is None:
-            notice(
-                "Weights are equal: learning them needs rows, and the table is counted where it is; learn "
-                "them from some rows in memory and give like= that index, or say weights='equal'"
-            )
         check_limits(n_columns=len(table.names))
         if options.unlabelled == "drop":
             table = _labelled(table)
