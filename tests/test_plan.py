@@ -215,7 +215,7 @@ def test_good_cells_come_first() -> None:
     deciding = np.where(rng.random(400) < 0.85, labels, 1 - labels)
     codes = np.stack([deciding, rng.integers(0, 2, 400)], axis=1)
     codes[rng.random((400, 2)) < 0.3] = -1
-    index = CountIndex.from_codes(codes, labels)
+    index = CountIndex.from_codes(codes, labels, weights="equal")
     points = [(a, b) for a in (0, 1) for b in (0, 1)]
     plan = cleaning_plan(index, points, alpha=1, bias=1.0)
     assert plan.steps

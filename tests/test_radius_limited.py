@@ -108,7 +108,7 @@ def assert_fewest(
     if label == "B":
         return 0
     domains = {f"x{j}": ["0", "1"] for j in range(len(counts[0]))}
-    index = CountIndex.from_rows(rows, labels, domains=domains)
+    index = CountIndex.from_rows(rows, labels, domains=domains, weights="equal")
     only = {"cells": allowed(sizes, counts, rooms), "table": rows, "labels": labels}
     point = ("0",) * len(counts[0])
     found = np.asarray(radius(index, [point], alpha=alpha, prior=prior, only=only))

@@ -286,7 +286,8 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         options = self._options()
         names = feature_names(table.names, "", options)
         labels = Column("label", "number", numbers=codes)
-        found = CountIndex.of(count_table(table, names, labels, options))
+        # `weights_` has them.
+        found = CountIndex.of(count_table(table, names, labels, options, quiet_weights=True))
         present = tuple(classes[list(found.labels)].tolist())
         counted = replace(found, schema=replace(found.schema, labels=present))
         return counted.widened(replace(found.schema, labels=tuple(classes.tolist())))

@@ -97,7 +97,8 @@ def cleaning_case(rng: random.Random, n_worlds: int = 130) -> Case:
     """Draw a table with missing cells, few enough to look at all worlds, and points near its rows."""
     while True:
         case = attack_case(rng, max_rows=9, max_features=3, n_points=3)
-        case = replace(case, points=tuple(completed(point) for point in case.points))
+        points = tuple(completed(point) for point in case.points)
+        case = replace(case, points=points, weights=None)
         sizes = [len(case.domains[j]) for _, j in holes(case)]
         if sizes and len(sizes) <= 7 and math.prod(sizes) <= n_worlds:
             return case

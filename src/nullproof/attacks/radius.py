@@ -95,7 +95,7 @@ def radius(
     >>> np.asarray(found)
     array([6., 2., 2.])
     >>> found.rival.tolist(), found.n_raise.tolist(), found.n_lower.tolist()
-    (['no', 'yes', 'yes'], [2, 0, 0], [4, 2, 2])
+    (['no', 'yes', 'no'], [2, 0, 1], [4, 2, 1])
     >>> np.asarray(radius(index, [("a", "x"), ("b", "y"), ("b", "x")], threat="rows"))
     array([4., 1., 1.])
     >>> np.asarray(radius(index, [("a", "x"), ("b", "y"), ("b", "x")], only={"columns": ["x0"]}))

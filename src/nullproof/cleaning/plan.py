@@ -400,8 +400,8 @@ def cleaning_plan(
     >>> rows = [("a", None), ("a", "x"), ("b", "y"), (None, "x")]
     >>> index = CountIndex.from_rows(rows, ["yes", "yes", "no", "no"])
     >>> cleaning_plan(index, [("a", "y"), ("b", "y")], alpha=1, bias=1)
-    CleaningPlan: 1 of 2 points are certain; with 2 cells looked up 2.0 are expected
-      2 cells of x0 (no), x1 (yes): then 2.0 expected
+    CleaningPlan: 1 of 2 points are certain; with 1 cell looked up 2.0 are expected
+      1 cell of x0 (no): then 2.0 expected
     """
     model = Model(index, alpha, prior, bias)
     encoded = model.points(points, own_missing, key)

@@ -215,7 +215,12 @@ def feature_names(names: Sequence[str], label: str, options: TableOptions) -> li
 
 
 def count_table(
-    table: Table, names: Sequence[str], labels: Column, options: TableOptions
+    table: Table,
+    names: Sequence[str],
+    labels: Column,
+    options: TableOptions,
+    *,
+    quiet_weights: bool = False,
 ) -> IndexFields:
     """Learn the domains of a table, and its weights if they are to be learned, and count it."""
     if not len(labels):
@@ -242,7 +247,8 @@ def count_table(
     schema = learned.schema(schema, features, table.names, table.missing, table.formats)
     index = count_codes(schema, columns, row_labels)
     if options.weights == "learned":
-        index = with_learned_weights(index, [column.codes for column in columns], row_labels)
+        every = [column.codes for column in columns]
+        index = with_learned_weights(index, every, row_labels, quiet=quiet_weights)
     notify(index, learned.findings)
     return index
 

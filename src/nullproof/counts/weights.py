@@ -35,10 +35,15 @@ _MOST_STEPS, _CLOSE = 60, 1e-7
 
 
 def with_learned_weights(
-    index: Index, codes: Sequence[NDArray[Any]], row_labels: NDArray[np.integer]
+    index: Index,
+    codes: Sequence[NDArray[Any]],
+    row_labels: NDArray[np.integer],
+    *,
+    quiet: bool = False,
 ) -> Index:
-    """Give the features of an index weights learned from its rows; report how many are 0.
+    """Give the features of an index weights learned from its rows.
 
+    A notice says how many are 0 if such a column has missing cells, unless it is to be ``quiet``.
     ``codes`` are the values of all rows, per feature, negative where a cell is not known.
     """
     features = index.schema.features
@@ -60,7 +65,7 @@ def with_learned_weights(
     # Round to eighths; within a millionth of a half step, down.
     weights[several] = np.ceil(_optimal_weights(leads) * ONE - 0.5 - 1e-6 * ONE)
     n_zero = int(np.count_nonzero(weights == 0))
-    if n_zero:
+    if not quiet and index.n_open[weights == 0].any():
         notice(
             f"Weights learned from {n_rows:,} rows; {n_zero:,} of {len(features):,} columns have "
             "weight 0, their missing cells cannot matter"

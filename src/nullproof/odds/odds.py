@@ -251,7 +251,7 @@ def label_odds(
     >>> label_odds(index, [("a", "x"), ("a", "y")], cells="uniform")
     LabelOdds: 1 of 2 predictions is the same in at least 99 % of the worlds
       0: yes, 100 % of the worlds give the same label
-      1: no, 50.0 % of the worlds give the same label
+      1: labels tie: nothing is predicted
     """
     model = Model(index, alpha, prior)
     encoded = model.points(points, own_missing, key)
