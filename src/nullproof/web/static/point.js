@@ -293,7 +293,11 @@ function why(answer, verdict) {
   return [
     answer.odds &&
     [
-      el("h4", {}, "If chance fills the missing cells, as the known ones of each label are: share of the worlds"),
+      el(
+        "h4",
+        {},
+        "If chance fills the missing cells, as the known ones of each label are: share of the worlds",
+      ),
       el(
         "ul",
         { className: "bars" },
