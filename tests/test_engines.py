@@ -54,6 +54,13 @@ ALL_ENGINES = os.environ.get("NULLPROOF_ENGINES") == "all"
 Put = Callable[[pl.DataFrame], Any]
 
 
+def counted(*source: Any, **options: Any) -> CountIndex:
+    """Count a table with equal weights, as lazy ones have them, unless it is counted like another one."""
+    if "like" not in options:
+        options.setdefault("weights", "equal")
+    return CountIndex.from_table(*source, **options)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[Any]:
     with spark_session() as session:
@@ -124,8 +131,8 @@ def test_every_engine_gives_the_same_index(
     table = odd_table(600 if options or not is_slow(request) else 150)
     if options:
         table = table.drop("many", "word", "flag", "day", "constant", "single")
-    expected = CountIndex.from_table(table, "label", **options)
-    found = CountIndex.from_table(put(table), "label", **options)
+    expected = counted(table, "label", **options)
+    found = counted(put(table), "label", **options)
     assert found == expected
     assert found.features == expected.features
 
@@ -138,9 +145,9 @@ def test_more_numbers_than_are_fetched(
     if is_slow(request):
         pytest.skip("takes long; NULLPROOF_ENGINES=all runs it")
     table = many_numbers(3000)
-    expected = CountIndex.from_table(table, "label", binning=binning)
+    expected = counted(table, "label", binning=binning)
     assert min(len(edges(expected, name)) for name in expected.features) > 2
-    assert CountIndex.from_table(put(table), "label", binning=binning) == expected
+    assert counted(put(table), "label", binning=binning) == expected
 
 
 @pytest.mark.parametrize(
@@ -159,11 +166,11 @@ def test_rows_without_a_label_are_dropped(
     columns = {"x": ["u", "new", None, "w", "v", "u"], "n": [1, 9000, 2, 7, None, 3]}
     table = pl.DataFrame({**columns, "label": labels})
     options: dict[str, Any] = {"missing": missing, "binning": binning}
-    expected = CountIndex.from_table(table[[0, 2, 4, 5]], "label", **options)
+    expected = counted(table[[0, 2, 4, 5]], "label", **options)
     lazy = put(table)
-    assert CountIndex.from_table(lazy, "label", unlabelled="drop", **options) == expected
+    assert counted(lazy, "label", unlabelled="drop", **options) == expected
     with pytest.raises(NullproofError, match="'label' has 2 missing labels"):
-        CountIndex.from_table(lazy, "label", **options)
+        counted(lazy, "label", **options)
 
 
 def test_few_dates_stay_categories(put: Put) -> None:
@@ -172,22 +179,22 @@ def test_few_dates_stay_categories(put: Put) -> None:
         pl.col("stamp").dt.truncate("365d"), zoned=pl.col("zoned").dt.truncate("365d")
     )
     table = table.select("stamp", "day", "zoned", "label")
-    expected = CountIndex.from_table(table, "label", binning="none")
-    assert CountIndex.from_table(put(table), "label", binning="none") == expected
+    expected = counted(table, "label", binning="none")
+    assert counted(put(table), "label", binning="none") == expected
 
 
 def test_a_second_part_is_counted_like_the_first(put: Put) -> None:
     """With like the second part has the bins and domains of the first, and the parts add up."""
     table = odd_table(400).select("word", "real", "whole", "flag", "day", "zoned", "label")
-    whole = CountIndex.from_table(table, "label")
-    parts = CountIndex.from_table(put(table[:150]), "label", like=whole)
-    parts += CountIndex.from_table(put(table[150:]), "label", like=whole)
+    whole = counted(table, "label")
+    parts = counted(put(table[:150]), "label", like=whole)
+    parts += counted(put(table[150:]), "label", like=whole)
     assert parts == whole
     other = table.with_columns(word=pl.lit("new"))
     with pytest.raises(NullproofError, match="'word' holds a value that is not in its domain"):
-        CountIndex.from_table(put(other), "label", like=whole)
+        counted(put(other), "label", like=whole)
     with pytest.raises(NullproofError, match="the label column holds 'new'"):
-        CountIndex.from_table(put(table.with_columns(label=pl.lit("new"))), "label", like=whole)
+        counted(put(table.with_columns(label=pl.lit("new"))), "label", like=whole)
 
 
 def test_labels_of_every_type(put: Put) -> None:
@@ -196,12 +203,12 @@ def test_labels_of_every_type(put: Put) -> None:
     rows = rows.with_columns(flag=pl.col("whole") == 1, real=pl.col("whole") / 2)
     for label in ("whole", "flag", "real"):
         table = rows.select("word", label)
-        expected = CountIndex.from_table(table, label)
-        found = CountIndex.from_table(put(table), label)
+        expected = counted(table, label)
+        found = counted(put(table), label)
         assert found == expected
         assert [*map(type, found.labels)] == [*map(type, expected.labels)]
     with pytest.raises(NullproofError, match="no column 'rael' in the table; did you mean 'real'"):
-        CountIndex.from_table(put(table), "rael")
+        counted(put(table), "rael")
 
 
 @pytest.mark.parametrize(
@@ -215,19 +222,19 @@ def test_types_that_cannot_be_counted_are_named(put: Put, cells: list[Any]) -> N
     lazy = put(table)
     message = r"column 'a b' has type .+, which cannot be counted in \w+; cast .* or .* with ignore"
     with pytest.raises(NullproofError, match=message):
-        CountIndex.from_table(lazy, "label")
-    found = CountIndex.from_table(lazy, "label", ignore=["a b"])
-    assert found == CountIndex.from_table(table, "label", ignore=["a b"])
+        counted(lazy, "label")
+    found = counted(lazy, "label", ignore=["a b"])
+    assert found == counted(table, "label", ignore=["a b"])
 
 
 def test_oddities_are_told(put: Put) -> None:
     """Columns without values and suspicious values are told of as for tables in memory."""
     table = odd_table(300).select("code", "odd", "empty", "label")
     with pytest.warns(NullproofWarning) as expected:
-        CountIndex.from_table(table, "label")
+        counted(table, "label")
     lazy = put(table)
     with pytest.warns(NullproofWarning) as found:
-        CountIndex.from_table(lazy, "label")
+        counted(lazy, "label")
     kept = [w for w in found if w.category is NullproofWarning]
     assert sorted(str(w.message) for w in kept) == sorted(str(w.message) for w in expected)
 
@@ -236,7 +243,7 @@ def test_cells_of_an_attack_are_located(put: Put, request: pytest.FixtureRequest
     """An attack names as many cells as it needs, and without them the table is what it worked out."""
     table = odd_table(120).select("word", "whole", "flag", "label").with_row_index("id")
     table = table.with_columns(pl.col("id").cast(pl.Int64))
-    index = CountIndex.from_table(table, "label", ignore=["id"], binning="uniform")
+    index = counted(table, "label", ignore=["id"], binning="uniform")
     attack = poison(index, table.drop("id", "label")[:1], alpha=1, steps=1)
     found = locate_cells(index.schema, attack.blanks, put(table), key="id")
     assert len(found) == len({*found}) == attack.n_cells
@@ -247,7 +254,7 @@ def test_cells_of_an_attack_are_located(put: Put, request: pytest.FixtureRequest
         .alias(column)
         for column in index.features
     )
-    assert CountIndex.from_table(blanked, "label", like=index) == attack.index_after
+    assert counted(blanked, "label", like=index) == attack.index_after
     if "duckdb" in request.node.name:
         with pytest.raises(NullproofError, match="key="):
             locate_cells(index.schema, attack.blanks, put(table))
@@ -316,7 +323,7 @@ def test_postgres_dies() -> None:
         view = connection.table("dying")
         for _ in range(2):
             with pytest.raises(NullproofError, match="the connection may be lost") as refused:
-                CountIndex.from_table(view, "label")
+                counted(view, "label")
             assert "\n" not in str(refused.value)
 
 
@@ -339,7 +346,7 @@ with spark_session() as session:
 
     threading.Thread(target=kill, daemon=True).start()
     try:
-        CountIndex.from_table(table, "y")
+        counted(table, "y")
     except NullproofError as refused:
         print(refused, flush=True)
     os._exit(0)
@@ -370,8 +377,8 @@ def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
     """What holds of a Spark session holds of a remote one."""
     table = odd_table(200)
     with spark_connect() as session:
-        found = CountIndex.from_table(spark_table(session, table, tmp_path), "label")
-    assert found == CountIndex.from_table(table, "label")
+        found = counted(spark_table(session, table, tmp_path), "label")
+    assert found == counted(table, "label")
 
 
 # Files that DuckDB counts -------------------------------------------------------------------------
@@ -380,20 +387,20 @@ def test_spark_connect_frames_are_counted_alike(tmp_path: Path) -> None:
 def test_folders_and_patterns_of_files(tmp_path: Path) -> None:
     """Files, CSV or Parquet, are counted by DuckDB as the whole table is in memory."""
     table = odd_table(800).drop("stamp", "zoned", "single", "odd")
-    expected = CountIndex.from_table(table, "label")
+    expected = counted(table, "label")
     for k in range(4):
         part = table[k * 200 : k * 200 + 200]
         part.write_parquet(tmp_path / f"part{k}.parquet")
         part.write_csv(tmp_path / f"part{k}.csv")
     table.write_csv(tmp_path / "whole.csv")
-    assert CountIndex.from_table(tmp_path / "*.parquet", "label") == expected
+    assert counted(tmp_path / "*.parquet", "label") == expected
     pattern = str(tmp_path / "part?.csv")
-    one = CountIndex.from_table(tmp_path / "whole.csv", "label")
-    assert CountIndex.from_table(pattern, "label") == one
-    assert CountIndex.from_table(pattern, "label", like=one) == one
-    assert CountIndex.from_table(tmp_path / "whole.csv", "label", memory_limit="200MB") == one
+    one = counted(tmp_path / "whole.csv", "label")
+    assert counted(pattern, "label") == one
+    assert counted(pattern, "label", like=one) == one
+    assert counted(tmp_path / "whole.csv", "label", memory_limit="200MB") == one
     with pytest.raises(NullproofError, match=r"holds \.csv and \.parquet files; give one kind"):
-        CountIndex.from_table(tmp_path, "label")
+        counted(tmp_path, "label")
 
 
 def test_folders_that_are_columns(tmp_path: Path) -> None:
@@ -403,14 +410,14 @@ def test_folders_that_are_columns(tmp_path: Path) -> None:
         folder = tmp_path / "parquet" / f"word={word}"
         folder.mkdir(parents=True)
         part.drop("word").write_parquet(folder / "0.parquet")
-    found = CountIndex.from_table(tmp_path / "parquet", "label")
-    assert found == CountIndex.from_table(table, "label")
+    found = counted(tmp_path / "parquet", "label")
+    assert found == counted(table, "label")
     for month, cells in (("01", "a,p\nb,q\n"), ("02", "a,q\n")):
         folder = tmp_path / "csv" / f"month={month}"
         folder.mkdir(parents=True)
         (folder / "part.csv").write_text("x,y\n" + cells)
     for path in (tmp_path / "csv", tmp_path / "csv" / "**" / "*.csv"):
-        index = CountIndex.from_table(path, "y", keep=("month",), binning="none")
+        index = counted(path, "y", keep=("month",), binning="none")
         assert values(index, "month") == ("1", "2")
         assert index.label_counts.tolist() == [1, 2]
 
@@ -430,7 +437,7 @@ def test_quotes_that_are_never_closed_are_refused(tmp_path: Path, rest: str) -> 
     path.write_text("a,label\n" + "x,yes\ny,no\n" * 20 + rest)
     for limit in (None, "100MB"):
         with pytest.raises(NullproofError, match="quote"):
-            CountIndex.from_table(path, "label", memory_limit=limit)
+            counted(path, "label", memory_limit=limit)
 
 
 @pytest.mark.parametrize("separator", [",", ";", "\t", "|"])
@@ -440,9 +447,9 @@ def test_separators_are_those_of_the_header(tmp_path: Path, separator: str) -> N
     row = f'"x{separator},|\r\n""y"""{separator}no\n'
     path = tmp_path / "a.csv"
     path.write_bytes((header + row * 3 + f"it's{separator}yes\n").encode())
-    expected = CountIndex.from_table(path, "label")
+    expected = counted(path, "label")
     assert expected.n_rows == 4
-    assert CountIndex.from_table(path, "label", memory_limit="100MB") == expected
+    assert counted(path, "label", memory_limit="100MB") == expected
 
 
 @pytest.mark.parametrize(
@@ -460,7 +467,7 @@ def test_files_that_cannot_be_counted(tmp_path: Path, name: str, message: str) -
     (tmp_path / "a.csv").write_text("a,label\n" + "x,yes\n" * 30_000 + "x,y,z\n")
     (tmp_path / "empty").mkdir()
     with pytest.raises(NullproofError, match=message):
-        CountIndex.from_table(tmp_path / name, "label")
+        counted(tmp_path / name, "label")
 
 
 @pytest.mark.parametrize("head", ["x,x,y", "x,X,y", ",x,y", "x,y", "A table\nx,z,y"])
@@ -469,7 +476,7 @@ def test_headers_that_duckdb_changes_are_refused(head: str, tmp_path: Path) -> N
     path = tmp_path / "a.csv"
     path.write_text(head + "\n" + "1,2,p\n3,4,q\n" * 20)
     with pytest.raises(NullproofError, match=r"DuckDB reads the header .* give each column a name"):
-        CountIndex.from_table(path, "y", memory_limit="200MB")
+        counted(path, "y", memory_limit="200MB")
 
 
 def test_columns_that_duckdb_mixes_up_are_refused(tmp_path: Path) -> None:
@@ -477,7 +484,7 @@ def test_columns_that_duckdb_mixes_up_are_refused(tmp_path: Path) -> None:
     for k, name in enumerate(("x", "X")):
         pl.DataFrame({name: [1, 2], "y": ["p", "q"]}).write_parquet(tmp_path / f"{k}.parquet")
     with pytest.raises(NullproofError, match=r"DuckDB reads the header 'X, y' .* as 'x, y'"):
-        CountIndex.from_table(tmp_path, "y")
+        counted(tmp_path, "y")
 
 
 def test_nan_in_parquet_is_missing_by_every_way_to_duckdb(tmp_path: Path) -> None:
@@ -488,16 +495,16 @@ def test_nan_in_parquet_is_missing_by_every_way_to_duckdb(tmp_path: Path) -> Non
     cells = [1.0, 2.0, float("nan"), 9.0, float("nan")]
     pl.DataFrame({"x": cells, "y": list("aaabb")}).write_parquet(path)
     for options in ({"binning": "none"}, {"binning": "uniform", "bins": 2}):
-        expected = CountIndex.from_table(pl.read_parquet(path), "y", **options)
+        expected = counted(pl.read_parquet(path), "y", **options)
         assert expected.n_null.tolist() == [[1, 1]]
-        assert CountIndex.from_table(path, "y", memory_limit="200MB", **options) == expected
+        assert counted(path, "y", memory_limit="200MB", **options) == expected
         for table in (
             path.parent,
             str(path.parent / "*.parquet"),
             duckdb.read_parquet(str(path)),
             ibis.duckdb.connect().read_parquet(path),
         ):
-            assert CountIndex.from_table(table, "y", **options) == expected
+            assert counted(table, "y", **options) == expected
 
 
 def test_points_of_engines(put: Put) -> None:
@@ -518,6 +525,6 @@ def test_values_that_are_lost_on_the_way_are_refused() -> None:
         "SELECT x::TIME x, y FROM (VALUES ('24:00:00', 'p'), ('08:00:00', 'q')) t(x, y)"
     )
     with pytest.raises(NullproofError, match="'x' holds a value that does not come through"):
-        CountIndex.from_table(table, "y")
+        counted(table, "y")
     fine = duckdb.sql("SELECT TIME '08:00:00' x, 'p' y UNION ALL SELECT NULL, 'q'")
-    assert values(CountIndex.from_table(fine, "y")) == (str(dt.time(8)),)
+    assert values(counted(fine, "y")) == (str(dt.time(8)),)

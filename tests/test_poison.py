@@ -271,7 +271,7 @@ def test_effort_pays() -> None:
     labels = rng.integers(0, 3, 600)
     noise = rng.integers(0, 4, (600, 5))
     codes = np.where(rng.random((600, 5)) < 0.35, labels[:, None], noise)
-    index = CountIndex.from_codes(codes, labels)
+    index = CountIndex.from_codes(codes, labels, weights="equal")
     points = [tuple(row) for row in codes[:60].tolist()]
     size = np.asarray(radius(index, points, alpha=0))
     chosen = [p for p, own in zip(points, size, strict=True) if own > 0][:8]

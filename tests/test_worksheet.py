@@ -447,7 +447,7 @@ def test_promises_are_kept(
     if ending == "parquet":
         # Columns with types: what is written must be of these types too.
         pl.read_csv("train.csv", try_parse_dates=True).write_parquet("train.parquet")
-    options = ("--label", "churn", "--key", "id", "--bias", bias)
+    options = ("--label", "churn", "--key", "id", "--bias", bias, "--weights", "equal")
     clean = ("clean", f"train.{ending}", "test.csv", *options)
     lines = fresh(run, clean=clean)
     assert lines

@@ -27,7 +27,9 @@ def options_of(case: Case, index: CountIndex) -> Any:
 
 def index_of_codes(table: LargeTable) -> CountIndex:
     """Count a table of codes, doubled as often as it says."""
-    index = CountIndex.from_codes(table.codes, table.labels, n_values=table.n_values)
+    index = CountIndex.from_codes(
+        table.codes, table.labels, n_values=table.n_values, weights="equal"
+    )
     for _ in range(table.times.bit_length() - 1):
         index = index + index
     return index

@@ -61,7 +61,8 @@ def cover_index(
         exact = np.array(counts + once, dtype=np.int64)
         values = np.arange(len(exact))
         columns.append(np.concatenate([np.repeat(values, exact[:, label]) for label in (0, 1)]))
-    index = CountIndex.from_codes(np.stack(columns, axis=1), np.repeat([0, 1], n_rows))
+    labels = np.repeat([0, 1], n_rows)
+    index = CountIndex.from_codes(np.stack(columns, axis=1), labels, weights="equal")
     return index, [tuple(point) for point in codes.tolist()]
 
 
