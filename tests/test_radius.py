@@ -289,6 +289,7 @@ def test_order_does_not_matter() -> None:
             labels=tuple(renamed[label] for label in case.labels[::-1]),
             features=case.features[::-1],
             points=tuple(point[::-1] for point in case.points[::-1]),
+            weights=None if case.weights is None else case.weights[::-1],
         )
         size = radii_of(case).radius.tolist()
         assert radii_of(turned).radius.tolist() == size[::-1]

@@ -19,7 +19,7 @@ from support.counted import index_of, index_of_codes, options_of
 from support.large_counts import index_from_counts, two_labels
 from support.strategies import Case
 
-from nullproof import NullproofError, certify, poison, radius
+from nullproof import CountIndex, NullproofError, certify, poison, radius
 from nullproof.attacks import Radii
 
 # Random points hold unseen values on purpose.
@@ -184,3 +184,19 @@ def test_limits_are_about_cells() -> None:
     index = two_labels((60, 20), (40, 30), (10, 10))
     with pytest.raises(NullproofError, match="rows"):
         radius(index, [("0", "0")], threat="rows", only={"columns": ["x0"]})
+
+
+@pytest.mark.filterwarnings("ignore::nullproof.NullproofWarning")
+def test_the_rivals_best_may_be_no_row() -> None:
+    """A rival that a row of its own would hurt is raised by none; one row of the winner ties here."""
+    index = CountIndex.from_rows(
+        [("a", "a"), ("b", "b"), ("b", "a")],
+        ["C", "C", "B"],
+        weights={"x0": 2, "x1": 2},
+    )
+    found = radius(index, [("b", "unseen")], alpha=Fraction(1, 2), prior="uniform", threat="rows")
+    assert (found.radius.tolist(), found.n_raise.tolist(), found.n_lower.tolist()) == (
+        [1],
+        [0],
+        [1],
+    )

@@ -176,7 +176,11 @@ class RowRace(Race[tuple[int, int]]):
             low, high = np.where(falling, low, middle + 1), np.where(falling, middle, high)
             if (low >= high).all():
                 break
-        peak[races] = np.maximum(high, self.least[races])
+        # The support falls from here on; one row fewer may still be better.
+        after = np.maximum(high, self.least[races])
+        before = np.maximum(after - 1, self.least[races])
+        is_past = self.raised(races, before)[0] >= self.raised(races, after)[0]
+        peak[races] = np.where(is_past, before, after)
         return peak
 
     def needed(self, races: Places, n_lower: Floats) -> Needed:
