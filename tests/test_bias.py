@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.amounts import SEED, n_tables
-from support.bias_oracle import OwnHoles
+from support.bias_oracle import OwnMissing
 from support.bias_tables import (
     EMPTY,
     HAIR,
@@ -34,7 +34,7 @@ from nullproof import CountIndex, NullproofError, certify, tolerance, witness
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(2000)
 N_CHUNKS = 8
-READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 # Random tables ------------------------------------------------------------------------------------

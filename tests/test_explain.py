@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 from support import oracle
 from support.amounts import SEED, n_tables
-from support.bias_oracle import Bias, Judge, OwnHoles, shortened
+from support.bias_oracle import Bias, Judge, OwnMissing, shortened
 from support.bias_tables import Holed, fitted, random_holed, random_mapping
 
 from nullproof import CountIndex, NullproofError, certify, explain
@@ -26,7 +26,7 @@ from nullproof import CountIndex, NullproofError, certify, explain
 # Random points hold unseen values on purpose.
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(100)
-READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 ROWS = [("a", None), ("a", "x"), ("a", "y"), ("b", "x")]
 LABELS = ["yes", "yes", "no", "no"]
@@ -56,7 +56,7 @@ def shares(judge: Judge, label: Any, j: int, value: Any, bias: Bias) -> list[Fra
 
 
 def least_term(
-    judge: Judge, j: int, cell: Any, pair: tuple[Any, Any], bias: Bias, reading: OwnHoles
+    judge: Judge, j: int, cell: Any, pair: tuple[Any, Any], bias: Bias, reading: OwnMissing
 ) -> float:
     """The least that a cell adds to the lead of the first label, over all worlds and its own values."""
     weight = judge.exponents[1 + j] / judge.exponents[0]
@@ -70,7 +70,7 @@ def least_term(
 
 
 def least_lead(
-    judge: Judge, point: Any, pair: tuple[Any, Any], bias: Bias, reading: OwnHoles
+    judge: Judge, point: Any, pair: tuple[Any, Any], bias: Bias, reading: OwnMissing
 ) -> float:
     """The least lead of the first label over all worlds and completions, from whole supports."""
     kept, points = shortened(point, judge.domains, reading)
@@ -87,7 +87,7 @@ class Asked(NamedTuple):
     holed: Holed
     judge: Judge
     bias: Bias
-    reading: OwnHoles
+    reading: OwnMissing
     found: Any  # the certificates of its points
     told: list[Any]  # an explanation of each
 

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 from support import bias_oracle, oracle, strategies
 from support.bias_box import BoxJudge
-from support.bias_oracle import Judge, OwnHoles
+from support.bias_oracle import Judge, OwnMissing
 from support.bias_tables import Holed, random_bias, random_holed
 from support.strategies import PAPER_LABELS, PAPER_ROWS
 
 HALF, THIRD = Fraction(1, 2), Fraction(1, 3)
 SEED = 20240701
-READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 def test_world_count_of_paper_example() -> None:
@@ -207,7 +207,7 @@ def small_tables(
 
 
 def row_by_row(
-    holed: Holed, point: Sequence[Any], bias: bias_oracle.Bias, own_missing: OwnHoles
+    holed: Holed, point: Sequence[Any], bias: bias_oracle.Bias, own_missing: OwnMissing
 ) -> list[oracle.Supports]:
     """Write out the supports of every world."""
     return bias_oracle.outcomes_row_by_row(

@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from support.amounts import SEED, n_tables
 from support.bias_box import BoxJudge
-from support.bias_oracle import Judge, OwnHoles, double_below, shortened
+from support.bias_oracle import Judge, OwnMissing, double_below, shortened
 from support.bias_tables import Holed, fitted, random_bias, random_holed, written
 from support.hostile import hostile_index, hostile_points
 
@@ -26,7 +26,7 @@ from nullproof import CountIndex, NullproofError, certify, tolerance
 pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.NullproofWarning")
 N_TABLES = n_tables(1000)
 N_CHUNKS = 4
-READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 
 
 def as_double(exact: Fraction | None) -> float:
@@ -37,7 +37,7 @@ def as_double(exact: Fraction | None) -> float:
 def assert_tolerances(
     holed: Holed,
     told: NDArray[np.float64],
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     fixed: dict[int, Fraction] | None = None,
 ) -> None:
     """Compare the tolerances of all points of a table with the oracle, to the last digit."""
@@ -159,7 +159,7 @@ def test_the_rival_is_the_first_label_that_catches_up() -> None:
 
 
 def beats(
-    judge: Judge, winner: Any, rival: Any, point: Any, bias: Fraction, own_missing: OwnHoles
+    judge: Judge, winner: Any, rival: Any, point: Any, bias: Fraction, own_missing: OwnMissing
 ) -> bool:
     """Whether a label beats another in all worlds of a bias and for all completions of the point."""
     kept, points = shortened(point, judge.domains, own_missing)

@@ -20,7 +20,7 @@ import pytest
 from sklearn import config_context
 from sklearn.naive_bayes import CategoricalNB
 from support import oracle
-from support.bias_oracle import Bias, OwnHoles
+from support.bias_oracle import Bias, OwnMissing
 from support.bias_tables import Holed, random_bias, random_holed, random_mapping, random_world
 
 from nullproof import CountIndex, NullproofError, certify, tolerance, witness
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.filterwarnings("ignore:points hold values:nullproof.Nul
 N_CHUNKS = 4
 N_TABLES = 150  # in a chunk
 SEED = 20240606
-READINGS: tuple[OwnHoles, ...] = ("skip", "any")
+READINGS: tuple[OwnMissing, ...] = ("skip", "any")
 ROWS: list[tuple[Any, ...]] = [
     ("a", None, "p"),
     ("a", "x", None),
@@ -91,7 +91,7 @@ def test_spelled_missing_cells_of_the_point() -> None:
 # Within a bias ---------------------------------------------------------------------------------
 
 
-def check_world(holed: Holed, point: Any, world: Any, bias: Bias, reading: OwnHoles) -> Any:
+def check_world(holed: Holed, point: Any, world: Any, bias: Bias, reading: OwnMissing) -> Any:
     """Let the oracle confirm that a world has the bias and the winners it claims; return these."""
     completed = world.complete(holed.rows, holed.labels)
     assert holed.is_world(completed, bias), (point, bias, completed, holed)

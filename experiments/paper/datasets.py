@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.data.edits import uniforms
-from nullproof.data.keys import label_codes
+from nullproof.data.labels import label_codes
 from nullproof.data.missing import Missing
 from nullproof.data.schema import fit_feature
 from nullproof.data.sources import Table, open_table

@@ -16,9 +16,9 @@ import narwhals as nw
 import polars as pl
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import true_labels
+from nullproof.data.labels import true_labels
 from nullproof.data.options import AS_USUAL
-from nullproof.data.points import OwnHoles
+from nullproof.data.points import OwnMissing
 from nullproof.errors import NullproofError, NullproofWarning, explained, missing_extra
 from nullproof.files import write_whole
 from nullproof.model.certify import certificates_of
@@ -35,7 +35,7 @@ def annotate(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
     into: str | Path | None = None,
 ) -> Any:
@@ -95,7 +95,7 @@ def annotate(
     )
 
 
-def _judged(model: Model, own_missing: OwnHoles, batch: Any) -> pl.DataFrame:
+def _judged(model: Model, own_missing: OwnMissing, batch: Any) -> pl.DataFrame:
     """Return the new columns for some rows, a data frame of any library."""
     schema = model.index.schema
     with warnings.catch_warnings():

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_consistent_length, column_or_1d
 
-from nullproof.data.keys import mend_labels, rows_of
+from nullproof.data.labels import mend_labels, rows_of
 from nullproof.data.sources import raw_cells, read_column
 from nullproof.data.types import MISSING, distinct, is_missing, text
 from nullproof.errors import NullproofError

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
-from nullproof.data.keys import known_label_codes
+from nullproof.data.labels import known_label_codes
 from nullproof.data.options import TableOptions
 from nullproof.data.points import Points, encode_quietly
 from nullproof.errors import NullproofError, NullproofWarning

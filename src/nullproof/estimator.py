@@ -21,7 +21,7 @@ from nullproof.data.binning import Binning, Rows
 from nullproof.data.missing import Missing, Spellings
 from nullproof.data.options import TableOptions, Weights
 from nullproof.data.points import (
-    OwnHoles,
+    OwnMissing,
     Points,
     encode_points,
     encode_quietly,
@@ -121,7 +121,7 @@ class CertifiedNB(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         missing: Spellings = (),
         missing_is_value: Collection[str] = (),
         domains: Mapping[str, Iterable[Any]] | None = None,
-        own_missing: OwnHoles = "skip",
+        own_missing: OwnMissing = "skip",
         bias: Bias = 1.0,
     ) -> None:
         self.alpha = alpha

@@ -26,7 +26,7 @@ from typing import Any, Literal, Self
 
 from support import oracle
 
-OwnHoles = Literal["skip", "any"]
+OwnMissing = Literal["skip", "any"]
 Bias = tuple[Fraction, ...]
 Group = tuple[Any, int, frozenset[Any]]  # label, feature, candidates
 
@@ -116,7 +116,7 @@ def worlds_of_bias(
 
 
 def shortened(
-    point: oracle.Row, domains: oracle.Domains, own_missing: OwnHoles
+    point: oracle.Row, domains: oracle.Domains, own_missing: OwnMissing
 ) -> tuple[tuple[int, ...], list[tuple[Any, ...]]]:
     """Return the features that count for a point, and its completions over these."""
     kept = tuple(j for j, cell in enumerate(point) if own_missing == "any" or cell is not None)
@@ -134,7 +134,7 @@ def outcomes_row_by_row(
     alpha: Any,
     prior: oracle.Prior,
     bias: Bias,
-    own_missing: OwnHoles,
+    own_missing: OwnMissing,
 ) -> list[oracle.Supports]:
     """List the supports of every label in every world of the bias and every completion."""
     kept, points = shortened(point, domains, own_missing)
@@ -298,7 +298,7 @@ class Judge:
         share = self.share[label] ** self.exponents[0]
         return [share * Fraction(product, below) for product in products]
 
-    def verdict(self, point: oracle.Row, bias: Bias, own_missing: OwnHoles = "skip") -> Verdict:
+    def verdict(self, point: oracle.Row, bias: Bias, own_missing: OwnMissing = "skip") -> Verdict:
         """Go through all worlds of the bias and all completions of the point.
 
         Labels share no cells: every support of one meets every support of the other in some world.
@@ -329,7 +329,7 @@ class Judge:
     def tolerance(
         self,
         point: oracle.Row,
-        own_missing: OwnHoles = "skip",
+        own_missing: OwnMissing = "skip",
         fixed: dict[int, Fraction] | None = None,
     ) -> Fraction | None:
         """Return the largest bias (of the features not ``fixed``) at which one label always wins.

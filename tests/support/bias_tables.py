@@ -19,7 +19,7 @@ from support import oracle
 from support.bias_oracle import (
     Bias,
     Judge,
-    OwnHoles,
+    OwnMissing,
     compositions,
     has_bias_at_most,
     limits,
@@ -335,7 +335,7 @@ def _point_cell(
 
 
 def assert_verdicts(
-    holed: Holed, judge: Judge, result: Any, bias: Bias, own_missing: OwnHoles
+    holed: Holed, judge: Judge, result: Any, bias: Bias, own_missing: OwnMissing
 ) -> None:
     """Compare the certificates of all points of a table with the enumeration of the worlds."""
     names = np.array(holed.names, dtype=object)

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from nullproof.attacks.radius import Threat, radii_of, refuse_question
 from nullproof.attacks.reach import Only, Reach
 from nullproof.counts.index import CountIndex
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.accuracy import true_positions
@@ -161,7 +161,7 @@ def certified_accuracy_curve(
     threat: Threat = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     only: Only = None,
 ) -> AccuracyCurve:
     """Tell how many predictions are right and stay so under any attack, for every size of attack at once.

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.attacks.equal import bound_radii
+from nullproof.attacks.equal_weights import bound_radii
 from nullproof.attacks.reach import Reach
 from nullproof.attacks.search import Bounds, Needed, Places, Race, error_of_logs
 from nullproof.counts.index import LEFT_OUT

@@ -18,10 +18,10 @@ from time import monotonic
 
 import numpy as np
 
-from nullproof.attacks.bound import Tree
 from nullproof.attacks.cells import CellRace
-from nullproof.attacks.polish import Polish
-from nullproof.attacks.problem import Ints, Problem, State
+from nullproof.attacks.joint_bound import Tree
+from nullproof.attacks.joint_polish import Polish
+from nullproof.attacks.joint_problem import Ints, Problem, State
 from nullproof.model.bias import Floats
 
 # Steps without progress before the search starts anew.

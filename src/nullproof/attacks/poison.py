@@ -23,7 +23,7 @@ from nullproof.attacks.row_search import RowSearch
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import Cells
 from nullproof.data.keys import Key, shown_name
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.errors import NullproofError, notice
 from nullproof.model.model import Model
 from nullproof.model.parameters import Alpha, Prior
@@ -43,7 +43,7 @@ def poison(
     threat: Literal["cells"] = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     only: Only = None,
     time_limit: float = 10.0,
     steps: int | None = None,
@@ -60,7 +60,7 @@ def poison(
     threat: Literal["rows"],
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     time_limit: float = 10.0,
     steps: int | None = None,
     seed: int = 0,
@@ -75,7 +75,7 @@ def poison(  # noqa: PLR0913
     threat: Threat = "cells",
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     only: Only = None,
     time_limit: float = 10.0,
     steps: int | None = None,
@@ -176,7 +176,7 @@ def attack_of(
     bound = max((int(r) for r in found.radius if math.isfinite(r)), default=0)
     if len(plans) > 1 and _can_solve():
         from nullproof.attacks.joint import Effort, solve
-        from nullproof.attacks.problem import Problem
+        from nullproof.attacks.joint_problem import Problem
 
         problem = Problem.of(found, list(places.values()))
         cells, needed = solve(

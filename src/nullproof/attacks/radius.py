@@ -20,7 +20,7 @@ from nullproof.attacks.reach import Only, Reach
 from nullproof.attacks.rows import MOST_ROWS, beyond_count, solve_rows
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, RowNames, key_columns, shown_name
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.sources import native_frame, some_rows
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
@@ -42,7 +42,7 @@ def radius(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     key: Key | None = None,
     on_progress: Progress | None = None,
     threat: Threat = "cells",

@@ -21,7 +21,7 @@ from nullproof.cleaning.plan import Cell, CleaningPlan, rows_by_group
 from nullproof.counts.index import CountIndex
 from nullproof.counts.update import fill_codes
 from nullproof.data.edits import TrainingTable
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.schema import Feature, encode, n_outside
 from nullproof.data.sources import raw_cells, read_column
 from nullproof.data.types import as_number, at_microseconds, is_missing, parsed_date, text
@@ -88,7 +88,7 @@ class Cleaner:
         costs: Mapping[str, float] | None = None,
         alpha: Alpha = 1.0,
         prior: Prior = None,
-        own_missing: OwnHoles = "skip",
+        own_missing: OwnMissing = "skip",
         bias: Bias = 0.05,
     ) -> None:
         self.original = index

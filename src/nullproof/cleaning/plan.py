@@ -29,7 +29,7 @@ from nullproof.cleaning.order import (
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
 from nullproof.data.keys import Key
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
@@ -369,7 +369,7 @@ def cleaning_plan(
     costs: Mapping[str, float] | None = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 0.05,
     key: Key | None = None,
     on_progress: Progress | None = None,

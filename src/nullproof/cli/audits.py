@@ -64,7 +64,8 @@ def audit(
     from nullproof.auditing import audit as fit_on_worlds
     from nullproof.cli.following import shown_of
     from nullproof.cli.outputs import failing
-    from nullproof.data.keys import labelled_rows, row_names
+    from nullproof.data.keys import row_names
+    from nullproof.data.labels import labelled_rows
 
     if model not in MODELS:
         raise NullproofError(f"--model is {model!r}; give one of {', '.join(MODELS)}")
@@ -128,7 +129,7 @@ def _plain_frame(table: Table, names: tuple[str, ...] | list[str]) -> pl.DataFra
 def _labels(table: Table, label: str) -> pl.Series:
     import polars as pl
 
-    from nullproof.data.keys import label_codes
+    from nullproof.data.labels import label_codes
 
     codes, labels = label_codes(table.labels(label))
     return pl.Series(label, [str(labels[code]) for code in codes.tolist()])

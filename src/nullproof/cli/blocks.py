@@ -69,7 +69,7 @@ class _Certified:
 
     def _certified(self, some: Chunk, judged: bool) -> Certificates:
         """The certificates of a block, with all that is told of its points worked out."""
-        from nullproof.data.keys import true_labels
+        from nullproof.data.labels import true_labels
         from nullproof.model.certify import certificates_of
 
         found = certificates_of(self.model, some.points)
@@ -81,7 +81,7 @@ class _Certified:
 
     def _have_labels(self) -> bool:
         """Whether any point has a true label: then a column tells which predictions are right."""
-        from nullproof.data.keys import true_labels
+        from nullproof.data.labels import true_labels
 
         schema = self.model.index.schema
         if schema.label_name not in self.blocks.names:

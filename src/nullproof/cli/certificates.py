@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from nullproof.data.points import OwnHoles
+    from nullproof.data.points import OwnMissing
     from nullproof.model.accuracy import CertaintyCurve, Group
     from nullproof.model.certify import Certificates
 
@@ -40,7 +40,7 @@ _BIAS = (
     "share among the known cells of the same label and column. 0: they are just like "
     "those; 1: they may hold anything."
 )
-_OTHER: dict[OwnHoles, OwnHoles] = {"skip": "any", "any": "skip"}
+_OTHER: dict[OwnMissing, OwnMissing] = {"skip": "any", "any": "skip"}
 _MANY_LABELS = 500
 
 
@@ -235,7 +235,7 @@ def _remarks(result: Certificates) -> list[str]:
     return found + _own_missing(result, result.points.own_missing)
 
 
-def _own_missing(result: Certificates, own_missing: OwnHoles) -> list[str]:
+def _own_missing(result: Certificates, own_missing: OwnMissing) -> list[str]:
     """How many points have holes of their own, and what the other reading of those says."""
     n_points = int((result.n_own_missing > 0).sum())
     if not n_points:

@@ -347,7 +347,7 @@ class Request:
         """The true label of each point, None where it has none; None alone if no point has one."""
         import numpy as np
 
-        from nullproof.data.keys import true_labels
+        from nullproof.data.labels import true_labels
 
         codes = true_labels(index.schema, points)
         if codes is None or not (codes >= 0).any():

@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from nullproof.cores import on_both_cores
 from nullproof.counts.weights import with_learned_weights
 from nullproof.data.binning import Rows, tally
-from nullproof.data.keys import known_label_codes, label_codes
+from nullproof.data.labels import known_label_codes, label_codes
 from nullproof.data.missing import Missing
 from nullproof.data.notices import Findings, names_rows, notify, records, refuse_nothing
 from nullproof.data.options import TableOptions

@@ -37,7 +37,7 @@ from nullproof.counts.update import (
     widen,
 )
 from nullproof.data.binning import Binning
-from nullproof.data.keys import DROP, labelled_rows, refuse_missing, report_unlabelled
+from nullproof.data.labels import DROP, labelled_rows, refuse_missing, report_unlabelled
 from nullproof.data.missing import Spellings
 from nullproof.data.options import TableOptions, Unlabelled, Weights
 from nullproof.data.points import Points, encode_points

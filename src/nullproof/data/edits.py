@@ -17,7 +17,8 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import Labelled, RowNames, known_label_codes, labelled_rows, row_names
+from nullproof.data.keys import RowNames, row_names
+from nullproof.data.labels import Labelled, known_label_codes, labelled_rows
 from nullproof.data.options import AS_USUAL
 from nullproof.data.schema import Encoded, Schema, decode, encode
 from nullproof.data.sources import Table, labels_apart, open_table, refuse_unknown, rows_like

@@ -21,7 +21,7 @@ from nullproof.errors import NullproofError, notice
 from nullproof.words import some
 
 Kind = Literal["known", "unseen", "skipped", "missing", "candidates"]
-OwnHoles = Literal["skip", "any"]
+OwnMissing = Literal["skip", "any"]
 # So many cells at a time turn from rows into columns within the cache.
 _CELLS = 1 << 17
 # Up to this code, looking for those that occur is faster than sorting them.
@@ -47,7 +47,7 @@ class Points:
     sets: tuple[tuple[tuple[int, ...], ...], ...]
     single: bool = False
     source: Any = None
-    own_missing: OwnHoles = "any"
+    own_missing: OwnMissing = "any"
     rows: Any = None
     n_outside: tuple[int, ...] = ()
     names: RowNames | None = None
@@ -65,7 +65,7 @@ class Points:
         """The data frame that they were read from, if it was one."""
         return None if self.source is None else nw.from_native(self.source, eager_only=True)
 
-    def read(self, own_missing: OwnHoles) -> Points:
+    def read(self, own_missing: OwnMissing) -> Points:
         """Return the points with their own missing cells read in one of two ways (theory 9).
 
         ``"skip"``: an unknown feature is left out; ``"any"``: it may hold any value.
@@ -84,7 +84,7 @@ class Points:
             return self
         return replace(self, codes=codes, own_missing=own_missing)
 
-    def _called(self, own_missing: OwnHoles) -> Points:
+    def _called(self, own_missing: OwnMissing) -> Points:
         """Return the same points, read the other way; what was found of their codes is kept."""
         other = Points.__new__(Points)
         vars(other).update(vars(self), own_missing=own_missing)
@@ -429,7 +429,7 @@ class Chunk(NamedTuple):
 
 
 def read_points_in_chunks(
-    schema: Schema, blocks: Blocks, own_missing: OwnHoles, key: str | None, *, smoothed: bool
+    schema: Schema, blocks: Blocks, own_missing: OwnMissing, key: str | None, *, smoothed: bool
 ) -> Iterator[Chunk]:
     """Encode points block by block; after the last, warn of what `encode_points` warns of.
 

@@ -11,7 +11,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
-from nullproof.data.keys import label_positions
+from nullproof.data.labels import label_positions
 from nullproof.data.schema import Schema
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, RowNames, shown_name
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.model.accuracy import CertaintyCurve, Truth, true_positions
 from nullproof.model.bias import Floats
 from nullproof.model.explain import Explanation, explanation_of
@@ -41,7 +41,7 @@ def certify(
     *,
     alpha: Alpha = ...,
     prior: Prior = ...,
-    own_missing: OwnHoles = ...,
+    own_missing: OwnMissing = ...,
     bias: Bias = ...,
     key: Key | None = ...,
     truth: Any = ...,
@@ -53,7 +53,7 @@ def certify(
     *,
     alpha: Alpha = ...,
     prior: Prior = ...,
-    own_missing: OwnHoles = ...,
+    own_missing: OwnMissing = ...,
     bias: Bias = ...,
     key: Key | None = ...,
     truth: Any = ...,
@@ -64,7 +64,7 @@ def certify(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
     key: Key | None = None,
     truth: Any = None,
@@ -287,7 +287,7 @@ class Certificates(Result["Certificate"]):
         """Count the points that have a verdict."""
         return int((self.verdict == verdict).sum())
 
-    def n_certain_if(self, own_missing: OwnHoles) -> int:
+    def n_certain_if(self, own_missing: OwnMissing) -> int:
         """Count the points that would be certain with their own missing cells read this way."""
         incomplete = np.flatnonzero(self.n_own_missing)
         other = verdicts(self.model, self.points.take(incomplete).read(own_missing))

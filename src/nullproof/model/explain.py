@@ -20,7 +20,7 @@ import numpy as np
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import key_at
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.schema import ONE
 from nullproof.data.sources import native_frame
 from nullproof.errors import NullproofError
@@ -225,7 +225,7 @@ def explain(
     rival: Any = None,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
 ) -> Explanation:
     """Explain which cells of a point speak for its label and which against it, and by how much.

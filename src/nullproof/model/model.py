@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
 from nullproof.data.keys import Key
-from nullproof.data.points import OwnHoles, Points, encode_points
+from nullproof.data.points import OwnMissing, Points, encode_points
 from nullproof.data.schema import ONE
 from nullproof.data.sources import check_limits
 from nullproof.model.bias import Floats, Groups, groups_of, held
@@ -109,7 +109,9 @@ class Model:
         same = (getattr(self, name) == getattr(other, name) for name in names)
         return self.index is other.index and all(same)
 
-    def points(self, points: Any, own_missing: OwnHoles = "skip", key: Key | None = None) -> Points:
+    def points(
+        self, points: Any, own_missing: OwnMissing = "skip", key: Key | None = None
+    ) -> Points:
         """Read the points of a question; ``key`` names them."""
         encoded = encode_points(self.index.schema, points, smoothed=self.alpha != 0, key=key)
         return encoded.read(own_missing)

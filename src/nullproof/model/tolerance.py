@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats, Groups, groups_of, held, held_exactly, share_of
 from nullproof.model.model import Model
@@ -77,7 +77,7 @@ def tolerance(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     fixed: Mapping[str, float | Fraction] | None = None,
 ) -> Floats:
     """Find the largest bias up to which each prediction holds.

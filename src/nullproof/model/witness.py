@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.edits import TrainingTable
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.schema import Feature, decode, encode_set
 from nullproof.errors import NullproofError
 from nullproof.model.bias import held_exactly, share_of
@@ -190,7 +190,7 @@ def witness(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
 ) -> Witness:
     """Show two worlds that prove a point open: they disagree, or one of them ties.

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.index import LEFT_OUT, CountIndex
-from nullproof.data.points import OwnHoles
+from nullproof.data.points import OwnMissing
 from nullproof.errors import NullproofError
 from nullproof.model.bias import Floats
 from nullproof.model.model import Model
@@ -199,7 +199,7 @@ def count_worlds(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
 ) -> WorldCounts:
     """Count the worlds in which each label wins a point, as exact integers.
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, RowNames, key_at, key_columns, shown_name
-from nullproof.data.points import OwnHoles, Points
+from nullproof.data.points import OwnMissing, Points
 from nullproof.data.sources import native_frame, some_rows
 from nullproof.errors import NullproofError, notice
 from nullproof.model.bias import Floats
@@ -213,7 +213,7 @@ def label_odds(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     cells: Cells = "observed",
     gap: float = 0.01,
     key: Key | None = None,

@@ -125,7 +125,7 @@ from typing import Any
 from nullproof.attacks.radius import Radii, radii_of
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key, place_of
-from nullproof.data.points import OwnHoles
+from nullproof.data.points import OwnMissing
 from nullproof.data.types import text
 from nullproof.errors import NullproofError
 from nullproof.model.accuracy import CertaintyCurve
@@ -157,7 +157,7 @@ def tell(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
     truth: Any = None,
     limit: int = LIMIT,

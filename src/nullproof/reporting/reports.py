@@ -10,7 +10,7 @@ from typing import Any
 
 from nullproof.counts.index import CountIndex
 from nullproof.data.keys import Key
-from nullproof.data.points import OwnHoles
+from nullproof.data.points import OwnMissing
 from nullproof.errors import NullproofError
 from nullproof.files import to_json, write_whole
 from nullproof.model.parameters import Alpha, Bias, Prior
@@ -112,7 +112,7 @@ def report(
     *,
     alpha: Alpha = 1.0,
     prior: Prior = None,
-    own_missing: OwnHoles = "skip",
+    own_missing: OwnMissing = "skip",
     bias: Bias = 1.0,
     truth: Any = None,
     limit: int = LIMIT,

@@ -15,7 +15,7 @@ from nullproof.cleaning.worksheet import Work, lines_of
 from nullproof.counts.index import CountIndex
 from nullproof.data import types
 from nullproof.data.options import TableOptions
-from nullproof.data.points import OwnHoles, Points, encode_points, encode_quietly
+from nullproof.data.points import OwnMissing, Points, encode_points, encode_quietly
 from nullproof.data.sources import Table, no_such_column
 from nullproof.errors import NullproofError
 from nullproof.model.certify import Certificates, certificates_of
@@ -53,7 +53,7 @@ class Options:
     alpha: str
     prior: str | None
     table: TableOptions
-    own_missing: OwnHoles = "skip"
+    own_missing: OwnMissing = "skip"
     bias: float = 1.0
     key: str | None = None
     truth: str | None = None
@@ -78,7 +78,7 @@ class Result:
     points: Points
     certificates: Certificates
     document: dict[str, Any]
-    own_missing: OwnHoles
+    own_missing: OwnMissing
     truth: list[Any] | None
     work: Callable[[], Work]
 

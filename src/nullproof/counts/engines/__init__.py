@@ -41,7 +41,7 @@ from nullproof.counts.engines.edges import Extent, count_bins, extents_of
 from nullproof.counts.engines.files import duckdb_files, is_many
 from nullproof.counts.weights import FEWEST_ROWS
 from nullproof.data.binning import Rows
-from nullproof.data.keys import (
+from nullproof.data.labels import (
     DROP,
     known_label_codes,
     label_codes,

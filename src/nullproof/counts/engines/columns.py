@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from nullproof.counts.count import Counts
-from nullproof.data.keys import known_label_codes
+from nullproof.data.labels import known_label_codes
 from nullproof.data.missing import NOTHING_SPELLED, USUAL, Missing, Rule
 from nullproof.data.schema import Feature, Schema
 from nullproof.data.sources import no_such_column, read_column

@@ -30,8 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.attacks.polish import sparse
-from nullproof.attacks.problem import Bools, Ints, Problem
+from nullproof.attacks.joint_polish import sparse
+from nullproof.attacks.joint_problem import Bools, Ints, Problem
 from nullproof.model.bias import Floats
 
 # Rounds of cuts for the first box, and for all others.

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from nullproof.attacks.problem import Bools, Ints, Problem, State
+from nullproof.attacks.joint_problem import Bools, Ints, Problem, State
 from nullproof.model.bias import Floats
 
 # Where the chords end, as multiples of the rival's present count.
